@@ -19,6 +19,7 @@ from two_spreads import brown_forsythe, equivalence, f_test, permutation_test
 
 from toolnoise.analyses.remedies.metric import Measured, measure, reduction
 from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn
@@ -42,7 +43,7 @@ from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import by_size, sd_ratio
 from toolnoise.stats.spread import root_mean_square, sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
-from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
+from toolnoise.stats.two_means import mean_difference
 from toolnoise.stats.two_way import two_way_bootstrap
 
 RUNS = 10

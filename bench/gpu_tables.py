@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from toolnoise.analyses.frameworks.metric import FRAMEWORKS
 from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.formulas.frameworks import FRAMEWORKS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.steps import Job
 from toolnoise.study import layout

@@ -9,7 +9,7 @@ are in metrics/claims.csv.
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -17,6 +17,7 @@ import pandas as pd
 from gallery import STUDIES, drawn, found, has_metrics
 
 from toolnoise.figures import findings, sheets
+from toolnoise.study import analyses
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.kind import FIGURES
 
@@ -48,10 +49,14 @@ def noted() -> Iterator[dict[str, Any]]:
 
         return of
 
-    with mock.patch.multiple(findings, said=said), mock.patch.multiple(sheets, frame=framed):
-        made = {name: given(finding) for name, finding in vars(findings).items() if name.startswith("of_")}
-        with mock.patch.multiple(findings, **made):
-            yield notes
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(sheets, "frame", framed))
+        for module in (findings, *analyses.modules("draw")):
+            made = {name: given(finding) for name, finding in vars(module).items() if name.startswith("of_")}
+            made |= {"said": said} if hasattr(module, "said") else {}
+            for name, other in made.items():
+                patches.enter_context(mock.patch.object(module, name, other))
+        yield notes
 
 
 def rows_of(notes: dict[str, Any]) -> list[str]:

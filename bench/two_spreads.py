@@ -12,11 +12,11 @@ import numpy as np
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.analyses.overhead.ratio import ratio_of_means
+from toolnoise.analyses.overhead.metric import ratio_of_means
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import standard_error
-from toolnoise.stats.result import UNDECIDED, Result
 from toolnoise.stats.spread import RESAMPLES, ROUNDING, sd_without_each
+from toolnoise.stats.two_means import UNDECIDED, Result
 
 
 def f_test(a: np.ndarray, b: np.ndarray) -> Result:

@@ -22,11 +22,12 @@ from scipy import special, stats
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.comparison import compare_all, side, tested
+from toolnoise.comparison.designs import Assumption, unit_means
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.stats.draws import Assumption, unit_means
+from toolnoise.comparison.two_arms import paired_difference
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.two_means import cautious, mean_difference, paired_difference
+from toolnoise.stats.two_means import cautious, mean_difference
 
 STUDIES, EXAMPLES = 4_000, 500
 LEVEL, MOST = 0.05, 0.06

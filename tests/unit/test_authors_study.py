@@ -2,7 +2,8 @@
 
 import pytest
 
-from toolnoise.analyses.published import paper_items, papers_recipe
+from toolnoise.analyses.published import paper_items
+from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.base.program import ROOT
 from toolnoise.study import grid, published
 
@@ -26,7 +27,7 @@ def test_every_published_number_of_a_training_is_held_against_a_cell_with_as_man
 
 def test_no_recipe_differs_from_that_of_the_code(authors):
     recipes = {task: authors.config["recipes"][name] for task, name in authors.recipe_of.items()}
-    assert {task for task, recipe in recipes.items() if papers_recipe.differences(*task, recipe)} == set()
+    assert {task for task, recipe in recipes.items() if recipe_differences(*task, recipe)} == set()
     assert all(name.startswith("authors-") for name in authors.recipe_of.values())
 
 

@@ -8,6 +8,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
+from toolnoise.pages import study as study_page
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, config, figure_choice, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown
@@ -282,11 +283,9 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():
     assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(catalogue.KINDS)
-    captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
-    assert captions - {"workflow", "metrics"} == set(catalogue.KINDS)
     for kind, about in catalogue.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
-        assert (ROOT / catalogue.caption_of(kind)).read_text().strip()
+        assert study_page.plain(about.caption_in("a-study")).endswith(".") and "a-study" in about.caption_in("a-study")
         assert set(about.reads) <= {*steps.COLUMNS, "claims"}
 
 

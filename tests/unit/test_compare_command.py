@@ -9,9 +9,10 @@ import pytest
 from toolnoise.base import noise_sources
 from toolnoise.comparison import comparison, comparison_text
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.two_means import mean_difference, probability_of_improvement
+from toolnoise.stats.two_means import mean_difference
 from toolnoise.study.variants import VARIANTS
 
 LABELS = np.arange(400) % 4

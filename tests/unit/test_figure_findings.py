@@ -4,6 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from toolnoise.analyses.atlas import draw as atlas
+from toolnoise.analyses.claims import sentences
+from toolnoise.analyses.classes import draw as classes
+from toolnoise.analyses.frameworks import draw as frameworks
+from toolnoise.analyses.growth import draw as growth
+from toolnoise.analyses.layers import draw as layers
+from toolnoise.analyses.overhead import draw as overhead
+from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.figures import findings
 from toolnoise.stats.two_means import mean_difference
 
@@ -124,7 +132,7 @@ def test_batch_normalisation_is_said_by_the_ratios_of_all_sources_and_by_accurac
     assert findings.of_batch_norm(ratios[:0], []).endswith("?")
 
 
-def classes(*rows):
+def rows_of_classes(*rows):
     return pd.DataFrame(rows, columns=["name", "above", "unlike"]).assign(value=1.0)
 
 
@@ -133,36 +141,36 @@ def test_the_most_variable_class_is_named_with_both_answers():
     ranges = pd.DataFrame(ends, columns=["group", "low", "high"])
     ranges = ranges.assign(name=["a", "b", np.nan], runs=12, variant="algo_impl")
     said = "Accuracy on class b runs from 52.0 to 80.4 %, on all classes from 92.3 to 94.2 % (12 runs, ALGO+IMPL). "
-    both = classes(("a", True, ""), ("b", True, "steadier"))
-    assert findings.of_classes(ranges, both) == said + (
+    both = rows_of_classes(("a", True, ""), ("b", True, "steadier"))
+    assert classes.of_classes(ranges, both) == said + (
         "2 of 2 classes vary more than independent errors would; "
         "b is steadier than all classes together, given its errors"
     )
-    neither = classes(("a", False, ""), ("b", False, ""))
-    assert findings.of_classes(ranges, neither) == said + (
+    neither = rows_of_classes(("a", False, ""), ("b", False, ""))
+    assert classes.of_classes(ranges, neither) == said + (
         "No class is shown to vary more than independent errors would; none is shown to be unlike the others"
     )
-    assert findings.of_classes(ranges, both.assign(unlike="noisier")).endswith(
+    assert classes.of_classes(ranges, both.assign(unlike="noisier")).endswith(
         "a and b are noisier than all classes together, given their errors"
     )
-    assert findings.of_classes(ranges[:0], both.assign(value=0.0)) == "No class varies from run to run"
-    assert findings.of_classes(ranges[:0], both).endswith("?")
+    assert classes.of_classes(ranges[:0], both.assign(value=0.0)) == "No class varies from run to run"
+    assert classes.of_classes(ranges[:0], both).endswith("?")
 
 
 def test_sub_groups_are_named_with_their_direction_and_the_range_that_decides():
     rows = [("Male", "algo_impl", 0.56, "steadier"), ("Male", "algo", 0.37, "steadier"), ("Old", "algo", 1.2, "")]
     judged = pd.DataFrame(rows, columns=["place", "variant", "value", "unlike"])
     judged = judged.assign(name="SD of accuracy", null_low=0.91, null_high=2.28)
-    assert findings.of_groups(judged) == (
+    assert classes.of_groups(judged) == (
         "Male is steadier than its size explains: SD of accuracy is 0.56 (ALGO+IMPL) and 0.37 (ALGO) times that of "
         "all; size gives 0.91 to 2.28"
     )
-    assert findings.of_groups(judged.assign(unlike="")) == (
+    assert classes.of_groups(judged.assign(unlike="")) == (
         "No sub-group is shown to be noisier or steadier than its size explains (3 ratios)"
     )
     many = pd.concat([judged, judged.assign(place="Young", unlike="noisier"), judged.assign(name="SD of the rate")])
-    assert findings.of_groups(many) == "Male is steadier than size explains; Young is noisier than size explains"
-    assert findings.of_groups(judged[:0]).endswith("?")
+    assert classes.of_groups(many) == "Male is steadier than size explains; Young is noisier than size explains"
+    assert classes.of_groups(judged[:0]).endswith("?")
 
 
 def times(*rows, metric="wall_ratio"):
@@ -171,42 +179,42 @@ def times(*rows, metric="wall_ratio"):
 
 def test_the_cost_of_determinism_is_what_is_known_of_it():
     open_, longer = ("a", 0.997, 0.965, 1.03), ("b", 1.41, 1.4, 1.42)
-    assert findings.of_cost(times(open_)) == "Determinism changes the time of a step by -0.30 % (-3.5 to +3.0), n = 10"
-    assert findings.of_cost(times(open_, longer)) == (
+    assert overhead.of_cost(times(open_)) == "Determinism changes the time of a step by -0.30 % (-3.5 to +3.0), n = 10"
+    assert overhead.of_cost(times(open_, longer)) == (
         "Determinism changes the time of a step by -0.30 % (-3.5 to +3.0) for a and +41 % (+40 to +42) for b, n = 10"
     )
     both = pd.concat([times(open_), times(longer, metric="kernel_ratio")])
-    assert findings.of_cost(both).endswith("(-3.5 to +3.0), n = 10; that in kernels by +41 % (+40 to +42), n = 10")
+    assert overhead.of_cost(both).endswith("(-3.5 to +3.0), n = 10; that in kernels by +41 % (+40 to +42), n = 10")
     many = times(*[open_] * 3, longer)
-    assert findings.of_cost(many) == (
+    assert overhead.of_cost(many) == (
         "Determinism changes the time of a step by +41 % (+40 to +42) in 1 of 4 cases, by a number between -3.5 and "
         "+3.0 % in the others, n = 10"
     )
-    assert findings.of_cost(times(*[open_] * 4)).endswith("by a number between -3.5 and +3.0 % in all 4 cases, n = 10")
-    assert findings.of_cost(times(("a", 1.5, np.nan, np.nan))).endswith("?")
+    assert overhead.of_cost(times(*[open_] * 4)).endswith("by a number between -3.5 and +3.0 % in all 4 cases, n = 10")
+    assert overhead.of_cost(times(("a", 1.5, np.nan, np.nan))).endswith("?")
 
 
 def test_kernels_are_said_by_the_change_of_their_time_and_by_what_appears():
     ratio = times(("m", 1.41, 1.4, 1.42), metric="kernel_ratio")
     said = "determinism changes the time in kernels by +41 % (+40 to +42), n = 10"
-    assert findings.of_kernels(ratio, {"wgrad": 0.0031}) == f"wgrad (3.1 ms) appears: {said}"
-    assert findings.of_kernels(ratio, {}) == said.capitalize().replace("(+40", "(+40")
+    assert overhead.of_kernels(ratio, {"wgrad": 0.0031}) == f"wgrad (3.1 ms) appears: {said}"
+    assert overhead.of_kernels(ratio, {}) == said.capitalize().replace("(+40", "(+40")
     undecided = ratio.assign(ci_low=0.9)
-    assert findings.of_kernels(undecided, {"wgrad": 0.0031}).startswith("Determinism changes")
-    assert findings.of_kernels(ratio.assign(ci_low=np.nan), {}).endswith("?")
+    assert overhead.of_kernels(undecided, {"wgrad": 0.0031}).startswith("Determinism changes")
+    assert overhead.of_kernels(ratio.assign(ci_low=np.nan), {}).endswith("?")
 
 
 def test_what_determinism_removes_is_said_with_its_cost():
     removed = pd.DataFrame({"value": [13.0, 40.0], "ci_low": 2.0, "ci_high": 60.0})
     cost = times(("m", 1.5, 1.1, 2.0))
     changes = "of the churn of all sources and changes the time of a step by +50 % (+10 to +100), n = 10"
-    assert findings.of_control(removed, removed[:0], cost) == (
+    assert overhead.of_control(removed, removed[:0], cost) == (
         f"With fixed seeds determinism removes 13 % (2.0 to 60) and 40 % (2.0 to 60) {changes}"
     )
-    assert findings.of_control(removed[:0], removed[1:], cost) == (
+    assert overhead.of_control(removed[:0], removed[1:], cost) == (
         f"With varying seeds determinism removes 40 % (2.0 to 60) {changes}"
     )
-    assert findings.of_control(removed[:0], removed[:0], cost).endswith("?")
+    assert overhead.of_control(removed[:0], removed[:0], cost).endswith("?")
 
 
 def test_averages_are_said_beside_single_runs_where_they_have_an_interval():
@@ -225,11 +233,11 @@ def test_averages_are_said_beside_single_runs_where_they_have_an_interval():
 def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
     rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
     rows = rows.assign(ci_low=rows["value"] - 0.1, ci_high=1.0)
-    assert findings.of_layers(rows) == "Runs are least alike in dense under ALGO: CKA 0.90 (0.80 to 1.0)"
+    assert layers.of_layers(rows) == "Runs are least alike in dense under ALGO: CKA 0.90 (0.80 to 1.0)"
     more = pd.concat([rows, rows.assign(variant="init", value=[0.7, 0.8], ci_low=0.6)], ignore_index=True)
-    assert findings.of_layers(more) == "Runs are least alike in conv under init: CKA 0.70 (0.60 to 1.0)"
-    assert findings.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
-    assert findings.of_layers(rows[:0]).endswith("?")
+    assert layers.of_layers(more) == "Runs are least alike in conv under init: CKA 0.70 (0.60 to 1.0)"
+    assert layers.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
+    assert layers.of_layers(rows[:0]).endswith("?")
 
 
 def test_one_bit_is_said_for_the_first_and_the_last_epoch():
@@ -246,16 +254,16 @@ def test_growth_is_said_at_the_first_and_the_last_step_of_what_has_parted():
     rows = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
     rows = rows.assign(hardware=["a", "a", "b", "a", "b"], variant="impl")
     said = "From equal starts, weights are 1.0e-08 apart after step 1 and 0.30 after 8 (medians of 2 lines)"
-    assert findings.of_growth(rows) == said
-    assert findings.of_growth(rows[:1]).endswith("?")
+    assert growth.of_growth(rows) == said
+    assert growth.of_growth(rows[:1]).endswith("?")
 
 
 def test_toolings_are_said_beside_seeds():
     rows = pd.DataFrame({"factor": ["kernels", "any"], "value": [0.3, 0.13], "ci_low": 0.06, "ci_high": 0.27})
     rows = rows.assign(metric="churn_to_seeds", pairs=[3, 351])
     said = "Churn between two toolings, mean of 351 pairs, is 0.13 (0.060 to 0.27) times the churn between two seeds"
-    assert findings.of_atlas(rows, "any") == said
-    assert findings.of_atlas(rows, "threads").endswith("?")
+    assert atlas.of_atlas(rows, "any") == said
+    assert atlas.of_atlas(rows, "threads").endswith("?")
 
 
 def test_the_noise_of_a_rare_group_is_held_against_each_null():
@@ -267,23 +275,23 @@ def test_the_noise_of_a_rare_group_is_held_against_each_null():
     )
     rows = pd.concat([sd, size, difficulty])
     said = "The group's SD is in the 95 % range expected from size at 1 of 2 points, from difficulty at 2 of 2 points"
-    assert findings.of_rarity(rows, ("size", "difficulty")) == said
-    assert findings.of_rarity(sd, ("size", "difficulty")).endswith("?")
+    assert rarity.of_rarity(rows, ("size", "difficulty")) == said
+    assert rarity.of_rarity(sd, ("size", "difficulty")).endswith("?")
 
 
 def test_claims_are_counted_by_verdict():
     said = "This study supports 2 of 4 claims and refutes none; 1 cannot be told"
-    assert findings.of_claims(2, 0, 1, 4) == f"{said}, 1 were not run"
-    assert findings.of_claims(2, 1, 1, 4) == said.replace("none", "1")
-    assert findings.of_claims(0, 0, 0, 4).endswith("?")
+    assert sentences.of_claims(2, 0, 1, 4) == f"{said}, 1 were not run"
+    assert sentences.of_claims(2, 1, 1, 4) == said.replace("none", "1")
+    assert sentences.of_claims(0, 0, 0, 4).endswith("?")
 
 
 def test_pairs_are_said_beside_a_new_seed():
     across, within = churn(("a", "algo", 0.01, 0, 0.02)), churn(("a", "algo", 0.05, 0.04, 0.06))
     alone = "The tooling alone changes 1.0 % (0 to 2.0) of answers"
-    assert findings.of_pairs(within, across, "tooling") == f"{alone}, a new seed 5.0 % (4.0 to 6.0)"
-    assert findings.of_pairs(within[:0], across, "tooling") == alone
-    assert findings.of_pairs(within, across[:0], "tooling").endswith("?")
+    assert frameworks.of_pairs(within, across, "tooling") == f"{alone}, a new seed 5.0 % (4.0 to 6.0)"
+    assert frameworks.of_pairs(within[:0], across, "tooling") == alone
+    assert frameworks.of_pairs(within, across[:0], "tooling").endswith("?")
 
 
 def test_the_order_is_said_with_and_without_the_full_set():
@@ -301,8 +309,8 @@ def test_the_parts_of_the_difference_between_frameworks():
     rows = pd.DataFrame({"variant": ["in all", "training", "inference of JAX's"], "value": [0.02, 0.02, 0.0]})
     rows = rows.assign(source="algo", ci_low=[0.01, 0.01, 0.0], ci_high=[0.03, 0.03, 0.005])
     other = rows.assign(source="control", value=0.5)
-    assert findings.of_parts(pd.concat([other, rows])) == findings.of_parts(rows)
-    assert findings.of_parts(rows) == (
+    assert frameworks.of_parts(pd.concat([other, rows])) == frameworks.of_parts(rows)
+    assert frameworks.of_parts(rows) == (
         "Inference alone changes no answers (intervals up to 0.50 %), training 2.0 % (1.0 to 3.0)"
     )
-    assert findings.of_parts(rows[:2]).endswith("?")
+    assert frameworks.of_parts(rows[:2]).endswith("?")

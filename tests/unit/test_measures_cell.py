@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.identical import measure as cell
 from toolnoise.analyses.identical.metric import CRITERIA, REFERENCES
 from toolnoise.base import arrays, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
-from toolnoise.measures import cell, reading
+from toolnoise.measures import reading
 from toolnoise.study import config
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs

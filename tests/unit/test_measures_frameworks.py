@@ -5,8 +5,8 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.analyses.frameworks import measure as frameworks
+from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Pair

@@ -42,7 +42,7 @@ def test_churn_equals_its_definition_exactly(predicted):
 def test_churn_by_counts_of_answers_is_that_of_all_pairs(predicted):
     found, wanted = churn(predicted), Pairs.of(pairwise_churn(predicted))
     np.testing.assert_allclose(found.sums, wanted.sums, rtol=1e-15, atol=0)
-    assert found.some.tolist() == wanted.some.tolist()
+    assert found.sample.tolist() == wanted.sample.tolist()
 
 
 def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypatch):
@@ -53,14 +53,14 @@ def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypa
         monkeypatch.setattr(module, "BLOCK", block)
         found = churn(predicted)
         assert found.sums.tolist() == (different.sum(axis=1) / 101).tolist()
-        assert found.some.tolist() == (different[some_pairs(runs)] / 101).tolist()
+        assert found.sample.tolist() == (different[some_pairs(runs)] / 101).tolist()
         assert pairwise_churn(predicted).tolist() == (different / 101).tolist()
 
 
 def test_equal_runs_have_no_churn_by_counts_either():
     found = churn(np.repeat(np.arange(50)[np.newaxis] % 7, FEW + 1, axis=0))
     assert not found.sums.any()
-    assert not found.some.any()
+    assert not found.sample.any()
 
 
 @pytest.mark.parametrize("runs", [0, 1])

@@ -51,9 +51,9 @@ def test_it_equals_its_definition_with_ranks_that_equal_values_share(distances, 
         return
     wanted = by_definition(logits, correlation)
     np.testing.assert_allclose(found.sums, wanted.sum(axis=1) - np.diag(wanted), rtol=0, atol=1e-12)
-    assert found.some.shape == (len(logits) * (len(logits) - 1) // 2,)
+    assert found.sample.shape == (len(logits) * (len(logits) - 1) // 2,)
     if not np.isnan(wanted).any():
-        np.testing.assert_allclose(found.some, wanted[some_pairs(len(logits))], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.sample, wanted[some_pairs(len(logits))], rtol=0, atol=1e-12)
 
 
 @BOTH
@@ -62,7 +62,7 @@ def test_many_runs_equal_their_definition_over_many_blocks(distances, correlatio
     logits = normal(1, 31, 3) + normal(FEW + 4, 31, 3, seed=2)
     found, wanted = distances(logits), by_definition(logits, correlation)
     np.testing.assert_allclose(found.sums, Pairs.of(wanted).sums, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found.some, wanted[some_pairs(FEW + 4)], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.sample, wanted[some_pairs(FEW + 4)], rtol=0, atol=1e-12)
 
 
 def test_without_equal_values_spearmans_r_is_that_of_summers_and_dinneen():
@@ -82,26 +82,26 @@ class TestBoth:
             monkeypatch.setattr(module, "BLOCK", block)
             found = distances(same)
             assert not found.sums.any()
-            assert not found.some.any()
+            assert not found.sample.any()
 
     def test_the_last_bit_of_a_logit_is_no_equality(self, distances):
         logits = np.repeat(normal(1, 50, 2, seed=3), 4, axis=0)
         logits[2, 7, 1] = np.nextafter(logits[2].max(), np.float32(9))
         found = distances(logits)
         assert (found.sums > 0).all()
-        assert (found.some > 0).tolist() == [False, True, False, True, False, True]
+        assert (found.sample > 0).tolist() == [False, True, False, True, False, True]
 
     def test_a_run_that_never_varies_has_none(self, distances):
         logits = normal(3, 50, 2, seed=4)
         logits[1] = 0.1
         found = distances(logits)
         assert np.isnan(found.sums).all()
-        assert np.isnan(found.some).tolist() == [True, False, True]
+        assert np.isnan(found.sample).tolist() == [True, False, True]
 
     def test_opposite_runs_have_minus_one(self, distances):
         logits = normal(1, 50, 2, seed=5)
         found = distances(np.concatenate([logits, -logits]))
-        np.testing.assert_allclose([*found.sums, *found.some], 2, rtol=1e-15)
+        np.testing.assert_allclose([*found.sums, *found.sample], 2, rtol=1e-15)
         assert found.sums.max() <= 2
 
     def test_it_needs_less_memory_than_the_logits(self, distances):
@@ -139,7 +139,7 @@ def test_what_is_no_number_has_no_rank():
     logits[1, 2, 3] = np.nan
     found = spearman_distances(logits)
     assert np.isnan(found.sums).all()
-    assert np.isnan(found.some).tolist() == [True, False, True]
+    assert np.isnan(found.sample).tolist() == [True, False, True]
 
 
 @BOTH
@@ -148,6 +148,6 @@ def test_runs_that_hardly_differ_have_a_distance_of_many_digits(distances, corre
     logits[1] += 3e-4 * normal(100, 10, seed=11)
     wanted = by_definition(logits, correlation)
     found = distances(logits)
-    assert found.some[1] == 0
+    assert found.sample[1] == 0
     assert 0 < found.sums[0] < 1e-5
     np.testing.assert_allclose(found.sums, wanted.sum(axis=1), rtol=1e-6)

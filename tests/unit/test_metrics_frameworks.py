@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from toolnoise.formulas.frameworks import (
+from toolnoise.analyses.frameworks.metric import (
     EXAMPLES,
     RUNS,
     Predicted,
-    first_epochs,
     inference,
     parting,
-    relative_distances,
     total,
 )
+from toolnoise.formulas.equal_runs import first_epochs
+from toolnoise.formulas.weights import relative_distances
 
 
 def logits(predicted):

@@ -17,10 +17,10 @@ def cka(X, Y):
 
     Both are NaN if one is constant; the debiased one needs 4 examples.
     """
-    both = [similarity._Centred(values[np.newaxis]) for values in (X, Y)]
-    one, other = (similarity._hsic(each, each, 0) for each in both)
-    plain, debiased = similarity._ratio(similarity._hsic(*both, 0), one, other)[:, 0]
-    return float(plain), float(debiased)
+    wide = max(X.shape[1], Y.shape[1])
+    # Columns of zeros change nothing.
+    alike = [np.pad(values, ((0, 0), (0, wide - values.shape[1]))) for values in (X, Y)]
+    return tuple(float(of_pairs[0, 1]) for of_pairs in pairwise_cka(np.stack(alike)))
 
 
 def hsic(X, Y):

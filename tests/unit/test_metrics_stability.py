@@ -194,8 +194,8 @@ def test_diversity_is_that_of_all_pairs_of_runs():
     pairs = np.triu_indices(6, 1)
     plain, debiased = pairwise_cka(logits)
     for metric, values in {
-        "correlation_pearson": 1 - pearson_distances(logits).some,
-        "correlation_spearman": 1 - spearman_distances(logits).some,
+        "correlation_pearson": 1 - pearson_distances(logits).sample,
+        "correlation_spearman": 1 - spearman_distances(logits).sample,
         "cka": plain[pairs],
         "cka_debiased": debiased[pairs],
         "ensemble_accuracy_change": pairwise_accuracy_change(logits, LABELS)[pairs],

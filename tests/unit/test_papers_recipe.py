@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolnoise.analyses.published.papers_recipe import differences
+from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.study import config
 
 RECIPES = config.registered("recipes")
@@ -11,7 +11,7 @@ SMALL = ("smallcnn", "cifar10")
 
 @pytest.mark.parametrize("name", ["authors-smallcnn-cifar10", "paper-cifar10"])
 def test_the_recipe_of_the_text_differs_from_that_of_the_code(name):
-    assert differences(*SMALL, RECIPES[name]) == (["recipe of the text"] if name == "paper-cifar10" else [])
+    assert recipe_differences(*SMALL, RECIPES[name]) == (["recipe of the text"] if name == "paper-cifar10" else [])
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,17 @@ def test_the_recipe_of_the_text_differs_from_that_of_the_code(name):
     ],
 )
 def test_epochs_and_the_rest_of_a_recipe_are_named_apart(changed, words):
-    assert differences(*SMALL, RECIPES["authors-smallcnn-cifar10"] | changed) == words
+    assert recipe_differences(*SMALL, RECIPES["authors-smallcnn-cifar10"] | changed) == words
 
 
 def test_either_number_of_epochs_is_the_papers():
     celeba = RECIPES["paper-celeba"]
-    assert differences("resnet18", "celeba", celeba) == ["recipe of the text"]
-    assert differences("resnet18", "celeba", celeba | {"epochs": 3}) == [
+    assert recipe_differences("resnet18", "celeba", celeba) == ["recipe of the text"]
+    assert recipe_differences("resnet18", "celeba", celeba | {"epochs": 3}) == [
         "epochs (3)",
         "recipe of the text",
     ]
 
 
 def test_a_task_that_the_paper_does_not_have_differs_in_nothing():
-    assert differences("mine", "digits", RECIPES["digits"]) == []
+    assert recipe_differences("mine", "digits", RECIPES["digits"]) == []

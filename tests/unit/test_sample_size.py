@@ -7,9 +7,10 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import metric_files
+from toolnoise.comparison import power
 from toolnoise.figures import style
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.stats import power
+from toolnoise.stats.power import runs_needed
 
 CELL = ("smallcnn", "digits", "cpu")
 PILOT = {"algo_impl": (0.0025, 0.00172, 0.00456, 10), "impl": (0.0012, 0.0008, 0.0022, 10), "control": (0, 0, 0, 2)}
@@ -66,7 +67,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
-    assert needed["runs_per_arm"] == power.runs_needed(lambda runs: power.difference_power(runs, 0.3, 0.25))
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: power.difference_power(runs, 0.3, 0.25))
     assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 
@@ -79,7 +80,7 @@ def test_ratios_and_margins_need_no_sd(plan):
         ("ratio", 2.0),
         ("margin", 1.5),
     ]
-    wanted = power.runs_needed(lambda runs: power.ratio_power(runs, 1.5, 0.01), 0.9)
+    wanted = runs_needed(lambda runs: power.ratio_power(runs, 1.5, 0.01), 0.9)
     assert found["needed"][0]["runs_per_arm"] == wanted > 50
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
+from toolnoise.comparison import designs
 from toolnoise.dumps import stacks
 from toolnoise.stats import draws
 
@@ -19,7 +20,7 @@ def test_a_whole_dump_is_read(make_dump):
 def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, way, make_dump):
     one = stacks.read_predictions(*make_dump(LOGITS)).drawn
     other = stacks.read_predictions(*make_dump(LOGITS, spec={"study_seed": study_seed})).drawn
-    assert draws.design(*draws.units(one, other)).way == way
+    assert designs.design(*draws.units(one, other)).way == way
 
 
 def test_logits_of_another_shape_than_the_index_says_are_one_line(make_dump, refused):

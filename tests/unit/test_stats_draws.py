@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import noise_sources
+from toolnoise.comparison import designs
 from toolnoise.stats import draws
 from toolnoise.study.variants import VARIANTS
 
@@ -49,9 +50,9 @@ def test_native_noise_is_drawn_anew_and_makes_no_unit():
 @pytest.mark.parametrize("variant", FREE)
 def test_run_s_of_two_toolings_share_every_algorithmic_draw(variant):
     one, other = drawn(variant, [1, 2, 3], noise="reduction-order"), drawn(variant, [1, 2, 3], noise="native")
-    plan = draws.design(*draws.units(one, other))
+    plan = designs.design(*draws.units(one, other))
     assert plan.way == "paired"
-    assert draws.shared_between(plan, one, other) == list(noise_sources.ALGORITHMIC)
+    assert designs.shared_between(plan, one, other) == list(noise_sources.ALGORITHMIC)
 
 
 def test_what_is_bit_identical_is_one_run():
@@ -68,7 +69,7 @@ EIGHT = tuple(name for name in VARIANTS if name != "bit")
 @pytest.mark.parametrize(("one", "other"), list(itertools.product(EIGHT, EIGHT)))
 def test_two_variants_are_paired_or_one_of_them_is_one_draw(one, other):
     a, b = draws.units(drawn(one, [1, 2, 3, 4, 5]), drawn(other, [1, 2, 3, 4, 5]))
-    found = draws.design(a, b)
+    found = designs.design(a, b)
     assert found.way == ("paired" if one in FREE and other in FREE else "one draw")
 
 
@@ -87,42 +88,42 @@ def test_two_variants_are_paired_or_one_of_them_is_one_draw(one, other):
     ],
 )
 def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, shared):
-    found = draws.design(np.array(a), np.array(b))
+    found = designs.design(np.array(a), np.array(b))
     assert (found.way, found.shared) == (way, shared)
     assert (found.units_a.tolist(), found.units_b.tolist()) == compared
 
 
 @pytest.mark.parametrize(("assumption", "way"), [("paired", "paired"), ("same start", "one draw")])
 def test_what_is_assumed_of_runs_without_draws_ties_them(assumption, way):
-    a, b = draws.units(draws.assumed(3, assumption), draws.assumed(3, assumption))
-    assert draws.design(a, b).way == way
+    a, b = draws.units(designs.assumed(3, assumption), designs.assumed(3, assumption))
+    assert designs.design(a, b).way == way
 
 
 def test_runs_of_which_nothing_is_known_are_all_on_their_own():
-    a, b = draws.units(draws.assumed(3, "independent"), drawn("algo", [1, 2]))
+    a, b = draws.units(designs.assumed(3, "independent"), drawn("algo", [1, 2]))
     assert [a.tolist(), b.tolist()] == [[0, 1, 2], [3, 4]]
 
 
 def test_shared_sources_are_those_with_one_draw_in_all_runs():
     assert draws.shared(drawn("init", [1, 2])) == ["shuffle", "augment", "dropout"]
     assert draws.shared(drawn("impl", [1, 2])) == list(noise_sources.ALGORITHMIC)
-    assert draws.shared(draws.assumed(2, "same start")) == ["init"]
+    assert draws.shared(designs.assumed(2, "same start")) == ["init"]
     algo, both = drawn("algo", [1, 2, 3]), drawn("algo_impl", [2, 3, 4])
-    plan = draws.design(*draws.units(algo, both))
-    assert draws.shared_between(plan, algo, both) == list(noise_sources.ALGORITHMIC)
-    apart = draws.design(*draws.units(algo, drawn("algo", [7, 8])))
-    assert draws.shared_between(apart, algo, drawn("algo", [7, 8])) == []
+    plan = designs.design(*draws.units(algo, both))
+    assert designs.shared_between(plan, algo, both) == list(noise_sources.ALGORITHMIC)
+    apart = designs.design(*draws.units(algo, drawn("algo", [7, 8])))
+    assert designs.shared_between(apart, algo, drawn("algo", [7, 8])) == []
 
 
 def test_means_over_units_weigh_units_and_not_runs():
     numbers = np.array([5, 5, 5, 8])
     np.testing.assert_array_equal(
-        draws.unit_means(np.array([0.1, 0.1, 0.1, 0.4]), numbers, np.array([5, 8])), [0.1, 0.4]
+        designs.unit_means(np.array([0.1, 0.1, 0.1, 0.4]), numbers, np.array([5, 8])), [0.1, 0.4]
     )
     matrix = np.arange(16.0).reshape(4, 4)
-    blocks = draws.pair_means(matrix, numbers, numbers, np.array([5, 8]), np.array([8]))
+    blocks = designs.pair_means(matrix, numbers, numbers, np.array([5, 8]), np.array([8]))
     np.testing.assert_allclose(blocks, [[matrix[:3, 3].mean()], [matrix[3, 3]]])
-    same = draws.same_unit_means(matrix + matrix.T, numbers)
+    same = designs.same_unit_means(matrix + matrix.T, numbers)
     np.testing.assert_allclose(same, [np.mean([1 + 4, 2 + 8, 6 + 9])])
 
 
@@ -146,5 +147,5 @@ def test_units_of_one_run_each_are_taken_as_they_are():
     matrix = rng.normal(size=(7, 5))
     chosen, others = np.array([12, 0, 4]), np.array([3, 1])
     one, other = chosen[:, np.newaxis] == rows, others[:, np.newaxis] == columns
-    found = draws.pair_means(matrix, rows, columns, chosen, others)
+    found = designs.pair_means(matrix, rows, columns, chosen, others)
     assert (found == one.astype(float) @ matrix @ other.astype(float).T).all()

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolnoise.stats import power
+from toolnoise.comparison import power
+from toolnoise.stats.power import runs_needed
 from toolnoise.stats.spread import sd_interval
 from toolnoise.stats.two_means import mean_difference
 
@@ -50,7 +51,7 @@ def test_the_power_of_the_f_test(runs, ratio, wanted):
 def test_the_runs_to_claim_equal_sds(margin, approximate):
     assert round(approximate_equivalence_runs(margin)) == approximate
     # Exactly, it takes a run more.
-    exactly = power.runs_needed(lambda runs: power.equivalence_power(runs, margin))
+    exactly = runs_needed(lambda runs: power.equivalence_power(runs, margin))
     assert exactly - approximate == 1
 
 
@@ -61,7 +62,7 @@ def test_ninety_percent_power_takes_a_quarter_more_runs_than_eighty():
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
-    assert power.runs_needed(lambda runs: power.difference_power(runs, 1, 1)) == 17
+    assert runs_needed(lambda runs: power.difference_power(runs, 1, 1)) == 17
 
 
 def rejected(runs, spread, shift, decide):
@@ -110,13 +111,13 @@ def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
 
 @given(st.floats(0.05, 200))
 def test_no_fewer_runs_have_the_power(difference):
-    needed = power.runs_needed(lambda runs: power.difference_power(runs, difference, 1))
+    needed = runs_needed(lambda runs: power.difference_power(runs, difference, 1))
     assert power.difference_power(needed, difference, 1) >= 0.8
     assert needed == 2 or power.difference_power(needed - 1, difference, 1) < 0.8
 
 
 def test_what_a_million_runs_cannot_show_is_said():
-    assert power.runs_needed(lambda runs: power.difference_power(runs, 1e-6, 1)) is None
+    assert runs_needed(lambda runs: power.difference_power(runs, 1e-6, 1)) is None
 
 
 @pytest.mark.parametrize("pilot_runs", [None, 5])

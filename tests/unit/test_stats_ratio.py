@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.analyses.overhead.ratio import ratio_of_means
+from toolnoise.analyses.overhead.metric import ratio_of_means
 from toolnoise.stats.estimates import UNDEFINED
 
 

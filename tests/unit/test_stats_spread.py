@@ -6,12 +6,12 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise import streams
+from toolnoise.analyses.identical.draw import range_in_sds
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
 from toolnoise.stats.jackknife import MANY
 from toolnoise.stats.spread import (
     RESAMPLES,
     equal_runs_sd,
-    range_in_sds,
     root_mean_square,
     sd_bootstrap,
     sd_chi2,

@@ -13,6 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from toolnoise.analyses.frameworks import draw as frameworks
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.figures import dots, footnotes, panels, selection, sheets, style
@@ -244,7 +245,7 @@ def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
     }
     rows = pd.DataFrame({"place": list("abc"), "epoch": 1, "value": [0.1, 0.2, 0.3]})
     _, axes = sheets.grid(1, [3])
-    panels.courses(axes[0, 0], rows, "Apart", ["red", "blue"])
+    frameworks.courses(axes[0, 0], rows, "Apart", ["red", "blue"])
     assert [line.get_label() for line in axes[0, 0].lines] == ["a", "b", "c"]
 
 

@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 
 from toolnoise import streams
 from toolnoise.analyses.classes.naming import LABELS as LABELS_OF_CLASSES
+from toolnoise.analyses.frameworks import metric as frameworks
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.analyses.growth import metric as growing
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
 from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
@@ -30,10 +32,8 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
-from toolnoise.formulas import frameworks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability

@@ -226,13 +226,14 @@ def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(c
 
 
 def test_a_change_to_a_caption_draws_nothing_anew(changed):
-    assert changed("workflow/report/table4.rst") == {"write_page": 1, "write_audit": 1, "page": 1}
+    another = '\nKINDS["table4"] = KINDS["table4"]._replace(caption="Examples once more.")\n'
+    planned = changed("workflow/toolnoise/analyses/published/study.py", another)
+    assert planned == {"write_page": 1, "write_audit": 1, "page": 1}
 
 
 def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, checkout, planned, tmp_path, change_study):
     tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
     shutil.copyfile(tree / "notebooks/table4.ipynb", tree / "notebooks/mine.ipynb")
-    (tree / "workflow/report/mine.rst").write_text("Examples once more.\n")
     with (tree / "workflow/toolnoise/study/catalogue.py").open("a") as file:
         file.write('\nKINDS["mine"] = KINDS["table4"]\n')
     change_study(copied, lambda study: study["figures"].append("mine"))

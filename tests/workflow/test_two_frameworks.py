@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
-from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.formulas.stability import STABILITY
 
 pytest.importorskip("jax")

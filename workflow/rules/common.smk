@@ -17,7 +17,7 @@ from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The paper's tables and figures by the paper's names, where the analysis that knows them is there.
-paper_items = next(iter(analyses.adding("paper_items")), None)
+paper_items = next(iter(analyses.modules("paper_items")), None)
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
@@ -266,6 +266,11 @@ def get_metrics(name):
 
 def get_gates(wildcards):
     return steps.gates(study, FIGURES[wildcards.figure])
+
+
+def get_caption(kind):
+    # Snakemake counts no parameter that follows from the input: another caption is no reason to draw a figure again.
+    return lambda wildcards, input: catalogue.KINDS[kind].caption_in(study.name)
 
 
 def get_options(_wildcards, input):

@@ -1,5 +1,5 @@
-# Figures, tables and the page, from metric files alone. There is one rule per notebook, because each kind has its own
-# caption. A figure needs only the cells that it shows: `snakemake fig3` trains only the cells of figure 3.
+# Figures, tables and the page, from metric files alone. There is one rule per notebook, because each kind reads its own
+# files. A figure needs only the cells that it shows: `snakemake fig3` trains only the cells of figure 3.
 import re
 
 
@@ -20,7 +20,7 @@ for kind in study.figure_kinds:
         output:
             figure=report(
                 f"{layout.FIGURE}.{shown}",
-                caption=f"../report/{kind}.rst",
+                caption="../report/figure.rst",
                 category=about.category,
                 labels={"result": "{figure}"},
             ),
@@ -41,6 +41,7 @@ for kind in study.figure_kinds:
             # A digest, not an input: touching a notebook changes nothing.
             code=get_code("render"),
             metrics=get_options,
+            caption=get_caption(kind),
         shell:
             "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
             " --out {output.figure:q} {output.further:q} --executed {output.executed:q} --planned {params.planned:q}"

@@ -185,3 +185,13 @@ def require_kinds(path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapp
         if array.dtype.kind not in letters or array.ndim != axes:
             wanted = f"{' or '.join(KINDS[letter] for letter in letters)} in {axes} dimensions"
             raise BadInput(path, name, f"found {array.dtype} of shape {array.shape}", wanted)
+
+
+def bit_equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
+    return a.shape == b.shape and a.dtype == b.dtype and np.array_equal(as_bytes(a), as_bytes(b))
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array, in its order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

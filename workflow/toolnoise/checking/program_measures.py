@@ -19,7 +19,6 @@ from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row
-from toolnoise.formulas.ensembles import ENSEMBLES
 from toolnoise.formulas.per_run import RUNS, Values
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.formulas.weights import Apart, apart
@@ -27,24 +26,6 @@ from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
 from toolnoise.study import programs
-
-
-def measure_logits(
-    cell: Sequence[str],
-    study_seed: int,
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: list[str],
-    out: str | Path,
-    out_runs: str | Path,
-    out_ensembles: str | Path,
-) -> None:
-    """Write the measures of one cell whose runs left logits."""
-    rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
-    metric_files.write(out, STABILITY, rows.stability)
-    metric_files.write(out_runs, RUNS, rows.runs)
-    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)
 
 
 def measure(

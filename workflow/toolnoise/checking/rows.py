@@ -123,7 +123,7 @@ ROWS = {
         parameters=reads.measured,
         reads=reads.DATA | reads.dump_of(reads.same),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS, "out-ensembles": reads.ENSEMBLES},
-        work=Work("toolnoise.checking.program_measures:measure_logits"),
+        work=Work("toolnoise.measures.cell:measure"),
     ),
     "measure-outcomes": Step(
         "measure_outcomes",

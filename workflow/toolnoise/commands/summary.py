@@ -32,8 +32,8 @@ def as_text(study: Study) -> str:
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {as_given(study.path(layout.PAGE))}")
-    for analysis in analyses.adding("summary_lines"):
-        lines += analysis.lines(study)
+    for more in analyses.adding("page", "summary"):
+        lines += more(study)
     return "\n".join(lines)
 
 
@@ -44,8 +44,8 @@ def as_json(study: Study) -> dict[str, Any]:
         "emulated": list(study.emulated()),
         "page": as_given(study.path(layout.PAGE)),
     }
-    for analysis in analyses.adding("summary_lines"):
-        values |= analysis.values(study)
+    for more in analyses.adding("page", "summary_values"):
+        values |= more(study)
     return values
 
 

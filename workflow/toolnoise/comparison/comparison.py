@@ -11,22 +11,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import pairs_of_units
+from toolnoise.comparison import designs, pairs_of_units
+from toolnoise.comparison.designs import Assumption, Design, Way
 from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
-from toolnoise.stats.draws import Assumption, Design, Drawn, Way
+from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
-from toolnoise.stats.two_means import hedges_g, mean_difference, paired_difference, probability_of_improvement
+from toolnoise.stats.two_means import Result, mean_difference
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 
@@ -116,7 +117,7 @@ def compare_all(
 def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> ArmRuns:
     """An arm by its name, on examples with these labels; the assumption is for runs whose draws are not known."""
     predicted = answers.predicted
-    drawn = draws.assumed(len(predicted), assumption) if answers.drawn is None else answers.drawn
+    drawn = designs.assumed(len(predicted), assumption) if answers.drawn is None else answers.drawn
     # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
     contents = list(answers.bits or [(name, run.tobytes()) for run in predicted])
     return ArmRuns(name, answers, predicted == labels, accuracies(predicted, labels), drawn, contents)
@@ -125,7 +126,7 @@ def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption
 def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
     """How two arms can be compared, and the test of their accuracies."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
-    plan = draws.design(*np.split(numbers, [len(a.scores)]))
+    plan = designs.design(*np.split(numbers, [len(a.scores)]))
     return plan, _difference(plan, a.scores, b.scores, _step(a, b))
 
 
@@ -154,7 +155,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
         plan.shared if plan.way in PAIRED else 0,
         (len(plan.units_a), len(plan.units_b)),
         pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
-        draws.shared_between(plan, a.drawn, b.drawn),
+        designs.shared_between(plan, a.drawn, b.drawn),
         _notes(a, b, assumption),
         test.effect.within(-1, 1),
         test.pvalue,
@@ -174,8 +175,8 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
 def _arm(side: ArmRuns) -> ArmSummary:
     answers, unit_of, units = side.answers, side.unit_of, np.unique(side.unit_of)
     churn = pairwise_churn(answers.predicted)
-    scores = draws.unit_means(side.scores, unit_of, units)
-    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, unit_of, units)
+    scores = designs.unit_means(side.scores, unit_of, units)
+    entropies = None if answers.entropies is None else designs.unit_means(answers.entropies, unit_of, units)
     variance = in_arm(_pair_means(_variances(side.scores), unit_of, units), units)
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
@@ -192,7 +193,7 @@ def _arm(side: ArmRuns) -> ArmSummary:
         _sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
         pairs_of_units.estimate(in_arm(_pair_means(churn, unit_of, units), units)).within(0, 1),
-        mean_t(draws.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
+        mean_t(designs.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
     )
 
 
@@ -212,11 +213,11 @@ def _variances(scores: np.ndarray) -> np.ndarray:
 
 
 def _unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return draws.unit_means(a, plan.a, plan.units_a), draws.unit_means(b, plan.b, plan.units_b)
+    return designs.unit_means(a, plan.a, plan.units_a), designs.unit_means(b, plan.b, plan.units_b)
 
 
 def _pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> np.ndarray:
-    return draws.pair_means(matrix, unit_of, unit_of, units, units)
+    return designs.pair_means(matrix, unit_of, unit_of, units, units)
 
 
 def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
@@ -237,7 +238,7 @@ def _sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
 
 def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estimate, Estimate]:
     """The means over pairs of a run of A and a run of B with other draws, and with the same, [A, B]."""
-    means = draws.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
+    means = designs.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
         of_pairs = means[~same], means[same]

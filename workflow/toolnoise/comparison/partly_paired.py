@@ -15,8 +15,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.stats.estimates import standard_deviation, t_interval
-from toolnoise.stats.result import UNDECIDED, Result
-from toolnoise.stats.two_means import cautious, equal_arms
+from toolnoise.stats.two_means import UNDECIDED, Result, cautious, equal_arms
 
 FEWEST = 4  # pairs: the correlation of fewer has no error that could be estimated
 

@@ -1,7 +1,7 @@
 """How many seeds? The runs that a claim needs, or the effects that a number of runs can show.
 
 The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
-formulas are in stats/power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
+formulas are in power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
 range over the SD's 95 % interval. Everything is in percentage points of accuracy.
 """
 
@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
+from toolnoise.comparison import power
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.stats import power
 from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.power import MOST_RUNS, runs_needed
 from toolnoise.stats.spread import sd_interval
 from toolnoise.study.cells import Cell
 
@@ -67,7 +68,7 @@ class SampleSize(NamedTuple):
 
     def needed(self, claim: Claim, sd: float | None = None) -> int | None:
         """The fewest runs per arm for a claim."""
-        return power.runs_needed(lambda runs: self.power_of(claim, runs, sd), self.power)
+        return runs_needed(lambda runs: self.power_of(claim, runs, sd), self.power)
 
 
 def plan(
@@ -94,8 +95,8 @@ def plan(
                 allowed = f"a factor above 1, such as 1.5, and at most {MOST_FACTOR}"
                 raise BadInput("command line", f"--{name}", f"found {value:g}", allowed)
     for count in runs or ():
-        if not 2 <= count <= power.MOST_RUNS:
-            raise BadInput("command line", "--runs", f"found {count}", f"2 to {power.MOST_RUNS} runs per arm")
+        if not 2 <= count <= MOST_RUNS:
+            raise BadInput("command line", "--runs", f"found {count}", f"2 to {MOST_RUNS} runs per arm")
     if gains and spread is None:
         raise BadInput("command line", "--gain", "how many runs depends on the SD", "give --pilot or --sd")
     asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
@@ -125,8 +126,8 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
         raise BadInput("command line", "--sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
     if runs is None:
         return Spread(Estimate(sd, math.nan, math.nan), None, "as given")
-    if not 2 <= runs <= power.MOST_RUNS:
-        raise BadInput("command line", "--sd-runs", f"found {runs}", f"2 to {power.MOST_RUNS} runs")
+    if not 2 <= runs <= MOST_RUNS:
+        raise BadInput("command line", "--sd-runs", f"found {runs}", f"2 to {MOST_RUNS} runs")
     return Spread(sd_interval(sd, runs), runs, "as given")
 
 
@@ -249,4 +250,4 @@ def _defined(value: float) -> float | None:
 
 
 def _count(runs: int | None) -> str:
-    return f"over {power.MOST_RUNS:,}" if runs is None else f"{runs:,}"
+    return f"over {MOST_RUNS:,}" if runs is None else f"{runs:,}"

@@ -64,11 +64,11 @@ Values = Mapping[tuple[str, str], float]
 
 def lines(rows: pd.DataFrame) -> Lines:
     """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
-    found: Lines = {}
+    at: Lines = {}
     for place in selection.unique(rows["place"]):
         for kind in ("", *selection.unique(rows[rows["place"] == place]["variant"])):
-            found[place, kind] = len(found)
-    return found
+            at[place, kind] = len(at)
+    return at
 
 
 def page(at: Lines, measures: int, width: float = sheets.PAGE) -> tuple[Figure, Sequence[Axes]]:
@@ -127,14 +127,14 @@ def measure(
     without that chance, by place and variant.
     """
     shown = style.MEASURES[rows["metric"].iloc[0]]
-    own = {key: shown.scale * np.asarray(list(values)) for key, values in (runs or {}).items()}
-    right, left = _ends(rows, own, shown.scale)
+    single = {key: shown.scale * np.asarray(list(values)) for key, values in (runs or {}).items()}
+    right, left = _ends(rows, single, shown.scale)
     panel.set_xlim(left - 0.05 * (right - left) * (left < 0), right + 0.04 * (right - left))
     for row in rows.itertuples():
         key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
         value, low, high = shown.scale * np.array([row.value, row.ci_low, row.ci_high])
-        if key in own and value != 0:
-            kept = own[key][~np.isnan(own[key])]
+        if key in single and value != 0:
+            kept = single[key][~np.isnan(single[key])]
             panel.plot(
                 kept, np.full(len(kept), height + BELOW), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
             )
@@ -171,10 +171,10 @@ def note(panel: Axes, x: float, height: float, text: str) -> None:
     panel.annotate(text, (x, height), (5, 0), **words)
 
 
-def _ends(rows: pd.DataFrame, own: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
+def _ends(rows: pd.DataFrame, runs: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
     """Where the intervals end: the largest of the values and their runs fits, and an interval within reason."""
     largest = scale * rows["value"].max()
-    single = [values[~np.isnan(values)].max() for values in own.values() if (~np.isnan(values)).any()]
+    single = [values[~np.isnan(values)].max() for values in runs.values() if (~np.isnan(values)).any()]
     most = np.nanmax([scale * rows["ci_high"].max(), largest, 0])
     right = np.nanmax([min(most, REACH * np.nan_to_num(largest)), *single])
     least = np.nanmin([scale * rows[["value", "ci_low"]].min().min(), 0])
@@ -238,9 +238,9 @@ def ratios(
 
 def keys(figure: Figure, **labels: str) -> list[Line2D]:
     """The legend: every kind of mark that occurs in the figure, which has it as its label, with `labels` of its own."""
-    there = {artist.get_label() for panel in figure.axes for artist in (*panel.lines, *panel.collections)}
+    drawn = {artist.get_label() for panel in figure.axes for artist in (*panel.lines, *panel.collections)}
     return [
-        Line2D([], [], label=labels.get(mark, label), **look) for mark, (label, look) in KEYS.items() if mark in there
+        Line2D([], [], label=labels.get(mark, label), **look) for mark, (label, look) in KEYS.items() if mark in drawn
     ]
 
 

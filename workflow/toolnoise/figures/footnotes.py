@@ -43,7 +43,7 @@ def runs_note(rows: pd.DataFrame) -> str:
 def _counts_note(what: str, rows: pd.DataFrame) -> str:
     cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
     cells = rows.drop_duplicates(cell)
-    counts = {variant: _spread(mine) for variant, mine in cells.groupby("variant", sort=False)["n_runs"]}
+    counts = {variant: _spread(counted) for variant, counted in cells.groupby("variant", sort=False)["n_runs"]}
     usual = set(counts.values())
     each = ", ".join(f"{count} ({variant_name(variant)})" for variant, count in counts.items())
     missing = int(cells["n_missing"].sum())

@@ -31,13 +31,13 @@ def select(
     """
     table = of_tasks(table, tasks)
     for name in hardware:
-        mine = table[table["hardware"] == name]
-        if mine.empty:
+        on_it = table[table["hardware"] == name]
+        if on_it.empty:
             raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
-        mine = mine[mine["group"].map(part_of) == part]
-        if metric not in set(mine["metric"]):
-            found = f"no {metric!r} {PARTS[part]} on {name}"
-            raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
+        on_it = on_it[on_it["group"].map(part_of) == part]
+        if metric not in set(on_it["metric"]):
+            what = f"no {metric!r} {PARTS[part]} on {name}"
+            raise BadInput(named(paths), "metric", what, f"it has {_listed(on_it['metric'])}")
     wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
     rows = table[wanted & table["hardware"].isin(hardware)]
     if "n_draws" in table:

@@ -12,10 +12,10 @@ FEW = 32  # classes, up to which comparing them one by one is faster than NumPy'
 def predictions(logits: np.ndarray) -> np.ndarray:
     """The predicted class of each run and example, [S, N], from logits [S, N, C]; ties go to the first class."""
     # The smallest integers: of many runs, predictions may have as many bytes as the memory.
-    found = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
-    for run, classes in zip(logits, found, strict=True):  # one run at a time: NumPy copies a read-only memory map
+    predicted = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
+    for run, classes in zip(logits, predicted, strict=True):  # one run at a time: NumPy copies a read-only memory map
         classes[...] = _of_few(run) if 0 < run.shape[-1] <= FEW else run.argmax(axis=-1)
-    return found
+    return predicted
 
 
 def _of_few(run: np.ndarray) -> np.ndarray:

@@ -22,10 +22,10 @@ def churn(predictions: np.ndarray) -> Pairs:
     for block in _blocks(predictions, max(runs, classes)):
         answers = block + classes * np.arange(block.shape[1])
         counts = np.bincount(answers.ravel())
-        for run, own in enumerate(answers):
-            alike[run] += counts[own].sum()
-    some = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
-    return Pairs((runs * examples - alike) / examples, np.array(some, np.int64) / examples)
+        for run, given in enumerate(answers):
+            alike[run] += counts[given].sum()
+    of_pairs = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
+    return Pairs((runs * examples - alike) / examples, np.array(of_pairs, np.int64) / examples)
 
 
 def pairwise_churn(predictions: np.ndarray) -> np.ndarray:

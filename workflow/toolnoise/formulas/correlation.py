@@ -49,18 +49,18 @@ class _Units(NamedTuple):
 
     def unit(self, run: int, block: slice) -> np.ndarray:
         """Some values of a run's vector."""
-        found = self.values[run, block].astype(np.float64)
+        vector = self.values[run, block].astype(np.float64)
         if self.means is not None:
-            found -= self.means[run]
-        found *= self.scales[run]
-        return found
+            vector -= self.means[run]
+        vector *= self.scales[run]
+        return vector
 
     def product(self, run: int, block: slice, vector: np.ndarray, total: float) -> float:
         """The sum of products of some values of a run's vector with these of another, whose sum is `total`."""
-        found = _product(self.values[run, block].astype(np.float64), vector)
+        summed = _product(self.values[run, block].astype(np.float64), vector)
         if self.means is not None:
-            found -= self.means[run] * total
-        return found * self.scales[run]
+            summed -= self.means[run] * total
+        return summed * self.scales[run]
 
 
 def _flat(logits: np.ndarray) -> np.ndarray:
@@ -92,9 +92,9 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, held: int
     The first runs are held, those of all pairs whose own values count among them. Each of the others is made twice.
     """
     first, second = some_pairs(runs)
-    some, squares, products = np.zeros(len(first)), np.zeros(runs), np.zeros(runs)
+    of_pairs, squares, products = np.zeros(len(first)), np.zeros(runs), np.zeros(runs)
     if runs < 2:
-        return Pairs(squares, some)
+        return Pairs(squares, of_pairs)
     blocks, mean = _blocks(count), np.zeros(count)
     kept = rows(slice(0, held))
 
@@ -119,23 +119,23 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, held: int
             for place, run in enumerate(numbers):
                 products[run] += units.product(place, block, mean[block], total)
     products -= products[0]
-    for pair, (one, other) in enumerate(zip(first, second, strict=True)):
+    for pair, (left, right) in enumerate(zip(first, second, strict=True)):
         for block in blocks:
-            apart = kept.unit(one, block)
-            apart -= kept.unit(other, block)
-            some[pair] += _product(apart, apart)
+            apart = kept.unit(left, block)
+            apart -= kept.unit(right, block)
+            of_pairs[pair] += _product(apart, apart)
     # Rounding aside, r is between -1 and 1.
     sums = np.clip((runs * (squares - 2 * products) + squares.sum()) / 2, 0, 2 * (runs - 1))
-    return Pairs(sums, np.minimum(some / 2, 2))
+    return Pairs(sums, np.minimum(of_pairs / 2, 2))
 
 
 def _blocks(count: int) -> list[slice]:
     return [slice(start, start + BLOCK) for start in range(0, count, BLOCK)]
 
 
-def _product(one: np.ndarray, other: np.ndarray) -> float:
+def _product(left: np.ndarray, right: np.ndarray) -> float:
     # Unlike BLAS, the same bits for the same values wherever they are in memory, and on any number of threads.
-    return np.einsum("p,p->", one, other)
+    return np.einsum("p,p->", left, right)
 
 
 class _Ranks:

@@ -134,4 +134,4 @@ def labels() -> dict[str, Label]:
 
 def bounded(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
     """Rows whose bounds are within the range of their measure."""
-    return [(metric, group, found.within(*declared[metric].range)) for metric, group, found in rows]
+    return [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]

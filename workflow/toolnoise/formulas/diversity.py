@@ -11,12 +11,12 @@ def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
     """1 - Pearson's r, 1 - Spearman's r, and what two runs together gain in accuracy and in cross-entropy."""
 
     def of(runs: slice) -> list[Pairs]:
-        some = logits[runs]
+        scores = logits[runs]
         return [
-            pearson_distances(some),
-            spearman_distances(some),
-            Pairs.of(pairwise_accuracy_change(some, labels)),
-            Pairs.of(pairwise_cross_entropy_change(some)),
+            pearson_distances(scores),
+            spearman_distances(scores),
+            Pairs.of(pairwise_accuracy_change(scores, labels)),
+            Pairs.of(pairwise_cross_entropy_change(scores)),
         ]
 
     return within_blocks(len(logits), of)

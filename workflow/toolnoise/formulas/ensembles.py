@@ -90,8 +90,8 @@ def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.
     """The predictions and the cross-entropy of each ensemble."""
     count = len(logits) // members
     predicted, entropies = np.empty((count, len(labels)), np.intp), np.empty(count)
-    for place, one in enumerate(ensembles(logits, members)):
-        predicted[place], entropies[place] = one.argmax(axis=-1), example_entropies(one, labels).mean()
+    for place, ensemble in enumerate(ensembles(logits, members)):
+        predicted[place], entropies[place] = ensemble.argmax(axis=-1), example_entropies(ensemble, labels).mean()
     return predicted, entropies
 
 
@@ -112,10 +112,10 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -
     step = rate_step(len(labels), equal)
     for members in range(1, min(largest, LARGEST) + 1):
         predicted, entropies = _measured(logits, labels, members)
-        found = [
+        measured = [
             *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
             *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream),
             ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
-        rows += [(members, row, len(predicted)) for row in bounded(with_width(found, equal))]
+        rows += [(members, row, len(predicted)) for row in bounded(with_width(measured, equal))]
     return rows

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from toolnoise.base.arrays import as_bytes
 from toolnoise.formulas import Row
 from toolnoise.stats.estimates import Estimate
 
@@ -25,7 +26,7 @@ class PerRun(Protocol):
 
 def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
     """Whether all runs have the same bits, from one array per run, [S, ...]."""
-    return all(np.array_equal(_bits(runs[place]), _bits(runs[0])) for place in range(1, len(runs)))
+    return all(np.array_equal(as_bytes(runs[place]), as_bytes(runs[0])) for place in range(1, len(runs)))
 
 
 def rate_step(examples: int, equal: bool) -> float:
@@ -42,11 +43,18 @@ def value_step(equal: bool) -> float:
 
 def with_width(rows: Iterable[Row], equal: bool) -> list[Row]:
     """Rows without any interval that has no width, unless the runs are bit-equal."""
+    if equal:
+        return list(rows)
     return [
-        (metric, group, Estimate(found.value, np.nan, np.nan) if found.low == found.high and not equal else found)
-        for metric, group, found in rows
+        (metric, group, Estimate(estimate.value, np.nan, np.nan) if estimate.low == estimate.high else estimate)
+        for metric, group, estimate in rows
     ]
 
 
-def _bits(run: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(run).reshape(-1).view(np.uint8)
+def first_epochs(first: Sequence[Any], second: Sequence[Any]) -> np.ndarray:
+    """The first epoch, counted from 1, after which each quantity differs between two runs; NaN if it never does.
+
+    Both arguments hold the value of each quantity after each epoch, [E, T].
+    """
+    differ = np.array(first) != np.array(second)
+    return np.where(differ.any(axis=0), differ.argmax(axis=0) + 1.0, np.nan)

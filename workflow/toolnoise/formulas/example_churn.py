@@ -33,7 +33,7 @@ class ExampleChurn:
         classes = int(predictions.max(initial=0)) + 1
         step = max(1, BLOCK // max(1, self.runs * classes))
         blocks = (contested[start : start + step] for start in range(0, len(contested), step))
-        self.camps = [_camps(predictions, some, classes) for some in blocks]
+        self.camps = [_camps(predictions, chosen, classes) for chosen in blocks]
 
     def __call__(self, times: np.ndarray) -> np.ndarray:
         """The churn of each example, [R, N], from how often each run is drawn, [R, S]."""
@@ -57,8 +57,8 @@ class ExampleChurn:
         return churn.mean(axis=1)
 
 
-def _camps(predictions: np.ndarray, some: np.ndarray, classes: int) -> _Camps:
-    answers = np.arange(len(some)) * classes + predictions[:, some]
+def _camps(predictions: np.ndarray, chosen: np.ndarray, classes: int) -> _Camps:
+    answers = np.arange(len(chosen)) * classes + predictions[:, chosen]
     camps, of_run = np.unique(answers, return_inverse=True)
     of_run = of_run.reshape(answers.shape).astype(np.min_scalar_type(len(camps)))
-    return _Camps(some, of_run, np.flatnonzero(np.diff(camps // classes, prepend=-1)), len(camps))
+    return _Camps(chosen, of_run, np.flatnonzero(np.diff(camps // classes, prepend=-1)), len(camps))

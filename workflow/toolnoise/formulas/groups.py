@@ -36,10 +36,10 @@ def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.
 
 def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, np.ndarray]:
     """The examples that each rate counts, [N], of those marked by `member`."""
-    found = {"accuracy": member}
+    counted = {"accuracy": member}
     if classes == 2:
-        found |= {"fpr": member & (labels == 0), "fnr": member & (labels == 1)}
-    return found
+        counted |= {"fpr": member & (labels == 0), "fnr": member & (labels == 1)}
+    return counted
 
 
 def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int) -> list[Row]:

@@ -38,14 +38,14 @@ def per_run(
 ) -> Values:
     """The rates of each run, as (metric, group, values [S]), from predictions [S, N] and, if known, entropies [S]."""
     everyone = np.ones(len(labels), bool)
-    found = [(rate, "all", part.values) for rate, part in rates(predicted, labels, classes, everyone).items()]
+    measured = [(rate, "all", part.values) for rate, part in rates(predicted, labels, classes, everyone).items()]
     if entropies is not None:
-        found.append(("cross_entropy", "all", entropies))
+        measured.append(("cross_entropy", "all", entropies))
     by_class = class_accuracies(predicted, labels, classes).T
-    found += [("accuracy", str(index), values) for index, values in enumerate(by_class)]
+    measured += [("accuracy", str(index), values) for index, values in enumerate(by_class)]
     for name, member in groups.items():
-        found += [(rate, name, part.values) for rate, part in rates(predicted, labels, classes, member).items()]
-    return found
+        measured += [(rate, name, part.values) for rate, part in rates(predicted, labels, classes, member).items()]
+    return measured
 
 
 def fingerprints(logits: np.ndarray) -> np.ndarray:
@@ -86,13 +86,13 @@ def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndar
         return np.full(runs, np.nan)
     errors = np.mean(predicted != labels, axis=1)
 
-    def of(some: slice) -> list[Pairs]:
-        normalised = normalised_churn(pairwise_churn(predicted[some]), errors[some])
+    def of(block: slice) -> list[Pairs]:
+        normalised = normalised_churn(pairwise_churn(predicted[block]), errors[block])
         np.fill_diagonal(normalised, 0)
         return [Pairs.of(normalised)]
 
-    (found,) = within_blocks(runs, of)
-    return found.sums / (runs - 1)
+    (pairs,) = within_blocks(runs, of)
+    return pairs.sums / (runs - 1)
 
 
 def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -62,29 +62,30 @@ class Ratios(NamedTuple):
     design: str
 
 
-def ratios(one: Runs, other: Runs) -> Ratios:
+def ratios(numerator: Runs, denominator: Runs) -> Ratios:
     """The noise of one cell over that of another."""
-    together, own = draws.units(one.drawn, other.drawn), [draws.units(runs.drawn)[0] for runs in (one, other)]
-    counts = [len(set(units.tolist())) for units in own]
-    design = BIT_EQUAL if _bit_equal(one, other, together) else _design(together, counts)
+    both = numerator, denominator
+    together, by_cell = draws.units(*(runs.drawn for runs in both)), [draws.units(runs.drawn)[0] for runs in both]
+    counts = [len(set(units.tolist())) for units in by_cell]
+    design = BIT_EQUAL if _bit_equal(numerator, denominator, together) else _design(together, counts)
     estimates = {}
     over_draws = design in (PAIRED, INDEPENDENT)
     for metric, (of, statistic) in MEASURES.items():
         arms = [
             of_runs(runs.values[of], units.tolist(), statistic)
-            for runs, units in zip((one, other), together if over_draws else own, strict=True)
+            for runs, units in zip(both, together if over_draws else by_cell, strict=True)
         ]
         estimates[metric] = ratio(*(arms if over_draws else [arm.alone for arm in arms]))
     return Ratios(estimates, *counts, design)
 
 
-def _bit_equal(one: Runs, other: Runs, together: Sequence[np.ndarray]) -> bool:
+def _bit_equal(numerator: Runs, denominator: Runs, together: Sequence[np.ndarray]) -> bool:
     """Whether both cells have the same units, with the same fingerprints in each; files without these do not say."""
-    if not all(FINGERPRINT in runs.values for runs in (one, other)):
+    if not all(FINGERPRINT in runs.values for runs in (numerator, denominator)):
         return False
     first, second = (
         sorted(zip(units.tolist(), runs.values[FINGERPRINT].tolist(), strict=True))
-        for runs, units in zip((one, other), together, strict=True)
+        for runs, units in zip((numerator, denominator), together, strict=True)
     )
     return len(first) > 1 and first == second
 

@@ -20,10 +20,10 @@ def pairwise_cka(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     runs = _Centred(stack)
     joint = np.zeros((2, len(stack), len(stack)))
     for run in range(len(stack)):
-        joint[:, run, run:] = _hsic(runs, runs, run)
+        joint[:, run, run:] = _hsic(runs, run)
     alone = np.diagonal(joint, axis1=1, axis2=2)
-    found = np.triu(_ratio(joint, alone[:, :, np.newaxis], alone[:, np.newaxis]))
-    plain, debiased = found + np.triu(found, 1).transpose(0, 2, 1)
+    similarity = np.triu(_ratio(joint, alone[:, :, np.newaxis], alone[:, np.newaxis]))
+    plain, debiased = similarity + np.triu(similarity, 1).transpose(0, 2, 1)
     return plain, debiased
 
 
@@ -54,30 +54,30 @@ class _Centred:
         return [slice(start, start + step) for start in range(0, examples, step)]
 
 
-def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
-    """HSIC of run `run` of `one` with the same run of `others` and with each later one; below it, the unbiased HSIC."""
+def _hsic(runs: _Centred, run: int) -> np.ndarray:
+    """HSIC of a run with itself and with each later run; below it, the unbiased HSIC."""
     later = slice(run, None)
-    count = len(others.stack) - run
-    products = np.zeros((count, one.stack.shape[2], others.stack.shape[2]))
-    for rows in others.rows():
-        products += np.matmul(one.block(slice(run, run + 1), rows).transpose(0, 2, 1), others.block(later, rows))
+    count = len(runs.stack) - run
+    products = np.zeros((count, runs.stack.shape[2], runs.stack.shape[2]))
+    for rows in runs.rows():
+        products += np.matmul(runs.block(slice(run, run + 1), rows).transpose(0, 2, 1), runs.block(later, rows))
     # Not by einsum, which rounds a long sum differently if it is the only one: equal runs would not have 1.
     inner = np.square(products).reshape(count, -1).sum(axis=1)
     # The same sums over pairs of two different examples. Columns are centred, so each row of XX' sums to 0, and without
     # its diagonal to the negative of the diagonal entry.
-    examples = one.stack.shape[1]
+    examples = runs.stack.shape[1]
     if examples < 4:
         return np.stack([inner, np.full(count, np.nan)])
-    a, b = one.squares[run], others.squares[later]
+    a, b = runs.squares[run], runs.squares[later]
     diagonal = (a * b).sum(axis=1)
     sums = a.sum() * b.sum(axis=1)
     unbiased = inner - diagonal + sums / ((examples - 1) * (examples - 2)) - 2 * diagonal / (examples - 2)
     return np.stack([inner, unbiased / (examples * (examples - 3))])
 
 
-def _ratio(joint: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _ratio(joint: np.ndarray, of_rows: np.ndarray, of_columns: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        product = one * other
+        product = of_rows * of_columns
         # The root of the product, which is exact for equal runs, unless the product of such large numbers has no float.
-        scale = np.where(np.isinf(product), np.sqrt(one) * np.sqrt(other), np.sqrt(product))
-        return np.where((one > 0) & (other > 0), joint / scale, np.nan)
+        scale = np.where(np.isinf(product), np.sqrt(of_rows) * np.sqrt(of_columns), np.sqrt(product))
+        return np.where((of_rows > 0) & (of_columns > 0), joint / scale, np.nan)

@@ -67,7 +67,9 @@ def _of_runs(
         return rate_step(rate.examples, equal)
 
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
-    rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
+    rows: list[Row] = []
+    for name, rate in whole.items():
+        rows += spread_rows(name, "all", rate.values, step(rate), stream)
     if logits is not None:
         entropies = cross_entropies(logits, labels)
         rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
@@ -75,11 +77,9 @@ def _of_runs(
     rows += _elsewhere(predicted, stream)
     rows += _diversity(logits, labels) if logits is not None else []
     rows += distances(weights)
-    for rate, group, found in [
-        *_of_classes(predicted, labels, classes),
-        *_of_groups(predicted, labels, classes, groups),
-    ]:
-        rows += spread_rows(rate, group, found.values, step(found), stream)
+    parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
+    for name, group, rate in parts:
+        rows += spread_rows(name, group, rate.values, step(rate), stream)
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
     return bounded(with_width(rows, equal))
@@ -98,16 +98,16 @@ def of_all_draws(
     Variances are averaged over draws first: a ratio of means is not the mean of ratios. `over_draws` are the
     rows of `stability`, of all draws.
     """
-    some = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
+    by_draw = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
     everyone = np.ones(len(labels), bool)
-    each = [rates(of_draw, labels, classes, everyone) for of_draw in some]
+    each = [rates(of_draw, labels, classes, everyone) for of_draw in by_draw]
     whole = {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
     runs = freedom([of_draw.values for of_draw in whole["accuracy"]]) + 1
     sizes = np.bincount(labels, minlength=classes)
     largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
     errors = np.mean(predicted != labels) if len(predicted) else np.nan
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
-    variance = distribution_wise_variance([of_draw == labels for of_draw in some], sd)
+    variance = distribution_wise_variance([of_draw == labels for of_draw in by_draw], sd)
     rows = [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
         ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
@@ -116,10 +116,10 @@ def of_all_draws(
         ("accuracy_sd_ratio_largest_null", "all", largest),
     ]
     for family in (
-        [_of_classes(of_draw, labels, classes) for of_draw in some],
-        [_of_groups(of_draw, labels, classes, groups) for of_draw in some],
+        [_of_classes(of_draw, labels, classes) for of_draw in by_draw],
+        [_of_groups(of_draw, labels, classes, groups) for of_draw in by_draw],
     ):
-        parts = [(*same[0][:2], [found for *_, found in same]) for same in zip(*family, strict=True)]
+        parts = [(*same[0][:2], [measured for *_, measured in same]) for same in zip(*family, strict=True)]
         pairs = [(part, whole[rate]) for rate, _, part in parts]
         adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
         for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
@@ -141,9 +141,9 @@ def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list
 
 def _of_groups(predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]) -> list[Part]:
     return [
-        (rate, name, found)
+        (rate, name, measured)
         for name, member in groups.items()
-        for rate, found in rates(predicted, labels, classes, member).items()
+        for rate, measured in rates(predicted, labels, classes, member).items()
     ]
 
 
@@ -158,14 +158,14 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
         return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
 
     (normalised,) = within_blocks(len(predicted), of)
-    found = {"churn": churn(predicted), "churn_normalised": normalised}
-    return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in found.items()]
+    measured = {"churn": churn(predicted), "churn_normalised": normalised}
+    return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in measured.items()]
 
 
 def distances(weights: Apart) -> list[Row]:
     """Distances between trained weights; undefined where a training program left none."""
-    found = {metric: pairwise_jackknife(pairs) for metric, pairs in weights.pairs.items()}
-    return [(metric, "all", found.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
+    measured = {metric: pairwise_jackknife(pairs) for metric, pairs in weights.pairs.items()}
+    return [(metric, "all", measured.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
 
 
 def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
@@ -176,8 +176,8 @@ def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     """Differences between the scores of runs: the measures of Summers & Dinneen."""
     pearson, spearman, gained, saved = diversity(logits, labels)
-    plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - one) for one in pairwise_cka(logits[runs])])
-    found = [
+    plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - cka) for cka in pairwise_cka(logits[runs])])
+    measured = [
         ("correlation_pearson", pairwise_similarity(pearson)),
         ("correlation_spearman", pairwise_similarity(spearman)),
         ("cka", pairwise_similarity(plain)),
@@ -185,7 +185,7 @@ def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
         ("ensemble_accuracy_change", pairwise_mean(gained)),
         ("ensemble_cross_entropy_change", pairwise_mean(saved)),
     ]
-    return [(metric, "all", estimate) for metric, estimate in found]
+    return [(metric, "all", estimate) for metric, estimate in measured]
 
 
 def _plain(value: float) -> Estimate:

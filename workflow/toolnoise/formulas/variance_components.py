@@ -23,11 +23,11 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     """
     right = (predicted == labels)[table]  # [A, R, N]
     accuracy = components(right.mean(axis=-1), crossed)
-    found = [(f"accuracy_variance_{name}", getattr(accuracy, part)) for name, part in PARTS.items()]
-    found += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
+    estimates = [(f"accuracy_variance_{name}", getattr(accuracy, part)) for name, part in PARTS.items()]
+    estimates += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
     same, other, share = _churns(predicted[table], crossed)
-    found += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
-    return bounded(with_width(((metric, "all", estimate) for metric, estimate in found), equal=False))
+    estimates += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
+    return bounded(with_width(((metric, "all", estimate) for metric, estimate in estimates), equal=False))
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:

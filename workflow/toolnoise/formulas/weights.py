@@ -28,7 +28,7 @@ class Apart(NamedTuple):
 
     def of_each(self) -> dict[str, np.ndarray]:
         """Each run's mean distance from the others, [S], by metric; NaN for a single run."""
-        return {metric: found.sums / (len(found.sums) - 1 or np.nan) for metric, found in self.pairs.items()}
+        return {metric: pairs.sums / (len(pairs.sums) - 1 or np.nan) for metric, pairs in self.pairs.items()}
 
 
 def apart(vectors: PerRun) -> Apart:
@@ -38,8 +38,8 @@ def apart(vectors: PerRun) -> Apart:
         return Apart({}, equal)
 
     def of(runs: slice) -> list[Pairs]:
-        some = vectors[runs]
-        return [Pairs.of(pairwise_l2(unit(some))), Pairs.of(pairwise_l2(some))]
+        block = vectors[runs]
+        return [Pairs.of(pairwise_l2(unit(block))), Pairs.of(pairwise_l2(block))]
 
     return Apart(dict(zip(("l2_unit", "l2_raw"), within_blocks(len(vectors), of), strict=True)), equal)
 
@@ -71,6 +71,18 @@ def paired_l2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     for block_a, block_b in zip(_blocks(a), _blocks(b), strict=True):
         squares += _squares(block_a - block_b)
     return np.sqrt(squares)
+
+
+def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The distance between each row of `a` and of `b` [N, P], over the root mean square of both lengths.
+
+    It is symmetric and never infinite: opposite rows have 2, unrelated rows of equal length the square root of 2.
+    """
+    # In float64: the length of a float32 difference may overflow or vanish.
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    distances = np.linalg.norm(b - a, axis=1)
+    lengths = np.hypot(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)) / np.sqrt(2)
+    return np.divide(distances, lengths, out=np.zeros(len(a)), where=lengths > 0)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -39,11 +39,11 @@ class Grouped(NamedTuple):
 def grouped(drawn: Sequence[Drawn]) -> Grouped:
     """How runs with these draws belong together."""
     (units,) = draws.units(drawn)
-    found = draws.members(units)
-    repeated = len(found) > 1 and max(map(len, found)) > 1
-    groups = found if repeated else [np.arange(len(drawn))]
-    table, crossed = _table(drawn, found) if repeated else (np.empty((0, 0), int), False)
-    return Grouped(groups, len(found), table, crossed)
+    members = draws.members(units)
+    repeated = len(members) > 1 and max(map(len, members)) > 1
+    groups = members if repeated else [np.arange(len(drawn))]
+    table, crossed = _table(drawn, members) if repeated else (np.empty((0, 0), int), False)
+    return Grouped(groups, len(members), table, crossed)
 
 
 def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
@@ -57,22 +57,22 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
     """Rows of ensembles by size, from those of each draw; the number of ensembles is that of all draws."""
     if len(each) == 1:
         return each[0]
-    found = []
+    of_all = []
     for rows in zip(*each, strict=True):
         (row,) = bounded([_over([row for _, row, _ in rows], METRICS)])
-        found.append((rows[0][0], row, sum(ensembles for *_, ensembles in rows)))
-    return found
+        of_all.append((rows[0][0], row, sum(ensembles for *_, ensembles in rows)))
+    return of_all
 
 
 def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
     """The mean churn of each run with the other runs of its draw, normalised too, and with runs of other draws."""
     everyone = {"all": np.ones(len(labels), bool)}
-    found: Values = []
+    values: Values = []
     for name, member in (everyone | groups).items():
         if member.any():
-            some, normalise = predicted[:, member], partial(mean_normalised_churns, labels=labels[member])
-            found.append(("churn", name, _within(drawn, some, mean_churns)))
-            found.append(("churn_normalised", name, _within(drawn, some, normalise)))
+            chosen, normalise = predicted[:, member], partial(mean_normalised_churns, labels=labels[member])
+            values.append(("churn", name, _within(drawn, chosen, mean_churns)))
+            values.append(("churn_normalised", name, _within(drawn, chosen, normalise)))
     other = np.full(len(predicted), np.nan)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
@@ -80,16 +80,16 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
             # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
-    return [*found, ("churn_other_draw", "all", other)]
+    return [*values, ("churn_other_draw", "all", other)]
 
 
 def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
     """The mean distance of each run's weights from those of the other runs of its draw, from those of each draw."""
-    found: dict[str, np.ndarray] = {}
+    by_metric: dict[str, np.ndarray] = {}
     for group, of_draw in zip(drawn.groups, weights, strict=True):
         for metric, of_each in of_draw.of_each().items():
-            found.setdefault(metric, np.full(sum(map(len, drawn.groups)), np.nan))[group] = of_each
-    return [(metric, "all", of_runs) for metric, of_runs in found.items()]
+            by_metric.setdefault(metric, np.full(sum(map(len, drawn.groups)), np.nan))[group] = of_each
+    return [(metric, "all", of_runs) for metric, of_runs in by_metric.items()]
 
 
 def independent_variances(
@@ -107,23 +107,23 @@ def independent_variances(
 
 def _within(drawn: Grouped, values: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """A measure of each run among the runs of its draw."""
-    found = np.full(len(values), np.nan)
+    measured = np.full(len(values), np.nan)
     for group in drawn.groups:
-        found[group] = measure(values[group])
-    return found
+        measured[group] = measure(values[group])
+    return measured
 
 
 def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:
     metric, group, _ = rows[0]
     # A draw with too few runs has no value of its own.
-    found = [estimate for *_, estimate in rows if not np.isnan(estimate.value)] or [rows[0][-1]]
+    estimates = [estimate for *_, estimate in rows if not np.isnan(estimate.value)] or [rows[0][-1]]
     over = declared[metric].over
     assert over, f"{metric} is made from all draws at once"
-    values = np.array([estimate.value for estimate in found])
+    values = np.array([estimate.value for estimate in estimates])
     of_all = over(values)
     if (values == values[0]).all():
         # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
-        _, lows, highs = zip(*found, strict=True)
+        _, lows, highs = zip(*estimates, strict=True)
         of_all = Estimate(of_all.value, float(np.min(lows)), float(np.max(highs)))
     return metric, group, of_all
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files, shapes
+from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
-from toolnoise.measures.two_runs import bit_equal
 from toolnoise.training import runs
 
 
@@ -45,20 +45,20 @@ def verdict(path: str | Path) -> bool | None:
     return shapes.read(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
 
 
-def _first_difference(one: runs.Run, other: runs.Run) -> str:
-    one_weights, other_weights = one.weights(), other.weights()
-    names = list(one_weights)
+def _first_difference(first: runs.Run, other: runs.Run) -> str:
+    first_weights, other_weights = first.weights(), other.weights()
+    names = list(first_weights)
     if list(other_weights) != names:
         return "the runs have different tensors"
-    one_history, other_history = one.history(), other.history()
-    for one_row, other_row in zip(one_history, other_history, strict=False):
-        if one_row["weights_sha256"] != other_row["weights_sha256"]:
-            pairs = zip(names, one_row["tensors_sha256"].split(), other_row["tensors_sha256"].split(), strict=False)
-            layer = next((name for name, one_digest, other_digest in pairs if one_digest != other_digest), "none")
-            return f"they part in epoch {one_row['epoch']}, first in {layer}"
-    if len(one_history) != len(other_history):
-        return f"they have {len(one_history)} and {len(other_history)} epochs"
+    first_history, other_history = first.history(), other.history()
+    for first_row, other_row in zip(first_history, other_history, strict=False):
+        if first_row["weights_sha256"] != other_row["weights_sha256"]:
+            pairs = zip(names, first_row["tensors_sha256"].split(), other_row["tensors_sha256"].split(), strict=False)
+            layer = next((name for name, first_digest, other_digest in pairs if first_digest != other_digest), "none")
+            return f"they part in epoch {first_row['epoch']}, first in {layer}"
+    if len(first_history) != len(other_history):
+        return f"they have {len(first_history)} and {len(other_history)} epochs"
     for name in names:
-        if not bit_equal(one_weights[name], other_weights[name]):
+        if not bit_equal(first_weights[name], other_weights[name]):
             return f"their histories are equal but their final weights are not, first in {name}"
     return ""

@@ -40,20 +40,20 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     stream = bootstrap(study_seed, cell)
     stack, together = stack_of(dump), by_draw.grouped(drawn(dump))
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
-    weights = [apart(vectors.of(some)) for some in together.groups]
+    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     scored = stack.ndim == 3
     predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
     shown = classes if classes <= MOST_CLASSES else 0
 
-    def of_draw(some: np.ndarray, of_weights: Apart) -> list[Row]:
+    def of_draw(chosen: np.ndarray, of_weights: Apart) -> list[Row]:
         given = test.labels, groups, of_weights, stream
         if scored:
-            return stability(some_of(stack, some), *given)
-        return of_classes(predicted[some], shown, *given)
+            return stability(some_of(stack, chosen), *given)
+        return of_classes(predicted[chosen], shown, *given)
 
-    found = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
-    found += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, found)
-    found += variance_components.rows(predicted, test.labels, together.table, together.crossed)
+    rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
+    rows += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, rows)
+    rows += variance_components.rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
@@ -67,8 +67,8 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     if scored:
         # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
         largest = max(1, min(map(len, together.groups)) // 2)
-        sizes = [by_size(some_of(stack, some), test.labels, largest, stream) for some in together.groups]
-    return as_rows(cell, dump, together, found, values, sizes)
+        sizes = [by_size(some_of(stack, chosen), test.labels, largest, stream) for chosen in together.groups]
+    return as_rows(cell, dump, together, rows, values, sizes)
 
 
 def bootstrap(study_seed: int, cell: Sequence[str]) -> int:
@@ -80,7 +80,7 @@ def as_rows(
     cell: Sequence[str],
     dump: Predictions,
     together: by_draw.Grouped,
-    found: list[Row],
+    rows: list[Row],
     values: per_run.Values,
     sizes: list[list[tuple[int, Row, int]]],
 ) -> Noise:
@@ -88,7 +88,7 @@ def as_rows(
     count, missing = counts(dump.finished)
     n_draws = ("n_draws", "all", Estimate(float(together.n_draws), np.nan, np.nan))
     return Noise(
-        [(*cell, *names, *estimate, count, missing) for *names, estimate in [*found, n_draws]],
+        [(*cell, *names, *estimate, count, missing) for *names, estimate in [*rows, n_draws]],
         list(_of_each(cell, dump, values)),
         [
             (*cell, size, metric, group, *estimate, ensembles, missing)
@@ -122,6 +122,6 @@ def _of_each(
         yield (*names[run], "accuracy", "all", np.nan)
 
 
-def some_of(stack: np.ndarray, some: np.ndarray) -> np.ndarray:
+def some_of(stack: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Some of the runs; all of them stay in their file."""
-    return stack if len(some) == len(stack) else stack[some]
+    return stack if len(chosen) == len(stack) else stack[chosen]

@@ -19,12 +19,12 @@ def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str |
     place = Variants(model, dataset, hardware)
     table = metric_files.read(runs, OF_RUNS)
     table = table[table["group"] == "all"]
-    found = {Cell(*names): _runs(rows, runs) for names, rows in table.groupby(list(Cell._fields), sort=False)}
+    by_cell = {Cell(*names): _runs(rows, runs) for names, rows in table.groupby(list(Cell._fields), sort=False)}
     rows = []
-    for cell, over in comparisons(place, found):
-        (one, missing), (other, over_missing) = found[cell], found[over]
-        ratio = ratios(one, other)
-        counts = len(one.drawn), missing, len(other.drawn), over_missing, *ratio[1:]
+    for cell, over in comparisons(place, by_cell):
+        (numerator, missing), (denominator, over_missing) = by_cell[cell], by_cell[over]
+        ratio = ratios(numerator, denominator)
+        counts = len(numerator.drawn), missing, len(denominator.drawn), over_missing, *ratio[1:]
         names = *cell, over.model, over.variant
         rows += [(*names, metric, "all", *estimate, *counts) for metric, estimate in ratio.estimates.items()]
     if not rows:
@@ -40,7 +40,9 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
     values = rows.pivot_table(index="seed", columns="metric", values="value", sort=False, dropna=False)
     finished = values["accuracy"].notna()
     drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]
-    own = [{source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")]
+    named = [
+        {source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")
+    ]
     fingerprints = [FINGERPRINT] if FINGERPRINT in values.columns else []
     kept = values[finished].reindex(columns=[*(of for of, _ in MEASURES.values()), *fingerprints])
-    return Runs(own, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())
+    return Runs(named, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())

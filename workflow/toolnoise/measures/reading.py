@@ -33,11 +33,11 @@ def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) ->
     if len(records) != len(dump.seeds):
         allowed = f"{len(dump.seeds)}, one for each run of the dump"
         raise BadInput("command line", "records", f"found {len(records)}", allowed)
-    found = [(runs.read(records[place]), dump.seeds[place]) for place in places]
-    for run, seed in found:
+    with_seeds = [(runs.read(records[place]), dump.seeds[place]) for place in places]
+    for run, seed in with_seeds:
         if run.seed != seed:
             raise BadInput(run.folder / "run.json", "spec.seed", f"found {run.seed}", f"{seed}, as the dump has")
-    return [run for run, _ in found]
+    return [run for run, _ in with_seeds]
 
 
 def counts(finished: np.ndarray) -> tuple[int, int]:
@@ -58,20 +58,18 @@ class TrainedVectors:
 
     def __getitem__(self, runs: int | slice) -> np.ndarray:
         if isinstance(runs, slice):
-            found = [self._read(run) for run in self.measured[runs]]
-            return np.stack(found) if found else np.empty((0, self.shape[1]), np.float32)
+            vectors = [self._read(run) for run in self.measured[runs]]
+            return np.stack(vectors) if vectors else np.empty((0, self.shape[1]), np.float32)
         return self._read(self.measured[runs])
 
-    def of(self, some: np.ndarray) -> "TrainedVectors":
+    def of(self, chosen: np.ndarray) -> "TrainedVectors":
         """Those of some runs."""
-        return TrainedVectors([self.measured[run] for run in some])
+        return TrainedVectors([self.measured[run] for run in chosen])
 
     def _read(self, run: Run) -> np.ndarray:
         vector = run.trained_vector()
         if len(vector) != self.shape[1]:
-            found, allowed = (
-                f"found {len(vector)} trained weights",
-                f"{self.shape[1]}, as {self.measured[0].folder} has",
-            )
-            raise BadInput(run.folder / "weights.npz", "", found, allowed)
+            what = f"found {len(vector)} trained weights"
+            allowed = f"{self.shape[1]}, as {self.measured[0].folder} has"
+            raise BadInput(run.folder / "weights.npz", "", what, allowed)
         return vector

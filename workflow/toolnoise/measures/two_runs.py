@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
@@ -40,42 +41,32 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     return found | _distances(runs, weights)
 
 
-def flips(one: np.ndarray, other: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
+def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
     """Churn between two runs' logits (example x class), and the examples that they classify differently."""
-    a, b = (accuracy.predictions(logits[np.newaxis]) for logits in (one, other))
-    found = {
+    a, b = (accuracy.predictions(logits[np.newaxis]) for logits in (first, second))
+    differences = {
         "examples": a.shape[1],
-        "logits_bit_equal": bit_equal(one, other),
+        "logits_bit_equal": bit_equal(first, second),
         "churn": float(paired_churn(a, b)[0]),
         "differ": np.flatnonzero(a[0] != b[0]).tolist(),
     }
     if labels is not None:
         right = [predicted[0] == labels for predicted in (a, b)]
-        found["accuracy"] = [float(accuracy.accuracies(predicted, labels)[0]) for predicted in (a, b)]
-        found["a_right_b_wrong"] = np.flatnonzero(right[0] & ~right[1]).tolist()
-        found["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
-        found["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
-    return found
+        differences["accuracy"] = [float(accuracy.accuracies(predicted, labels)[0]) for predicted in (a, b)]
+        differences["a_right_b_wrong"] = np.flatnonzero(right[0] & ~right[1]).tolist()
+        differences["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
+        differences["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
+    return differences
 
 
-def bit_equal(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
-    return one.shape == other.shape and one.dtype == other.dtype and np.array_equal(as_bytes(one), as_bytes(other))
-
-
-def as_bytes(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array, in its order."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _initial(one: Run, other: Run) -> bool | None:
-    digests = [run.record.get("initial_sha256") for run in (one, other)]
+def _initial(first: Run, second: Run) -> bool | None:
+    digests = [run.record.get("initial_sha256") for run in (first, second)]
     return None if None in digests else digests[0] == digests[1]
 
 
-def _first(one: list[dict[str, str]], other: list[dict[str, str]], *columns: str) -> int | None:
+def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:
     """The first epoch, of those in both, in which a column differs."""
-    pairs = enumerate(zip(one, other, strict=False), 1)
+    pairs = enumerate(zip(first, second, strict=False), 1)
     return next((epoch for epoch, (a, b) in pairs if any(a.get(name) != b.get(name) for name in columns)), None)
 
 
@@ -90,8 +81,8 @@ def _tensors(
     for run, tensors, history in zip(runs, weights, histories, strict=True):
         listed = history[at - 1]["tensors_sha256"].split()
         if len(listed) != len(tensors):
-            found = f"epoch {at} has {len(listed)} digests"
-            raise BadInput(run.folder / "history.csv", "tensors_sha256", found, f"{len(tensors)}, as weights.npz has")
+            what = f"epoch {at} has {len(listed)} digests"
+            raise BadInput(run.folder / "history.csv", "tensors_sha256", what, f"{len(tensors)}, as weights.npz has")
         digests.append(dict(zip(tensors, listed, strict=True)))
     names = dict.fromkeys((*digests[0], *digests[1]))
     return [name for name in names if digests[0].get(name) != digests[1].get(name)]

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import program
 from toolnoise.base.files import write_text
 from toolnoise.formulas import declared
 from toolnoise.measures import control_gate
 from toolnoise.pages import findings, tables
 from toolnoise.pages.document import document, part
 from toolnoise.study import analyses
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
 
 # Metric files that have a place of their own on the page, or one row per step.
@@ -29,7 +29,7 @@ class Page(NamedTuple):
 
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
     the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
-    each [format, file], its data, its notebook and the file of its caption. `files` are those that are there, by their
+    each [format, file], its data, its notebook and its kind. `files` are those that are there, by their
     places in the study: an unfinished study, or one of older code, lacks some.
     """
 
@@ -94,8 +94,8 @@ def first(page: Page, logs: str) -> dict[str, Any]:
         "figures": [_figure(figure, page.study) for figure in page.shown],
         "logs": logs,
     }
-    for module in analyses.adding("page"):
-        block |= module.shown(page.files)
+    for shown in analyses.adding("page", "shown"):
+        block |= shown(page.files)
     return block
 
 
@@ -113,17 +113,15 @@ def all_tables(page: Page) -> dict[str, Any]:
     }
 
 
-def caption(file: str, study: str) -> str:
-    """The caption in a file of the repository, without the marks of reStructuredText and with the study's name."""
-    text = program.path_of(file).read_text("utf-8")
-    text = text.replace('{{ snakemake.config["study"] }}', study)
-    text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", text)
+def plain(caption: str) -> str:
+    """A caption without the marks of reStructuredText."""
+    text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", caption)
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
 def _figure(figure: Mapping[str, Any], study: str) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
-    return shown | {"files": dict(figure["files"]), "caption": caption(figure["caption"], study)}
+    return shown | {"files": dict(figure["files"]), "caption": plain(KINDS[figure["kind"]].caption_in(study))}
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:

@@ -72,11 +72,11 @@ def of_own_row(squares: np.ndarray) -> np.ndarray:
     return ((rows - 1) * squares - squares.mean()) / (rows - 2) if rows > 2 else squares
 
 
-def _difference(one: _Square, other: _Square, factor: float) -> Estimate:
-    """(One mean square minus another) / factor; it can be negative, which means that no such variance is visible."""
-    a, b = one.value / factor, other.value / factor
-    (low_a, high_a), (low_b, high_b) = _shares(one.freedom), _shares(other.freedom)
-    upper, lower = stats.f.ppf([1 - TAIL, TAIL], one.freedom, other.freedom)
+def _difference(whole: _Square, part: _Square, factor: float) -> Estimate:
+    """(`whole` - `part`) / factor of mean squares; it can be negative, which means that no such variance is visible."""
+    a, b = whole.value / factor, part.value / factor
+    (low_a, high_a), (low_b, high_b) = _shares(whole.freedom), _shares(part.freedom)
+    upper, lower = stats.f.ppf([1 - TAIL, TAIL], whole.freedom, part.freedom)
     cross_low = ((upper - 1) ** 2 - low_a**2 * upper**2 - high_b**2) / upper
     cross_high = ((1 - lower) ** 2 - high_a**2 * lower**2 - low_b**2) / lower
     below = (low_a * a) ** 2 + (high_b * b) ** 2 + cross_low * a * b

@@ -85,14 +85,14 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
         return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
     if len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]:
-        one, other = arms
-        if one.runs and one.runs.keys() == other.runs.keys():
-            first, second = (np.array([arm.runs[unit] for unit in one.runs]) for arm in arms)
+        numerator, denominator = arms
+        if numerator.runs and numerator.runs.keys() == denominator.runs.keys():
+            first, second = (np.array([arm.runs[unit] for unit in numerator.runs]) for arm in arms)
             if paired := paired_sd_ratio(second, first):
                 return Contrast(whole, paired.scale, paired.freedom, units, paired=paired, fixed=fixed)
         else:
-            error = float(np.hypot(one.error, other.error))
-            return Contrast(whole, error, np.inf, units, (one.squares, other.squares), fixed=fixed)
+            error = float(np.hypot(numerator.error, denominator.error))
+            return Contrast(whole, error, np.inf, units, (numerator.squares, denominator.squares), fixed=fixed)
     moves: dict[Hashable, float] = {}
     for weight, arm in terms:
         for unit, moved in arm.moves.items():

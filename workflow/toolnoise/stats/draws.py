@@ -8,13 +8,9 @@ An interval over units speaks of other draws; with one unit there is none.
 
 Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
 `stats.components` measures it.
-
-Runs enter a comparison through their units: by the mean of a unit's runs, or by the mean over the pairs of a run of one
-unit and a run of another.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,51 +18,6 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 
 # The draw of each source that a run has; None for a source that is drawn anew in every run.
 Drawn = Mapping[str, Hashable]
-
-Way = Literal["paired", "partly paired", "independent", "one draw"]
-# What to assume of runs whose draws nobody recorded.
-Assumption = Literal["paired", "same start", "independent"]
-
-
-class Design(NamedTuple):
-    """How two arms can be compared, with the unit of each run.
-
-    Every unit of paired arms has runs of both, none of independent arms has, and some of partly paired arms have. Where
-    an arm is a single unit, that is one draw, and no interval over draws exists. `units_a` and `units_b` are the units
-    of the arms. The first of each are the `shared` ones, in the same order.
-    """
-
-    way: Way
-    a: np.ndarray
-    b: np.ndarray
-    units_a: np.ndarray
-    units_b: np.ndarray
-    shared: int
-
-
-def design(a: np.ndarray, b: np.ndarray) -> Design:
-    """How to compare arms whose runs have these units."""
-    both = np.intersect1d(a, b)
-    units_a, units_b = (np.concatenate([both, np.setdiff1d(own, both)]) for own in (a, b))
-    return Design(_way(len(units_a), len(units_b), len(both)), a, b, units_a, units_b, len(both))
-
-
-def _way(units_a: int, units_b: int, both: int) -> Way:
-    if min(units_a, units_b) < 2:
-        return "one draw"
-    if not both:
-        return "independent"
-    return "paired" if both == units_a == units_b else "partly paired"
-
-
-def assumed(runs: int, assumption: Assumption) -> list[Drawn]:
-    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or all starts equal.
-
-    Independent runs have draws of their own.
-    """
-    if assumption == "paired":
-        return [dict.fromkeys(ALGORITHMIC, ("run", run)) for run in range(runs)]
-    return [{"init": "start"} if assumption == "same start" else {}] * runs
 
 
 def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
@@ -85,18 +36,18 @@ def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
             if drawn.get(source) is not None:
                 parent[root(run)] = root(first.setdefault((source, drawn[source]), run))
     numbers: dict[int, int] = {}
-    found = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
-    return np.split(found, np.cumsum([len(arm) for arm in arms])[:-1])
+    unit_of = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
+    return np.split(unit_of, np.cumsum([len(arm) for arm in arms])[:-1])
 
 
 def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
     """Units after runs with equal contents are put into one: what is bit-identical is one run."""
-    found = numbers.copy()
+    joined = numbers.copy()
     first: dict[Hashable, int] = {}
     for run, content in enumerate(alike):
         other = first.setdefault(content, run)
-        found[found == found[run]] = found[other]
-    return found
+        joined[joined == joined[run]] = joined[other]
+    return joined
 
 
 def members(numbers: np.ndarray) -> list[np.ndarray]:
@@ -112,51 +63,3 @@ def shared(runs: Sequence[Drawn]) -> list[str]:
         for source in ALGORITHMIC
         if runs[0].get(source) is not None and all(run.get(source) == runs[0][source] for run in runs)
     ]
-
-
-def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list[str]:
-    """The algorithmic sources of which, in every unit that has runs of both arms, all runs have the same draw."""
-    both = np.intersect1d(plan.a, plan.b)
-    of_units = [
-        shared([drawn[run] for drawn, own in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(own == unit)])
-        for unit in both
-    ]
-    return [source for source in ALGORITHMIC if of_units and all(source in sources for sources in of_units)]
-
-
-def unit_means(values: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The mean over the runs of each chosen unit, [U, ...], from values of runs, [S, ...]."""
-    of_units = [values[numbers == unit].astype(float) for unit in chosen]
-    # Computed relative to the first run, so that the mean of equal values is exactly that value.
-    return np.array([runs[0] + (runs - runs[0]).mean(axis=0) for runs in of_units])
-
-
-def pair_means(
-    matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, chosen: np.ndarray, others: np.ndarray
-) -> np.ndarray:
-    """The mean over pairs of a run of one unit and a run of another, [U, V], from the values of pairs of runs, [S, T].
-
-    `rows` and `columns` are the units of the runs.
-    """
-    if _are_units_of_one_run(rows, chosen) and _are_units_of_one_run(columns, others):
-        return matrix[np.ix_(_places(rows, chosen), _places(columns, others))].astype(float)
-    one = (chosen[:, np.newaxis] == rows).astype(float)
-    other = (others[:, np.newaxis] == columns).astype(float)
-    return one @ matrix @ other.T / np.outer(one.sum(axis=1), other.sum(axis=1))
-
-
-def _are_units_of_one_run(numbers: np.ndarray, chosen: np.ndarray) -> bool:
-    units, counts = np.unique(numbers, return_counts=True)
-    return bool((counts == 1).all() and np.isin(chosen, units).all())
-
-
-def _places(numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Where the units of single runs stand."""
-    order = np.argsort(numbers, kind="stable")
-    return order[np.searchsorted(numbers, chosen, sorter=order)]
-
-
-def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """The mean over the pairs of runs of each unit that has several, from the values of pairs, [S, S], symmetric."""
-    found = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
-    return np.array([pairs.mean() for pairs in found if len(pairs)])

@@ -1,4 +1,4 @@
-"""A value with its interval, and the mean of runs.
+"""A value with its interval, the mean of runs, and a share of examples.
 
 Every statistic of this package is an `Estimate`. A quantity that the available runs cannot determine is NaN, never a
 guess or a warning: one run has a mean but no interval.
@@ -58,14 +58,14 @@ def mean_t(values: np.ndarray, step: float = 0.0) -> Estimate:
     return t_interval(mean, sd / np.sqrt(count), count - 1)
 
 
-def positive_mean_t(values: np.ndarray, further: float = 0.0) -> Estimate:
+def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estimate:
     """Mean over draws of a quantity that is never negative, with Student's interval of the logarithm of the mean.
 
     Draws differ by factors, and few of them rarely include the largest. If values are log-normal and their square roots
     have a coefficient of variation c, that of the values has the square (1 + c^2)^4 - 1. The roots of a few draws show
     it far better than the values themselves. Draws of exactly 0 are a kind of their own: if a share q is above 0, and c
     is that of these, the square is (1 + c^2)^4 / q - 1. The standard error of the logarithm follows from it by the
-    delta method, with the divisor D - 1. `further` is a relative variance of the mean from elsewhere than these draws.
+    delta method, with the divisor D - 1. `further_variance` is a relative variance of the mean, not from these draws.
 
     There is no interval with two draws, or with fewer than two above 0. Otherwise there is one, however wide: without
     the widest, the others would cover too rarely (bench/coverage.py log-normal).
@@ -75,7 +75,19 @@ def positive_mean_t(values: np.ndarray, further: float = 0.0) -> Estimate:
         return Estimate(mean, np.nan, np.nan)
     squared = (standard_deviation(roots) / roots.mean()) ** 2
     relative = ((1 + squared) ** 4 * draws / len(roots) - 1) / (draws - 1)
-    return log_t_interval(mean, np.sqrt(relative + further), draws - 1)
+    return log_t_interval(mean, np.sqrt(relative + further_variance), draws - 1)
+
+
+def wilson(count: int, examples: int) -> Estimate:
+    """The share `count` / `examples` with Wilson's (1927) score interval, which has a width even at 0 and at 1.
+
+    It is the range for other examples drawn in the same way.
+    """
+    if not examples:
+        return UNDEFINED
+    interval = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
+    low, high = np.clip([interval.low, interval.high], 0, 1)
+    return Estimate(count / examples, float(low), float(high))
 
 
 def log_t_interval(value: float, error: float, freedom: float) -> Estimate:

@@ -24,7 +24,7 @@ class Pairs(NamedTuple):
     """A measure of the pairs of S runs: each run's sum over the other runs, [S], and the values of some pairs."""
 
     sums: np.ndarray
-    some: np.ndarray
+    sample: np.ndarray
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> "Pairs":
@@ -55,11 +55,11 @@ def within_blocks(runs: int, measure: Callable[[slice], Sequence[Pairs]]) -> lis
     edges = np.linspace(0, runs, -(-runs // MANY) + 1).astype(int).tolist()
     blocks = [slice(*both) for both in itertools.pairwise(edges)]
     of_blocks = zip(*(_scaled(measure(block), runs) for block in blocks), strict=True)
-    return [Pairs(np.concatenate([one.sums for one in found]), found[0].some) for found in of_blocks]
+    return [Pairs(np.concatenate([pairs.sums for pairs in measured]), measured[0].sample) for measured in of_blocks]
 
 
-def _scaled(found: Sequence[Pairs], runs: int) -> list[Pairs]:
-    return [Pairs(one.sums * ((runs - 1) / (len(one.sums) - 1)), one.some) for one in found]
+def _scaled(measured: Sequence[Pairs], runs: int) -> list[Pairs]:
+    return [Pairs(pairs.sums * ((runs - 1) / (len(pairs.sums) - 1)), pairs.sample) for pairs in measured]
 
 
 def standard_error(without: np.ndarray) -> float:
@@ -83,7 +83,7 @@ def pairs_standard_error(pairs: Pairs) -> float:
     2 s^2 / (n (n - 1)), with s^2 the variance of a pair (Hoeffding 1948).
     """
     count = len(pairs.sums)
-    least = standard_deviation(pairs.some) * np.sqrt(2 / (count * (count - 1)))
+    least = standard_deviation(pairs.sample) * np.sqrt(2 / (count * (count - 1)))
     return float(np.maximum(standard_error(pairs_without_each(pairs)), least))
 
 
@@ -93,10 +93,10 @@ def pairwise_jackknife(pairs: Pairs) -> Estimate:
     Where runs differ in noise, it covers in more cases than that of the mean itself (bench/coverage.py). The standard
     error of the logarithm is that of the mean over the mean, so distances without some run may be 0.
     """
-    found = pairwise_mean(pairs)
-    if np.isnan(found.low) or found.value == 0:
-        return found
-    return log_t_interval(found.value, pairs_standard_error(pairs) / found.value, len(pairs.sums) - 1)
+    mean = pairwise_mean(pairs)
+    if np.isnan(mean.low) or mean.value == 0:
+        return mean
+    return log_t_interval(mean.value, pairs_standard_error(pairs) / mean.value, len(pairs.sums) - 1)
 
 
 def pairwise_mean(pairs: Pairs) -> Estimate:

@@ -10,9 +10,9 @@ import numpy as np
 def holm(pvalues: np.ndarray) -> np.ndarray:
     """Adjust by Holm's (1979) steps, valid under any dependence between the tests."""
     pvalues = np.asarray(pvalues, float)
-    found = np.full(pvalues.shape, np.nan)
+    adjusted = np.full(pvalues.shape, np.nan)
     defined = np.flatnonzero(~np.isnan(pvalues))
     order = defined[np.argsort(pvalues[defined], kind="stable")]
     ordered = pvalues[order]
-    found[order] = np.minimum(np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)), 1)
-    return found
+    adjusted[order] = np.minimum(np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)), 1)
+    return adjusted

@@ -1,54 +1,9 @@
-"""Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
-
-The distributions are exact for normal runs: noncentral t for a difference of means, over the degrees of freedom that
-Welch's test may find, F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the
-unit of the SD. A ratio may be given either way round.
-"""
+"""The runs that a claim needs, by its power with each number of them."""
 
 from collections.abc import Callable
 
-import numpy as np
-from scipy import optimize, stats
-
-from toolnoise.stats.two_means import SMALL_ARMS
-
 LEVEL, POWER = 0.05, 0.8
 MOST_RUNS = 1_000_000
-# Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
-FEWEST_SDS, MOST_SDS = 1e-9, 1000
-# Quantiles of the ratio of two variances; the ratio and its inverse have the same power.
-RATIOS = (np.arange(50) + 0.5) / 100
-
-Runs = int | np.ndarray
-
-
-def difference_power(runs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of Welch's two-sided test of two means; both arms have the same SD.
-
-    With equal numbers of runs the statistic is Student's. Its critical value varies with the ratio of the variances,
-    which is independent of it: the power is the mean over that ratio.
-    """
-    runs = np.asarray(runs, float)[..., np.newaxis]
-    ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
-    freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
-    critical = stats.f.isf(level, 1, np.where(runs == 2, np.minimum(freedom, SMALL_ARMS[2]), freedom))
-    # The square of a noncentral t is a noncentral F, which combines both tails in one.
-    shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
-    return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
-
-
-def ratio_power(runs: Runs, ratio: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of the two-sided F test of two SDs."""
-    null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
-    critical = null.isf(level / 2)
-    return null.sf(critical / ratio**2) + null.cdf(1 / (critical * ratio**2))
-
-
-def equivalence_power(runs: Runs, margin: float, ratio: float = 1, level: float = LEVEL) -> float | np.ndarray:
-    """Power to claim that a ratio of SDs lies between 1 / margin and margin, if the true ratio is `ratio`."""
-    null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
-    reach = margin**2 / null.isf(level)
-    return np.maximum(null.cdf(reach / ratio**2) - null.cdf(1 / (reach * ratio**2)), 0)
 
 
 def runs_needed(power_of: Callable[[int], float], power: float = POWER) -> int | None:
@@ -62,37 +17,3 @@ def runs_needed(power_of: Callable[[int], float], power: float = POWER) -> int |
         middle = (low + high) // 2
         low, high = (low, middle) if power_of(middle) >= power else (middle, high)
     return high
-
-
-def detectable_difference(runs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
-    """The difference of means that `runs` runs per arm detect with this power."""
-    return sd * _effect(lambda difference: difference_power(runs, difference, 1, level), power)
-
-
-def detectable_ratio(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The ratio of SDs, above 1, that `runs` runs per arm detect with this power."""
-    return 1 + _effect(lambda excess: ratio_power(runs, 1 + excess, level), power)
-
-
-def claimable_margin(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The narrowest margin within which equal SDs can be claimed to lie with this power."""
-    null = stats.f(runs - 1, runs - 1)
-    return float(np.sqrt(null.isf(level) * null.ppf((1 + power) / 2)))
-
-
-def chance_difference(difference: float, sd: float, runs: int, pilot_runs: int | None = None) -> float:
-    """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
-
-    The distribution is Student's t if the SD comes from a pilot of `pilot_runs` runs, and normal if the SD is taken as
-    known.
-    """
-    distance = difference / (sd * np.sqrt(2 / runs))
-    return float(2 * (stats.norm.sf(distance) if pilot_runs is None else stats.t.sf(distance, pilot_runs - 1)))
-
-
-def _effect(power_of: Callable[[float], float], power: float) -> float:
-    """The effect above 0 that reaches this power; power grows with the effect."""
-    high = 1.0
-    while power_of(high) < power:
-        high *= 2
-    return float(optimize.brentq(lambda effect: power_of(effect) - power, 0, high, xtol=1e-10))

@@ -60,7 +60,7 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     for unit, value in zip(units, values.tolist(), strict=True):
         members.setdefault(unit, []).append(value)
     if max(map(len, members.values()), default=1) > 1:
-        return _over_units({unit: np.array(mine) for unit, mine in members.items()}, statistic)
+        return _over_units({unit: np.array(in_unit) for unit, in_unit in members.items()}, statistic)
     arm = normal_sd(float(standard_deviation(values)), len(values)) if statistic == SD else _mean(values)
     if len(values) < FEWEST:
         return arm
@@ -105,16 +105,16 @@ def _mean(values: np.ndarray) -> Arm:
 
 def _over_units(members: Mapping[Hashable, np.ndarray], statistic: str) -> Arm:
     if statistic == SD:
-        each = {unit: float(standard_deviation(mine)) ** 2 for unit, mine in members.items() if len(mine) > 1}
+        each = {unit: float(standard_deviation(in_unit)) ** 2 for unit, in_unit in members.items() if len(in_unit) > 1}
     else:
-        each = {unit: float(np.mean(mine)) for unit, mine in members.items()}
-    found = np.array(list(each.values()))
-    mean, power = float(found.mean()), 0.5 if statistic == SD else 1.0
-    arm = normal_sd(mean**power, len(found)) if statistic == SD else Arm(mean, len(found))
-    if len(found) < FEWEST or not mean > 0:
+        each = {unit: float(np.mean(in_unit)) for unit, in_unit in members.items()}
+    by_unit = np.array(list(each.values()))
+    mean, power = float(by_unit.mean()), 0.5 if statistic == SD else 1.0
+    arm = normal_sd(mean**power, len(by_unit)) if statistic == SD else Arm(mean, len(by_unit))
+    if len(by_unit) < FEWEST or not mean > 0:
         return arm
     # Of the logarithm of a mean to first order: a single unit may be 0.
-    moves = power * (found - mean) / (mean * np.sqrt(len(found) * (len(found) - 1)))
+    moves = power * (by_unit - mean) / (mean * np.sqrt(len(by_unit) * (len(by_unit) - 1)))
     return arm._replace(moves=dict(zip(each, moves.tolist(), strict=True)))
 
 

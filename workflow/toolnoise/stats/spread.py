@@ -68,13 +68,6 @@ def _largest_sd_of_equal_runs(runs: int) -> float:
     return float(np.sqrt(optimize.brentq(excess, 0, 400)))
 
 
-def range_in_sds(runs: int) -> float:
-    """The expected range (largest minus smallest) of `runs` normal values, in SDs; it grows without bound."""
-    places = np.linspace(-10, 10, 4001)
-    below, above = stats.norm.cdf(places), stats.norm.sf(places)
-    return float(np.trapezoid(1 - below**runs - above**runs, places))
-
-
 def sd_bootstrap(values: np.ndarray, stream: int, step: float = 0.0) -> Estimate:
     """SD of the runs with the BCa bootstrap interval over runs; resamples are drawn from `stream`.
 

@@ -48,12 +48,12 @@ def two_way_bootstrap(
     by_runs, by_examples, by_both = np.empty((3, resamples))
     at_once = max(1, AT_ONCE // examples)
     for start in range(0, resamples, at_once):
-        some = slice(start, start + at_once)
-        of_each = measure(times[some])
+        together = slice(start, start + at_once)
+        of_each = measure(times[together])
         drawn = np.array([np.bincount(draws.integers(examples, size=examples), minlength=examples) for _ in of_each])
-        by_runs[some] = of_each.mean(axis=1)
-        by_examples[some] = drawn @ here / examples
-        by_both[some] = np.einsum("re,re->r", drawn, of_each) / examples
+        by_runs[together] = of_each.mean(axis=1)
+        by_examples[together] = drawn @ here / examples
+        by_both[together] = np.einsum("re,re->r", drawn, of_each) / examples
     drawn_runs, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
     ours = standard_error(measure.without_each()) ** 2
     in_both = both - drawn_runs - theirs

@@ -6,7 +6,7 @@ from toolnoise.study import analyses
 
 # By the verb of the command line, in the order of the data.
 ROWS: dict[str, Step] = table.ROWS | {
-    verb: step for module in analyses.adding("rows") for verb, step in module.ROWS.items()
+    verb: step for rows in analyses.adding("rows", "ROWS") for verb, step in rows.items()
 }
 
 # The columns of each kind of metric file of a study as a whole, by the name of the kind.

@@ -87,7 +87,7 @@ def _width(study: Study, _: Figure) -> float | None:
 TAKEN = {
     "batch_sizes": _batch_sizes,
     "width": _width,
-} | {name: take for module in analyses.adding("taken") for name, take in module.TAKEN.items()}
+} | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ def _page(study: Study, _: Whole) -> Parameters:
             {
                 "name": one.name,
                 "picture": KINDS[one.notebook].category == FIGURES,
-                "caption": catalogue.caption_of(one.notebook),
+                "kind": one.notebook,
                 "files": [
                     [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
                     for suffix in KINDS[one.notebook].formats
@@ -170,15 +170,14 @@ def _parts(study: Study, _: Whole) -> list[str]:
     return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
-def _web(parameters: Parameters) -> tuple[str, ...]:
-    """The page's own template, style and script, and the captions on it."""
-    web = (f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
-    return tuple(dict.fromkeys((*web, *(figure["caption"] for figure in parameters["figures"]))))
+def _web(_: Parameters) -> tuple[str, ...]:
+    """The page's own template, style and script."""
+    return tuple(f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
 
 
 def _adding(*names: str) -> tuple[str, ...]:
     """The modules of these names that analyses have."""
-    return tuple(module.__name__ for name in names for module in analyses.adding(name))
+    return tuple(module.__name__ for name in names for module in analyses.modules(name))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
@@ -293,7 +292,7 @@ ROWS = {
             "out": Write(layout.PAGE),
             "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page"), files=_web),
+        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page", "study"), files=_web),
     ),
     ROOT: Step(
         "write_audit",
@@ -308,7 +307,7 @@ ROWS = {
             "out": Write(layout.AUDITED, timed=True),
             "out-statements": Write(layout.STATEMENTS, timed=True),
         },
-        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("kinds", "rows")),
+        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("study", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
@@ -320,9 +319,8 @@ ROWS = {
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
             "toolnoise.figures.snakemake_report:write",
-            files=lambda parameters: tuple(
-                map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))
-            ),
+            further=lambda _: (catalogue.__name__, *_adding("study")),
+            files=lambda _: tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")),
         ),
         unrepeatable="the page says when Snakemake wrote it",
         needed=False,

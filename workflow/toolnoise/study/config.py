@@ -60,8 +60,8 @@ def resolve(config: object, file: str | Path) -> Config:
     _settle_control_seeds(config["grid"], file)
     datasets.require_possible(config["datasets"], "datasets.", file)
     programs.require_possible(config["models"], "models.", file)
-    for module in analyses.adding("checks"):
-        module.check(config, registered("claims"), file)
+    for check in analyses.adding("study", "check"):
+        check(config, registered("claims"), file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
@@ -164,8 +164,8 @@ def schema() -> Config:
     # A kind of figure is a notebook.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
-    for module in analyses.adding("schema"):
-        module.complete(rules)
+    for add in analyses.adding("study", "complete"):
+        add(rules)
     return rules
 
 
@@ -193,8 +193,8 @@ def registered(name: str) -> Config:
         _require_whole_cycles(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
-    for module in analyses.adding("checks"):
-        module.check_registry(name, entries, path)
+    for check in analyses.adding("study", "check_registry"):
+        check(name, entries, path)
     return entries
 
 

@@ -1,6 +1,7 @@
 """A kind of figure or table: a notebook of its name, the metric files it reads and the cells that it needs."""
 
 from collections.abc import Callable, Iterable
+from inspect import cleandoc
 from typing import Any, NamedTuple
 
 from toolnoise.study.cells import Cell, Network
@@ -24,12 +25,13 @@ class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells it needs, and its category on the page.
 
     `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `takes` names what else of the study it takes (steps/whole.py, `taken.py` of analyses). The page shows kinds in the
-    order of their `rank`, and those of one rank in the order of their folders.
+    `takes` names what else of the study it takes (steps/whole.py, `TAKEN` of analyses). The page shows kinds in the
+    order of their `rank`, and those of one rank in the order of their folders. The caption is reStructuredText.
     """
 
     reads: tuple[str, ...]
     feed: Callable[[Grid], Feed]
+    caption: str  # with {study} for the name of the study
     needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
     category: str = FIGURES
     also: tuple[str, ...] = ()
@@ -41,6 +43,10 @@ class Kind(NamedTuple):
     def formats(self) -> tuple[str, ...]:
         """The suffixes of the files that it writes; the page shows the first."""
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
+
+    def caption_in(self, study: str) -> str:
+        """The caption in a study of that name."""
+        return cleandoc(self.caption).format(study=study)
 
 
 def by_tooling(place: Subject) -> str:

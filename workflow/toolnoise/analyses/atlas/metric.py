@@ -12,10 +12,9 @@ import numpy as np
 
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.frameworks import first_epochs
+from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.stats.contrasts import ratio
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.proportion import wilson
+from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
 
 # What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.

@@ -158,21 +158,12 @@ def _row(
     # The level at which this claim was tested: its interval excludes what the verdict excludes.
     tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else level
     decides = shown.interval(tested_at) if shown.name == WHOLE else shown.effect
+    limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
     about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
     emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
-        *(
-            *shown.effect,
-            decides.low,
-            decides.high,
-            *shown.claimed,
-            *pvalues,
-            adjusted,
-            _sides(shown.units),
-            units,
-            side_of_it,
-        ),
+        *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
         *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each)),
     )
 

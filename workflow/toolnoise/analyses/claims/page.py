@@ -1,11 +1,15 @@
-"""What the page of a study shows of claims: the verdicts by paper, here and on the published numbers."""
+"""What the page of a study and `toolnoise summary` show of claims: the verdicts, by paper on the page."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from toolnoise.analyses.claims import judging, sentences
 from toolnoise.analyses.claims.judging import PUBLISHED, STUDY, WHOLE
+from toolnoise.study import layout
+from toolnoise.study.study import Study
 
 FILE = "metrics/claims.csv"
 
@@ -34,3 +38,25 @@ def _claims(path: Path) -> Iterator[dict[str, Any]]:
                 for row in rows.itertuples()
             ],
         }
+
+
+def summary(study: Study) -> list[str]:
+    """The verdicts as lines of the summary."""
+    verdicts = _verdicts(study)
+    if verdicts is None:
+        return ["no verdicts on claims yet: snakemake claims"]
+    return ["", "Verdicts on claims:", *sentences.paragraphs(verdicts)]
+
+
+def summary_values(study: Study) -> dict[str, Any]:
+    """The verdicts as plain values; null before there are any."""
+    verdicts = _verdicts(study)
+    if verdicts is None:
+        return {"claims": None}
+    whole = verdicts[verdicts["part"] == WHOLE]
+    return {"claims": whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")}
+
+
+def _verdicts(study: Study) -> pd.DataFrame | None:
+    claims = study.path(layout.CLAIMS)
+    return judging.read(claims) if Path(claims).exists() else None

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from toolnoise.figures import selection
-from toolnoise.figures.findings import EVERY
+from toolnoise.figures import selection, style
+from toolnoise.figures.findings import EVERY, listed, ratio
 from toolnoise.stats.multiplicity import holm
 
 LEVEL = 0.05
@@ -73,3 +73,66 @@ def ranges(runs: pd.DataFrame) -> pd.DataFrame:
     variants = selection.unique(varying["variant"])
     first = next((name for name in (*EVERY, *variants) if name in variants), "")
     return varying[varying["variant"] == first]
+
+
+def of_classes(ranges: pd.DataFrame, judged: pd.DataFrame) -> str:
+    """Between which shares the most variable class is right, and all are, and how its variant's classes are `judged`.
+
+    `ranges` has the lowest and highest accuracy over runs of all and of each class (`classes.ranges`).
+    """
+    if ranges.empty:
+        still = len(judged) and judged["value"].max() == 0
+        return "No class varies from run to run" if still else "Are classes noisier than independent errors explain?"
+    single, every = ranges[ranges["group"] != "all"], ranges[ranges["group"] == "all"]
+    widest = single.loc[[(single["high"] - single["low"]).idxmax()]]
+    (name, runs, variant), *_ = widest[["name", "runs", "variant"]].to_numpy()
+    count = int(judged["above"].sum())
+    above = f"{count} of {len(judged)} classes vary" if count else "No class is shown to vary"
+    unlike = listed([f"{names} {_is(names)} {word}" for word, names in unlike_all(judged).items()])
+    given = f"{'their' if ' and ' in unlike else 'its'} errors"
+    last = f"{unlike} than all classes together, given {given}" if unlike else "none is shown to be unlike the others"
+    return (
+        f"Accuracy on class {name} runs from {_between(widest)}, on all classes from {_between(every)} ({runs} runs, "
+        f"{style.variant_name(variant)}). {above} more than independent errors would; {last}"
+    )
+
+
+def _between(rows: pd.DataFrame) -> str:
+    return f"{100 * rows['low'].item():.1f} to {100 * rows['high'].item():.1f} %"
+
+
+def _is(names: str) -> str:
+    return "are" if " and " in names else "is"
+
+
+def unlike_all(judged: pd.DataFrame) -> dict[str, str]:
+    """The names of the classes that are noisier, for their errors, than all classes together, and of the steadier."""
+    words = {word: judged[judged["unlike"] == word]["name"] for word in ("noisier", "steadier")}
+    return {word: listed(list(names)) for word, names in words.items() if len(names)}
+
+
+def of_groups(judged: pd.DataFrame) -> str:
+    """Which sub-groups are noisier or steadier than their size explains, in which rate and under which sources.
+
+    `judged` has a row per ratio: its `place`, the `name` of its rate, its range by size from `null_low` to `null_high`,
+    and `unlike`, the word if it is outside after adjustment.
+    """
+    if judged.empty:
+        return "Is a sub-group noisier than its size explains?"
+    firm = judged[judged["unlike"] != ""]
+    if firm.empty:
+        return f"No sub-group is shown to be noisier or steadier than its size explains ({len(judged)} ratios)"
+    judged_rates = firm.groupby(["place", "unlike", "name"], sort=False)
+    if judged_rates.ngroups > 2:
+        words = {word: listed(list(dict.fromkeys(rows["place"]))) for word, rows in firm.groupby("unlike", sort=False)}
+        return "; ".join(f"{names} {_is(names)} {word} than size explains" for word, names in words.items())
+    return ". ".join(_of_group(*key, rows) for key, rows in judged_rates)
+
+
+def _of_group(place: str, word: str, name: str, rows: pd.DataFrame) -> str:
+    """The ratios of one rate of a sub-group, with the range that decides, which is not the interval of the ratio."""
+    values = [f"{ratio(row.value)} ({style.variant_name(row.variant)})" for row in rows.itertuples()]
+    by_size = [f"{ratio(low)} to {ratio(high)}" for low, high in zip(rows["null_low"], rows["null_high"], strict=True)]
+    by_size = " and ".join(dict.fromkeys(by_size))
+    ratio_to_all = f"{name} is {listed(values)} times that of all"
+    return f"{place} is {word} than its size explains: {ratio_to_all}; size gives {by_size}"

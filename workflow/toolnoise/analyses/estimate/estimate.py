@@ -164,7 +164,7 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
 
 def _dumps(study: Study, cell: Cell) -> list[Dump]:
     """The dumps of a cell, those of analyses among them."""
-    further = (module.of_cell(study, cell) for module in adding("dumps"))
+    further = (dumps(study, cell) for dumps in adding("study", "dumps_of"))
     return [Dump(layout.LOGITS, 1, 1), *itertools.chain.from_iterable(further)]
 
 
@@ -238,8 +238,8 @@ def _jobs(study: Study) -> dict[str, int]:
         "data sets": sum(counts[verb] for verb in writing(layout.DATA)),
         "trainings": sum(counts[verb] for verb in writing(layout.RECORD) if not STEPS[verb].unrepeatable),
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
-        "layers": counts["dump-layers"],
-        "profiles": counts["profile"],
+        "layers": sum(counts[verb] for verb in dumps if "logits" not in STEPS[verb].writes),
+        "profiles": sum(counts[verb] for verb, step in STEPS.items() if step.where.place is Profile),
         "checks and measures": sum(counts[verb] for verb in (*writing(layout.GATE), *measures)),
         "figures and tables": counts["render"],
     }
@@ -326,13 +326,7 @@ def as_text(cost: StudyCost, file: str) -> str:
     rows = [
         (
             *(task.hardware, task.model, task.dataset, "yes" if task.deterministic else "no"),
-            *(
-                str(task.runs),
-                str(task.left),
-                _duration(task.seconds_a_run),
-                _duration(task.seconds_left),
-                task.measured,
-            ),
+            *(str(task.runs), str(task.left), *map(_duration, (task.seconds_a_run, task.seconds_left)), task.measured),
         )
         for task in cost.tasks
     ]

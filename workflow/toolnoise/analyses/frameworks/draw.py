@@ -3,20 +3,36 @@
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
+from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
+from toolnoise.figures.findings import churn, percent, share
 
 TOTAL, TRAINING = "in all", "training"
 TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
 INFERENCE = "#0072B2"
 
 
-def names(identical: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Each tooling's framework and its version, from rows of a metric file of identical runs."""
-    rows = selection.of_tasks(identical.assign(model=identical["network"]), tasks)
+def versions(
+    identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> dict[str, tuple[str, str]]:
+    """Each tooling's framework and its version, from files of identical runs; its own name without these."""
+    if not identical:
+        return {name: (name, "") for name in hardware}
+    rows = metric_files.read(identical, metric_files.columns("toolnoise.analyses.identical.metric:IDENTICAL"))
+    rows = selection.of_tasks(rows.assign(model=rows["network"]), tasks)
     rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
-    return {name: style.framework_name(*rows.loc[name]) for name in hardware}
+    return {
+        name: (style.framework_name(rows.loc[name, "backend"]), rows.loc[name, "backend_version"]) for name in hardware
+    }
+
+
+def names(identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The same in one text."""
+    return {name: " ".join(both).rstrip() for name, both in versions(identical, hardware, tasks).items()}
 
 
 def brief(named: Mapping[str, str]) -> dict[str, str]:
@@ -72,3 +88,44 @@ def logits(split: pd.DataFrame) -> str:
         return ""
     span = " to ".join(dict.fromkeys(f"{end:.1e}" for end in (values.min(), values.max())))
     return f"Inference moves logits by {span} of their length, mean over examples, and by at most {most:.1e}."
+
+
+def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
+    """How many answers change with the tooling or framework alone, and how many with a new seed."""
+    same, seeds = churn(across, "algo", "control"), churn(within, "algo", "algo_impl")
+    if same.empty:
+        return f"How far does the same run differ between {what}s?"
+    says = f"The {what} alone changes {share(same)}"
+    return says if seeds.empty else f"{says}, a new seed {share(seeds).removesuffix(' of answers')}"
+
+
+def of_parts(rows: pd.DataFrame) -> str:
+    """How much of the churn between two frameworks is inference's and how much is training's."""
+    rows = rows[rows["value"].notna()]
+    # As in the figure `frameworks`.
+    rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
+    inference, training = rows[rows["variant"].str.startswith("inference")], rows[rows["variant"] == "training"]
+    if inference.empty or training.empty:
+        return "Do frameworks part in inference or in training?"
+    most = percent(inference["ci_high"].max())
+    bound = f" (intervals up to {most} %)" if inference["value"].max() == 0 and inference["ci_high"].max() > 0 else ""
+    return f"Inference alone changes {share(inference)}{bound}, training {share(training).removesuffix(' of answers')}"
+
+
+def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
+    """Relative differences in per cent against the `epoch`, a line per `place`; exact zeros are not drawn."""
+    if rows.empty:
+        panel.set_axis_off()
+        return
+    panel.set_yscale("log")
+    for place, tint in style.cycle(selection.unique(rows["place"]), tints).items():
+        course = rows[rows["place"] == place]
+        apart = 100 * course["value"].where(course["value"] > 0)
+        panel.plot(course["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
+    panel.autoscale(axis="y")
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("epoch", size=7)
+    panel.set_ylabel("difference, %", size=7)
+    panel.tick_params(labelsize=7.5)
+    panel.set_title(title, size=8.5)
+    panel.legend(fontsize=7, loc="lower right")

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
+from toolnoise.analyses.frameworks import metric as frameworks
+from toolnoise.analyses.frameworks.metric import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.formulas import frameworks
-from toolnoise.formulas.equal_runs import value_step
-from toolnoise.formulas.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
+from toolnoise.formulas.equal_runs import first_epochs, value_step
+from toolnoise.formulas.weights import relative_distances
 from toolnoise.measures.reading import runs_at
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.study.cells import Pair
@@ -120,15 +121,15 @@ def _compared(first: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray
         wanted = f"the tensors of {first.folder / 'weights.npz'}"
         raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", what, wanted)
     histories = [_from_history(run, len(weights[0])) for run in (first, other)]
-    digests = frameworks.first_epochs(*(digests for digests, _ in histories))
+    digests = first_epochs(*(digests for digests, _ in histories))
     courses = [np.array(course) for _, course in histories]
     pairs = zip(*(tensors.values() for tensors in weights), strict=True)
-    apart = [frameworks.relative_distances(*(tensor.reshape(1, -1) for tensor in pair))[0] for pair in pairs]
-    course_apart = frameworks.relative_distances(*(course.reshape(-1, 1) for course in courses))
+    apart = [relative_distances(*(tensor.reshape(1, -1) for tensor in pair))[0] for pair in pairs]
+    course_apart = relative_distances(*(course.reshape(-1, 1) for course in courses))
     return (
         list(weights[0]),
         digests,
-        frameworks.first_epochs(*courses),
+        first_epochs(*courses),
         np.array(apart),
         course_apart.reshape(-1, len(COURSE)),
     )

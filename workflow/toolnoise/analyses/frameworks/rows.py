@@ -78,8 +78,8 @@ ROWS = {
             "other-records": records_of(second, RUN_FILES),
         },
         writes={
-            "out": metric("frameworks", layout.PAIR, "toolnoise.formulas.frameworks"),
-            "out-partings": metric("partings", layout.PAIR, "toolnoise.formulas.frameworks"),
+            "out": metric("frameworks", layout.PAIR, "toolnoise.analyses.frameworks.metric"),
+            "out-partings": metric("partings", layout.PAIR, "toolnoise.analyses.frameworks.metric"),
         },
         work=Work("toolnoise.analyses.frameworks.measure:measure"),
     ),

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.figures import style
+from toolnoise.figures.findings import number
 from toolnoise.study.variants import variant
 
 # Toolings in the order of the study; then the same colours again, dashed.
@@ -75,3 +76,15 @@ def draw(panel: Axes, rows: pd.DataFrame, shown: Sequence[Curve], floor: float |
 def key(curve: Curve) -> Line2D:
     """The curve's entry in the legend."""
     return Line2D([], [], color=curve.colour, linestyle=curve.line, linewidth=curve.width, label=curve.name)
+
+
+def of_growth(rows: pd.DataFrame) -> str:
+    """How far runs from one start are apart after the first recorded step, and after the last."""
+    apart = rows[(rows["metric"] == "l2_unit") & (rows["step"] > 0) & (rows["value"] > 0)]
+    if apart.empty:
+        return "How do differences from equal starts grow?"
+    first, last = apart["step"].min(), apart["step"].max()
+    near, far = (number(apart[apart["step"] == step]["value"].median()) for step in (first, last))
+    lines = len(apart.drop_duplicates(["hardware", "variant"]))
+    ends = f"{near} apart after step {first} and {far} after {last}"
+    return f"From equal starts, weights are {ends} (medians of {lines} lines)"

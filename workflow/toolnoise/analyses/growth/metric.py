@@ -23,10 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.formulas.frameworks import relative_distances
-from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.proportion import wilson
+from toolnoise.formulas.weights import paired_l2, relative_distances, unit
+from toolnoise.stats.estimates import Estimate, mean_t, wilson
 
 REFERENCE: Columns = {**CELL, "over_hardware": str, "over_variant": str}
 # The distances after `step` training steps, over the starts whose runs differ then; `differs` is over all starts.

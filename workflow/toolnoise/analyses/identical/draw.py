@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
 from toolnoise.figures.tables import Entry
-from toolnoise.stats.spread import range_in_sds, sd_interval
+from toolnoise.stats.spread import sd_interval
 from toolnoise.study import published
 
 Row = Mapping[str, Any]
@@ -152,3 +154,10 @@ def growth_note(shown: pd.DataFrame) -> str:
         "A range grows with the number of runs and compares only with one of as many: of normal values it is on average"
     )
     return f"{note} {grows}." if sizes else ""
+
+
+def range_in_sds(runs: int) -> float:
+    """The expected range (largest minus smallest) of `runs` normal values, in SDs; it grows without bound."""
+    places = np.linspace(-10, 10, 4001)
+    below, above = stats.norm.cdf(places), stats.norm.sf(places)
+    return float(np.trapezoid(1 - below**runs - above**runs, places))

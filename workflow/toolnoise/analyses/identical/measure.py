@@ -1,6 +1,7 @@
 """A cell as identical runs, in the form of Pham et al.: differences at the end of its runs, and their convergence."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,12 @@ from toolnoise.analyses.identical.metric import (
 )
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import prepared
+from toolnoise.datasets.prepared import Data
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas.accuracy import predictions
+from toolnoise.measures import by_draw, noise
+from toolnoise.measures import cell as kernel
+from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.training.runs import Run
 
 Rows = list[list[metric_files.Value]]
@@ -31,12 +36,49 @@ class Found(NamedTuple):
     runs: Rows
 
 
-def rows(
+def measure(
+    cell: Sequence[str],
+    study_seed: int,
+    identical: dict[str, Any],
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    out: str | Path,
+    out_runs: str | Path,
+    out_identical: str | Path,
+    out_convergence: str | Path,
+    out_ensembles: str | Path,
+) -> None:
+    """Write the measures of one cell, and its runs as identical runs, by the study's settings for these."""
+    experiments = _experiments(cell, identical, *predictions_of(data, logits, index), records)
+    kernel.measure(cell, study_seed, data, logits, index, records, out, out_runs, out_ensembles)
+    metric_files.write(out_identical, IDENTICAL, [row for found in experiments for row in found.cell])
+    metric_files.write(out_convergence, CONVERGENCE, [row for found in experiments for row in found.runs])
+
+
+def _experiments(
+    cell: Sequence[str], identical: dict[str, Any], dump: Predictions, dataset: Data, records: list[str]
+) -> list[Found]:
+    """Identical runs share their draws, so each draw is an experiment of its own."""
+    finished = dump.finished
+    stack, measured = noise.stack_of(dump), finished_runs(records, dump)
+    kept, diverged = np.cumsum(finished) - 1, runs_at(records, dump, np.flatnonzero(~finished))
+    lost = np.cumsum(~finished) - 1
+    experiments = []
+    for group in by_draw.grouped(dump.drawn).groups:
+        numbers = kept[group[finished[group]]]
+        of_draw = [measured[run] for run in numbers], [diverged[run] for run in lost[group[~finished[group]]]]
+        experiments.append(_rows(cell, *of_draw, noise.some_of(stack, numbers), dataset, identical))
+    return experiments
+
+
+def _rows(
     cell: Sequence[str],
     measured: Sequence[Run],
     missing: Sequence[Run],
     logits: np.ndarray,
-    dataset: prepared.Data,
+    dataset: Data,
     block: dict[str, Any],
 ) -> Found:
     """Both kinds of rows, over the runs that can be measured; the others are counted as missing."""

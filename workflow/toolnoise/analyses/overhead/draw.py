@@ -1,19 +1,23 @@
-"""The longest kernels of a training step, by default and with deterministic ones, on one axis of milliseconds."""
+"""What determinism costs, drawn: the longest kernels of a step in either mode, and the cost against what it removes."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from toolnoise.figures import selection, style
-from toolnoise.figures.panels import interval
+from toolnoise.figures.findings import MOST, change, decided, each, listed, number, said
+from toolnoise.figures.panels import interval, ratio_ticks
 
 NAMED = 20  # as in the paper's figure 8, and in each mode of the metric file
 LONGEST = 34  # characters of a name
 LINE = 0.128  # inches
 SMALL = 6.5  # points
+FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
+BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
+LABEL = 0.085  # of an axis: the height of a label beside it
 LESS = "less"  # than the named kernels of the mode
 REST = "rest"  # the rank of all kernels without a name
 # CUDA's kernels are C++ functions with namespaces, template arguments and parameters.
@@ -98,3 +102,93 @@ def shortened(name: str) -> str:
     """A name with its middle left out, if it is too long for its line."""
     half = (LONGEST - 1) // 2
     return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
+
+
+def _changes(ratios: pd.DataFrame) -> str:
+    """Ratios of times as changes, each with its `name`; of many, those that are decided, and bounds of the rest."""
+    runs = " to ".join(dict.fromkeys(str(end) for end in (ratios["n_runs"].min(), ratios["n_runs"].max())))
+    if len(ratios) <= MOST:
+        names = [f" for {name}" if len(ratios) > 1 else "" for name in ratios["name"]]
+        parts = [said(row, change, " %") + name for (_, row), name in zip(ratios.iterrows(), names, strict=True)]
+        return f"{listed(parts)}, n = {runs}"
+    firm = decided(ratios)
+    rest = ratios.drop(firm.index)
+    parts = [f"{each(firm, change, ' %')} in {len(firm)} of {len(ratios)} cases"] if len(firm) else []
+    if len(rest):
+        bounds = f"{change(rest['ci_low'].min())} and {change(rest['ci_high'].max())} %"
+        parts.append(f"a number between {bounds} in {'the others' if parts else f'all {len(rest)} cases'}")
+    return f"{', by '.join(parts)}, n = {runs}"
+
+
+def of_cost(rows: pd.DataFrame) -> str:
+    """By how much determinism changes the time of a step, by the clock, and in kernels where that is known."""
+    rows = rows[rows["ci_low"].notna()]
+    clock, kernels = (rows[rows["metric"] == name] for name in ("wall_ratio", "kernel_ratio"))
+    if clock.empty:
+        return "What does determinism cost?"
+    says = f"Determinism changes the time of a step by {_changes(clock)}"
+    return f"{says}; that in kernels by {_changes(kernels)}" if len(decided(kernels)) else says
+
+
+def of_kernels(ratios: pd.DataFrame, appeared: Mapping[str, float]) -> str:
+    """By how much determinism changes the time in kernels, and which kernels appear with it, each with its seconds."""
+    if ratios["ci_low"].isna().all():
+        return "Which kernels take the time of a step?"
+    says = f"eterminism changes the time in kernels by {_changes(ratios)}"
+    if decided(ratios).empty or not appeared:
+        return f"D{says}"
+    named = listed([f"{name} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
+    return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{says}"
+
+
+def of_control(fixed: pd.DataFrame, varying: pd.DataFrame, cost: pd.DataFrame) -> str:
+    """How many per cent of churn determinism removes, with the seeds fixed or varying, and how it changes the time."""
+    rows = fixed if len(fixed) else varying
+    if rows.empty:
+        return "What does determinism cost, and what does it remove?"
+    seeds = "fixed" if len(fixed) else "varying"
+    removed = f"determinism removes {each(rows, number, ' %')} of the churn of all sources"
+    return f"With {seeds} seeds {removed} and changes the time of a step by {_changes(cost)}"
+
+
+def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
+    """Points with intervals in both directions: ratios `x` on a logarithmic axis with a line at 1, per cent `y`.
+
+    Each point has its `place` written on the right at its height, in a column in which no two labels touch.
+    An interval that goes on beyond the axes ends in an arrow.
+    """
+    ratios = rows[["x", "x_low", "x_high"]]
+    left = max(min(ratios.min().min(), 1 / 1.1), rows["x"].min() / FURTHEST)
+    right = min(max(ratios.max().max(), 1.1), FURTHEST * rows["x"].max())
+    panel.set_xscale("log")
+    panel.set_xlim(left / 1.1, right * 1.1)
+    ratio_ticks(panel, 0.06 * rows["place"].str.len().max())
+    panel.set_ylim(bottom, top)
+    panel.axvline(1, color=style.INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
+    panel.axhline(0, color=style.SOFT, linewidth=0.8, zorder=2.5)
+    # Equal ratios, such as those of one network on two data sets, stand side by side.
+    equal = rows.groupby("x")["x"]
+    beside = equal.cumcount() - (equal.transform("size") - 1) / 2
+    placed = rows.assign(
+        at=rows["x"] * (1.21 * right / left) ** (BESIDE * beside), tint=style.cycle(rows["place"]).values()
+    )
+    placed = placed.sort_values("y", kind="stable")
+    for row in placed.itertuples():
+        interval(panel, row.at, row.y_low, row.y_high, top, bottom, tint=row.tint)
+        interval(panel, row.y, row.x_low, row.x_high, right, left, level=True, tint=row.tint)
+        panel.plot([row.at], [row.y], "o", color=row.tint, markersize=6, markeredgecolor="white", zorder=4)
+    heights = _spaced((placed["y"] - bottom) / (top - bottom), min(LABEL, 1 / len(placed)))
+    for row, height in zip(placed.itertuples(), heights, strict=True):
+        line = {"arrowstyle": "-", "color": row.tint, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 0, "relpos": (0, 0.5)}
+        at = {"xycoords": ("axes fraction", "data"), "xytext": (1.06, height), "textcoords": "axes fraction"}
+        panel.annotate(row.place, (1.01, row.y), size=7.5, va="center", arrowprops=line, annotation_clip=False, **at)
+
+
+def _spaced(heights: Sequence[float], gap: float) -> list[float]:
+    """Heights between 0 and 1, in rising order, moved so that each is at least `gap` above the one before."""
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + gap) if placed else height)
+    for place in reversed(range(len(placed))):
+        placed[place] = min(placed[place], 1 - gap * (len(placed) - 1 - place))
+    return placed

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.analyses.overhead.ratio import ratio_of_means
 from toolnoise.base.metric_files import ESTIMATE, Columns
-from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, t_interval
 
 # The cost of a step: PROFILE by kernel in one run, KERNELS the longest kernels of a mode, OVERHEAD of a network on a
 # tooling.
@@ -82,3 +81,24 @@ def longest(runs: Sequence[Cost]) -> list[KernelRow]:
 
 def _row(rank: str, kernel: str, calls: np.ndarray, seconds: np.ndarray) -> KernelRow:
     return KernelRow(rank, kernel, float(calls.mean()), mean_t(seconds).within(0, np.inf))
+
+
+def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+    """Mean over mean, with Welch's interval of the ratio's logarithm (delta method); both must be positive.
+
+    The ratio is undefined unless both have at least one run. There is no interval if either has only one run.
+    """
+    counts = np.array([len(numerator), len(denominator)])
+    if counts.min() == 0:
+        return UNDEFINED
+    ratio = float(np.mean(numerator) / np.mean(denominator))
+    if counts.min() == 1:
+        return Estimate(ratio, np.nan, np.nan)
+    spreads = np.array([standard_deviation(runs) / np.mean(runs) for runs in (numerator, denominator)])
+    if not spreads.any():
+        return Estimate(ratio, ratio, ratio)
+    squares = spreads**2 / counts
+    freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
+    _, low, high = t_interval(np.log(ratio), np.sqrt(squares.sum()), freedom)
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return Estimate(ratio, float(np.exp(low)), float(np.exp(high)))

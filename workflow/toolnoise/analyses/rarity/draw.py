@@ -6,13 +6,16 @@ examples, so size leaves it as it is over all examples; the null of difficulty p
 examples, of the range that the errors of two runs allow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
 
 from toolnoise.base.metric_files import CELL, NUMBERS, part_of
-from toolnoise.figures import selection
+from toolnoise.figures import selection, style
+from toolnoise.figures.panels import interval
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.sd_ratio import Null
 
@@ -81,3 +84,68 @@ def _churn_by_errors(churn: float, place: float, rate: float, wanted: Estimate) 
         return Estimate(np.nan, np.nan, np.nan)
     least = (churn - place * most) / (1 - place)
     return Estimate(*(least + np.array(wanted) * (most - least)).tolist())
+
+
+def draw_share(
+    panel: Axes, rows: pd.DataFrame, quantity: str, tint: str, dashes: Mapping[str, tuple[int, tuple[int, int]]]
+) -> None:
+    """A quantity of a group in per cent against its `share` on a logarithmic axis, with its nulls and that of all.
+
+    Fewer than three shares have no line.
+    """
+    of_group = rows[rows["quantity"] == quantity]
+    line = {"linestyle": "-" if len(of_group) > 2 else "none"}
+    highest = rows[rows["quantity"].str.startswith(quantity)]["value"].max()
+    top = min(2.5 * highest, max(of_group["ci_high"].max(), highest)) * 100
+    panel.set_xscale("log")
+    panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * top))
+    for null, dash in dashes.items():
+        by_chance = rows[rows["quantity"] == f"{quantity} by {null}"]
+        x, (value, low, high) = 100 * by_chance["share"], 100 * by_chance[["value", "ci_low", "ci_high"]].to_numpy().T
+        shade = 0.08 if null == SIZE else 0.14
+        panel.fill_between(x, low, high, color=style.INK, alpha=shade, linewidth=0, zorder=1)
+        panel.plot(x, value, color=style.INK, linewidth=1, linestyle=dash, zorder=2.8)
+    whole = rows[rows["quantity"] == f"{quantity} of all"]
+    panel.plot(
+        100 * whole["share"], 100 * whole["value"], color=style.SOFT, linewidth=0.8, marker=".", zorder=2.7, **line
+    )
+    dots = {"color": tint, "linewidth": 1, "marker": "o", "markersize": 4, "zorder": 4}
+    panel.plot(100 * of_group["share"], 100 * of_group["value"], **dots, **line)
+    for row in of_group.itertuples():
+        interval(panel, 100 * row.share, 100 * row.ci_low, 100 * row.ci_high, panel.get_ylim()[1])
+    panel.set_xticks(100 * of_group["share"], [f"{100 * share:.2g}" for share in of_group["share"]])
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_size(panel: Axes, rows: pd.DataFrame, tint: str, label: str) -> None:
+    """An SD against the number of test `examples`, both on logarithmic axes, and what size alone would make of it."""
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    whole = rows.loc[rows["examples"].idxmax()]
+    by_size = whole["value"] * np.sqrt(whole["examples"] / rows["examples"])
+    panel.plot(rows["examples"], 100 * by_size, color=tint, linewidth=0.7, linestyle=(0, (4, 2)), zorder=2.8)
+    panel.plot(rows["examples"], 100 * rows["value"], color=tint, linewidth=1.3, marker="o", markersize=3, label=label)
+    panel.set_xticks(rows["examples"], [str(examples) for examples in rows["examples"]], fontsize=7)
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.autoscale(axis="y")
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")
+
+
+def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
+    """In how many cells the SD of the group lies in the range that each null gives it."""
+    cell = ["model", "dataset", "hardware", "variant"]
+    sds = rows[rows["quantity"] == "sd"].set_index(cell)["value"].dropna()
+    parts = []
+    for null in nulls:
+        ranges = rows[rows["quantity"] == f"sd by {null}"].set_index(cell)[["ci_low", "ci_high"]].dropna()
+        both = ranges.join(sds, how="inner")
+        if len(both):
+            inside = int(both["value"].between(both["ci_low"], both["ci_high"]).sum())
+            parts.append(f"from {null} at {inside} of {len(both)} points")
+    return (
+        f"The group's SD is in the 95 % range expected {', '.join(parts)}"
+        if parts
+        else "Is a rare group noisier, or only smaller?"
+    )

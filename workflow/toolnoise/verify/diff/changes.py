@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.arrays import read_npy, read_npz
+from toolnoise.base.arrays import as_bytes, bit_equal, read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
-from toolnoise.measures.two_runs import as_bytes, bit_equal
 
 # Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
 OCCASION = ("seconds", "observed", "resumed_after")

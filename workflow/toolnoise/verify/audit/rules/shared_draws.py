@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolnoise.base import arrays
+from toolnoise.base.arrays import bit_equal
 from toolnoise.base.noise_sources import replicate
 from toolnoise.measures import control_gate
-from toolnoise.measures.two_runs import bit_equal
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study

@@ -1,0 +1,120 @@
+"""What the papers add to a study: their tables and their numbers beside ours, and what these take of it."""
+
+from typing import Any
+
+from toolnoise.analyses.published import source_table
+from toolnoise.analyses.published.comparable import isolating, with_numbers
+from toolnoise.study import config
+from toolnoise.study.figure import Figure
+from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind
+from toolnoise.study.study import Study
+
+KINDS = {
+    "table1": Kind(
+        ("counts",),
+        lambda grid: (grid.built, None),
+        needs="a network that is built here: a model with a recipe",
+        category=TABLES,
+        takes=("sources",),
+        rank=10,
+        caption="""Sources of noise in study *{study}*: what is drawn, how the study uses it, and the variants in which
+            it may vary from run to run. Table 1 of Zhuang et al. (arXiv:2106.11872) lists the first four, the
+            algorithmic sources, in general.""",
+    ),
+    "table3": Kind(
+        ("counts",),
+        lambda grid: (grid.grouped, None),
+        needs=SUB_GROUPS,
+        category=TABLES,
+        rank=11,
+        caption="""Training examples of study *{study}* by sub-group and label, as counts and as shares of the training
+            set (table 3 of Zhuang et al., arXiv:2106.11872). A rate over few examples varies more from run to run; the
+            figure of the sub-groups shows by how much.""",
+    ),
+    "table4": Kind(
+        ("counts",),
+        lambda grid: (grid.built, None),
+        category=TABLES,
+        rank=12,
+        caption="""Data sets of study *{study}*: number of classes, of training examples and of test examples (table 4
+            of Zhuang et al., arXiv:2106.11872).""",
+    ),
+    "table5": Kind(
+        ("stability",),
+        lambda grid: (grid.grouped, None),
+        needs=SUB_GROUPS,
+        category=TABLES,
+        rank=13,
+        caption="""Sample SD (ddof 1) over runs of accuracy, FPR = FP / (FP + TN) and FNR = FN / (FN + TP) by sub-group
+            in study *{study}*, with its ratio to the SD over all examples and the ratio expected from group size alone
+            (table 5 of Zhuang et al., arXiv:2106.11872, which does not have the latter). A star marks a ratio outside
+            the range expected from size alone in 95 % of studies; by chance, one in twenty ratios is. The authors' code
+            divides false negatives by all negatives; ours divides them by all positives.""",
+    ),
+    "sources": Kind(
+        ("stability",),
+        lambda grid: (isolating(grid), lambda cell: f"{cell.hardware}-{cell.dataset}"),
+        needs="two variants of a single source or more",
+        category=TABLES,
+        also=("ratios",),
+        files=("resources/published-sources.csv",),
+        rank=14,
+        caption="""Runs of study *{study}* in which one source of noise varies, or several, or one bit of one weight is
+            changed. The table shows their spread in the measures of table 1 of Summers & Dinneen (arXiv:2103.04514),
+            each with its 95 % confidence interval; the published and replicated rows are below ours. "Churn / all" is
+            the churn divided by the churn with all sources.""",
+    ),
+    "paper_vs_ours": Kind(
+        ("stability", "counts"),
+        lambda grid: (with_numbers(grid), None),
+        needs="a model, a data set and a variant with a number in resources/published.csv, or such a network, on a GPU",
+        category=PUBLISHED,
+        also=("overhead",),
+        files=("resources/published.csv",),
+        takes=("accelerators", "differences"),
+        rank=16,
+        caption="""The numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures
+            2, 3, 5 and 9, with the numbers of study *{study}* for the same cells, if need be on another GPU; the last
+            column lists the differences. The range contains the published number in 95 % of cases if both numbers come
+            from the same distribution. With five or ten runs on either side the range is wide: agreement does not mean
+            equality. Items of which nothing was run are left out here; the CSV has all numbers.""",
+    ),
+}
+
+
+def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list[str]:
+    """In words, how a task's recipe differs from the paper's; nothing if it does not, or if the paper has no such task.
+
+    The paper has two, as the families `paper` and `authors` of resources/recipes.yaml: its text and its code do not
+    agree. The published numbers come from the code, so the text's recipe is a difference, too, where the code has
+    another.
+    """
+    known = config.registered("recipes")
+    text, code = (known.get(config.recipe_for(family, model, dataset, known)) for family in ("paper", "authors"))
+    if text is None or code is None:
+        return []
+    changed = [] if recipe["epochs"] in (text["epochs"], code["epochs"]) else [f"epochs ({recipe['epochs']})"]
+    rest, of_text, of_code = ({**entry, "epochs": None} for entry in (recipe, text, code))
+    if rest != of_code:
+        changed.append("recipe of the text" if rest == of_text else "recipe")
+    return changed
+
+
+def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
+    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
+
+
+def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
+    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
+    return {"/".join(task): recipe_differences(*task, recipe) for task, recipe in recipes.items()}
+
+
+def _sources(study: Study, figure: Figure) -> list[list[Any]]:
+    shown = [cell for cell in study.cells if figure.shows(cell)]
+    return [
+        [name, [list(use) for use in uses], variants]
+        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
+    ]
+
+
+TAKEN = {"accelerators": _accelerators, "differences": _differences, "sources": _sources}
