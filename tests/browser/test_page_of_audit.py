@@ -122,7 +122,7 @@ def test_back_and_forward_show_each_view_again(audit):
     expect(title(audit)).to_have_text(re.compile(r"^Audit of"))
     audit.go_forward()
     expect(title(audit)).to_have_text("figures/table2.html")
-    assert audit.title() == "figures/table2.html · audit of results/small"
+    assert audit.title() == "figures/table2.html · Audit of results/small"
 
 
 def test_an_address_opens_what_it_names(opened, write_page, results_folder):

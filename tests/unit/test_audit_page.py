@@ -47,7 +47,7 @@ def block(*trees, **found):
 
 
 def html(data):
-    return document.document({"statements": data}, parts=False)
+    return document.document({"title": "", "parts": {"statements": data}}, parts=False)
 
 
 def run(seed, code):
@@ -104,7 +104,7 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
     found = block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[Stale(made.name, (HOSTILE,))])
     scripts = Scripts(html(found)).found
     assert len(scripts) == 2
-    shown = json.loads(scripts[0][1])["statements"]
+    shown = json.loads(scripts[0][1])["parts"]["statements"]
     assert shown["findings"] == [[HOSTILE, [[HOSTILE, HOSTILE]]]]
     assert value(shown, shown["jobs"][0][6]) == parameters
 
@@ -112,7 +112,7 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
 def test_what_is_filled_in_is_not_filled_in_again():
     made = artifact("results/tiny/{script}{style}{policy}{data}", "out")
     scripts = Scripts(html(block(tree(job("train", (made,), ()))))).found
-    assert json.loads(scripts[0][1])["statements"]["things"]["names"] == ["{script}{style}{policy}{data}"]
+    assert json.loads(scripts[0][1])["parts"]["statements"]["things"]["names"] == ["{script}{style}{policy}{data}"]
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else():

@@ -171,8 +171,8 @@ def _parts(study: Study, _: Whole) -> list[str]:
 
 
 def _web(parameters: Parameters) -> tuple[str, ...]:
-    """The page's own template, style and script, and the captions on it."""
-    web = (f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
+    """The page's template, styles and scripts, and the captions on it."""
+    web = (f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in analyses.web())
     return tuple(dict.fromkeys((*web, *(figure["caption"] for figure in parameters["figures"]))))
 
 

@@ -7,6 +7,7 @@ page of a study shows (`page`), and lines of the summary (`summary_lines`).
 
 import functools
 import importlib
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -28,3 +29,8 @@ def adding(name: str) -> tuple[ModuleType, ...]:
     paths = sorted(folder / f"{name}.py" for folder in (*PACKAGE.glob("analyses/*"), *rooms))
     found = (path.relative_to(PACKAGE).parent.parts for path in paths if path.is_file())
     return tuple(importlib.import_module(".".join([PACKAGE.name, *folder, name])) for folder in found)
+
+
+def web() -> list[Path]:
+    """The files that a study's page is made from: the kernel's, then those of rooms that add views."""
+    return [path for pattern in ("pages/web/*", "*/page/web/*") for path in sorted(PACKAGE.glob(pattern))]

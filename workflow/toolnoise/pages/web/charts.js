@@ -36,6 +36,12 @@ const spread = (numbers) => {
   const room = (high - low) * 0.06 || Math.abs(high) * 0.02 || 1;
   return [low - room, high + room];
 };
+function svgEl(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, given] of Object.entries(attributes)) made.setAttribute(name, given);
+  made.append(...children);
+  return made;
+}
 const svgText = (x, y, text, attributes) => svgEl("text", { x, y, ...attributes }, text);
 // A bar that the pointer and the focus find.
 const speaking = (node, text) => {

@@ -33,23 +33,6 @@ const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (plac
 
 const count = (number) => number.toLocaleString("en");
 const countOf = (number, [single, many]) => `${count(number)} ${number === 1 ? single : many}`;
-const stage = (job) => made(job)[2];
-function bytes(size) {
-  if (size === null || size === undefined) return "size unknown";
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  for (; size >= 1000 && unit < 4; unit++) size /= 1000;
-  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
-}
-function seconds(job) {
-  const took = (Date.parse(job[FINISHED]) - Date.parse(job[STARTED])) / 1000;
-  if (took < 120) return `${took < 10 ? took.toFixed(1) : Math.round(took)} s`;
-  return took < 7200 ? `${(took / 60).toFixed(1)} min` : `${(took / 3600).toFixed(1)} h`;
-}
-const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${text.slice(11, 19)} UTC`);
-const digest = (sha, length = 12) =>
-  sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
-
 // An address cannot contain lone surrogates, which stand for bytes of names that are not Unicode.
 const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
 function decoded(text) {
@@ -59,19 +42,6 @@ function decoded(text) {
     return text; // a fragment typed by hand
   }
 }
-
-function keyAt(fragment) {
-  const key = fragment.split("/").map(decoded).join("/");
-  return halved.get(key) || key;
-}
-const link = (key, ...text) =>
-  el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
-const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
-const first = (job) => nameOf(all(job[OUTPUTS])[0]);
-// A run is named by its folder, not by its first output.
-const called = (job) =>
-  job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
-const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
 
 // A list of any length: the first rows, and a button that shows more.
 function listed(items, row, attributes, step = 200) {
@@ -101,6 +71,18 @@ function opening(summary, draw, attributes) {
 
 const heading = (text) => el("h1", { tabindex: "-1" }, text);
 const pair = (label, ...content) => el("div", null, el("dt", null, label), el("dd", null, content));
-const faulty = (number) =>
-  number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];
 const card = (title, ...content) => el("section", { class: "card" }, el("h2", null, title), content);
+const sideNote = (...text) => el("span", { class: "aside" }, text);
+
+// A JSON value as nested lists.
+const isNested = (node) => node !== null && typeof node === "object";
+const isEmpty = (node) => isNested(node) && !Object.keys(node).length;
+const isFlat = (node) => !isNested(node) || (Array.isArray(node) && !node.some(isNested));
+function tree(node, depth = 0) {
+  if (node === "") return el("span", { class: "soft" }, "(empty)");
+  if (isEmpty(node)) return el("span", { class: "soft" }, "none");
+  if (isFlat(node)) return el("span", null, [node].flat().map((item, place) => [place ? ", " : "", shown(item ?? "none")]));
+  if (Array.isArray(node)) return el("ul", null, node.map((item) => el("li", null, tree(item, depth + 1))));
+  const inLine = depth > 0 && Object.values(node).every(isFlat);
+  return el("dl", { class: inLine ? "pairs" : null }, Object.entries(node).map(([key, item]) => pair(shown(key), tree(item, depth + 1))));
+}

@@ -250,9 +250,3 @@ function connect(svg, graph, boxes, edges) {
     }
   }
 }
-function svgEl(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, given] of Object.entries(attributes)) made.setAttribute(name, given);
-  made.append(...children);
-  return made;
-}
