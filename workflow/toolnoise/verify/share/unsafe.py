@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import credentials, files
-from toolnoise.base.credentials import Found
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.record import envelope, tree
 from toolnoise.record.statements import SUFFIX
 from toolnoise.record.tree import shown
+from toolnoise.verify import credentials
+from toolnoise.verify.credentials import Found
 
 ARGUMENT = "--no-credential"
 NOT_SEARCHED = (".npz", ".npy", ".png", ".pdf")
