@@ -40,6 +40,7 @@ from toolnoise.record import archive, recorder, repository, statements  # noqa: 
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
+from toolnoise.verify import history  # noqa: E402
 from toolnoise.verify.share import sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
@@ -111,8 +112,8 @@ def pack(options: argparse.Namespace) -> None:
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    repository.extract(commit.sha, folder)
-    packed = {name: sha256(folder / name) for name in repository.tracked(commit.sha)}
+    history.extract(commit.sha, folder)
+    packed = {name: sha256(folder / name) for name in history.tracked(commit.sha)}
     files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": packed})
     study = studies.load(options.study)
     declared = [source for entry in study.config["datasets"].values() for source in sources.sources(entry)]

@@ -15,9 +15,9 @@ from rocrate.rocrate import ROCrate
 
 from toolnoise.base import faults, files, program
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
 from toolnoise.record.tree import Tree, open_plain
+from toolnoise.verify import history
 
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
@@ -87,7 +87,7 @@ class Contents:
             return Content(self.tree.root / path, digest, file.tell())
 
     def _used(self, name: str) -> bytes:
-        committed = repository.show(self.commit, name) if self.commit else None
+        committed = history.show(self.commit, name) if self.commit else None
         return committed if committed is not None else program.path_of(name).read_bytes()
 
     def _of_study(self, artifact: Artifact, path: str) -> Content | None:
@@ -103,7 +103,7 @@ class Contents:
         here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
         if here or not self.commit or not is_plain(artifact.name):
             return here
-        return _if_it_is(repository.show(self.commit, artifact.name), artifact)
+        return _if_it_is(history.show(self.commit, artifact.name), artifact)
 
     def _beside(self, artifact: Artifact) -> Content | None:
         """A file of the folder in which Snakemake ran, which contains results/<study>/."""

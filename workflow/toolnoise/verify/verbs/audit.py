@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, show
+from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 from toolnoise.verify import required_signatures
+from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE
 
 if TYPE_CHECKING:
     from toolnoise.verify.audit.examine import Audit

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
+from toolnoise.commands.verb import SHARE, Verb
+from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL
 
 
 def _run(options: argparse.Namespace) -> None:

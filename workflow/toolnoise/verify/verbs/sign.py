@@ -3,7 +3,8 @@
 import argparse
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import RESULTS, VERIFY, Verb
+from toolnoise.commands.verb import VERIFY, Verb
+from toolnoise.verify.arguments import RESULTS
 
 
 def _run(options: argparse.Namespace) -> None:
