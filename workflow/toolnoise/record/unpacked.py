@@ -26,7 +26,7 @@ PREFIX = "toolnoise-archive-"
 
 def archive_of(path: str | Path) -> Path | None:
     """The archive that a path is, or leads into; None if it leads to a file or folder of the disk."""
-    named = (one for one in (Path(path), *Path(path).parents) if one.name.endswith(tuple(archive.PACKED)))
+    named = (one for one in (Path(path), *Path(path).parents) if one.name.endswith(archive.SUFFIXES))
     return next(filter(Path.is_file, named), None)
 
 

@@ -103,9 +103,12 @@ class Audit(NamedTuple):
     @property
     def slim(self) -> str:
         """For the verdict: that these are slim copies, if they are, and what was left out of them."""
-        paths = [path for study in self.results.trees for path in study.left_out]
+        counts = Counter(left_out.kind(path) for study in self.results.trees for path in study.left_out)
+        if not counts:
+            return ""
+        *most, last = [f"{name} ({counts[name]})" for name in dict.fromkeys(left_out.KINDS.values()) if counts[name]]
         how = ", by a list without a statement" if self.unstated else ""
-        return f", as a slim copy: {left_out.counted(paths)} were left out{how}" if paths else ""
+        return f", as a slim copy: {' and '.join(filter(None, [', '.join(most), last]))} were left out{how}"
 
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results and no unstated list of a slim copy."""

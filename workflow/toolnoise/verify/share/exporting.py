@@ -17,7 +17,7 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.share import sharing, unsafe
+from toolnoise.verify.share import packing, sharing, unsafe
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
 
@@ -57,7 +57,7 @@ def export(
         contents[here.named(here.top.path)] = _statement(here.root / here.top.path)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
-        archive.write(out, _members(here, contents, listed, owed, shown.update))
+        packing.write(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
     return Counts(Counter(job.verb for job, _ in finished.values()), missing)
 
