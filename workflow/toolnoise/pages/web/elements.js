@@ -1,8 +1,9 @@
 // Builds elements. Every text becomes a text node, so no name or field is ever parsed as HTML.
 
 // Attributes are set by name, and children are nodes or texts, so text never becomes markup.
-function el(tag, attributes, ...children) {
-  const made = document.createElement(tag);
+const el = (tag, attributes, ...children) => furnished(document.createElement(tag), attributes, children);
+const svgEl = (tag, attributes, ...children) => furnished(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+function furnished(made, attributes, children) {
   for (const [name, given] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), given);
     else if (given !== null && given !== undefined && given !== false)
@@ -16,19 +17,12 @@ function el(tag, attributes, ...children) {
 const UNSEEN =
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]";
 const HALF = "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]";
-const ODD = new RegExp(`${UNSEEN}|${HALF}`, "g");
+const ODD = new RegExp(`(${UNSEEN}|${HALF})`, "g");
 const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const written = (character) => SHORT[character] || `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const visible = (text) => String(text).replace(ODD, written);
-function shown(text) {
-  const parts = [];
-  let from = 0;
-  for (const match of String(text).matchAll(ODD)) {
-    parts.push(breakable(text.slice(from, match.index)), el("span", { class: "odd" }, written(match[0])));
-    from = match.index + match[0].length;
-  }
-  return [...parts, breakable(String(text).slice(from))];
-}
+// What splits a text is every second part.
+const shown = (text) => String(text).split(ODD).map((part, place) => (place % 2 ? el("span", { class: "odd" }, written(part)) : breakable(part)));
 const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
 
 const count = (number) => number.toLocaleString("en");
@@ -43,21 +37,24 @@ function decoded(text) {
   }
 }
 
-// A list of any length: the first rows, and a button that shows more.
-function listed(items, row, attributes, step = 200) {
-  const list = el("ul", attributes);
-  const more = el("button", { type: "button", onclick: () => grow(true) });
+// The first rows of any number of items come into a place, and a button shows more.
+function growing(place, items, row, step) {
+  const more = el("button", { type: "button", onclick: () => grow()[0].querySelector("a")?.focus() });
   let at = 0;
-  function grow(asked) {
+  function grow() {
     const rows = items.slice(at, at + step).map(row);
-    list.append(...rows);
+    place.append(...rows);
     at += rows.length;
     more.hidden = at >= items.length;
     more.textContent = `Show ${count(Math.min(step, items.length - at))} more of ${count(items.length)}`;
-    if (asked) rows[0].querySelector("a")?.focus();
+    return rows;
   }
-  grow(false);
-  return items.length > step ? [list, more] : [list];
+  grow();
+  return more;
+}
+function listed(items, row, attributes, step = 200) {
+  const list = el("ul", attributes);
+  return [list, growing(list, items, row, step)];
 }
 
 // The content of a disclosure is drawn when it is opened for the first time.

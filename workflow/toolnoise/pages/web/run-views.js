@@ -193,7 +193,7 @@ function outcome(run, part) {
 }
 
 function chooser(cell, seed) {
-  const others = [...cells.get(cellKey(cell)).seeds.filter((number) => number !== seed).map((number) => [cell, number])];
+  const others = cells.get(cellKey(cell)).seeds.filter((number) => number !== seed).map((number) => [cell, number]);
   for (const other of neighbours(cell)) for (const number of cells.get(cellKey(other)).seeds) others.push([other, number]);
   const go = (event) => event.target.value && (location.hash = event.target.value.slice(1));
   const group = (label, choices) => choices.length > 0 && el("optgroup", { label }, choices.map(([other, number]) => el("option", { value: besideAddress(cell, seed, other, number) }, `${other === cell ? "" : `${cellName(other)}, `}run ${number}`)));

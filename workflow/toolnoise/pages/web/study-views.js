@@ -236,8 +236,7 @@ function verdictOn(a, b, all) {
   const verdict = all.find((pair) => cellKey(pair.a) === a && cellKey(pair.b) === b);
   if (verdict) return textOf(verdict);
   const turned = all.find((pair) => cellKey(pair.a) === b && cellKey(pair.b) === a);
-  if (turned)
-    return [el("p", null, "Computed the other way round: here A is ", cellName(turned.a.slice()), "."), textOf(turned)];
+  if (turned) return [el("p", null, "Computed the other way round: here A is ", cellName(turned.a), "."), textOf(turned)];
   const dump = (key) => `results/${S.study}/predictions/${key}.npy`;
   return el("div", null, el("p", null, a === b ? "Choose two different cells." : "This pair was not computed beforehand. The command is:"), a !== b && el("pre", { tabindex: "0" }, `toolnoise compare ${dump(a)} ${dump(b)}`));
 }
