@@ -7,7 +7,8 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.record import statements, tree
+from toolnoise.record import statements
+from toolnoise.verify import tree
 from toolnoise.verify.audit import examine as audits
 from toolnoise.verify.audit.rules.origins import Stale
 from toolnoise.verify.page import statements as pages

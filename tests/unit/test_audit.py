@@ -11,11 +11,10 @@ import pytest
 
 from toolnoise import steps, streams
 from toolnoise.base import noise_sources
-from toolnoise.base.files import sha256
+from toolnoise.base.files import open_plain, sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.record.statements import CODE, Artifact
-from toolnoise.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import Metric, Shown
 from toolnoise.study.variants import VARIANTS

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.record import tree
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import config
+from toolnoise.verify import tree
 
 NOON = datetime(2026, 1, 31, 12)
 

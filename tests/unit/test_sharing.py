@@ -18,12 +18,12 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.record import archive, statements, tree
+from toolnoise.record import archive, statements
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
-from toolnoise.verify import signing
+from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES, replay
 from toolnoise.verify.share import exporting, importing, packing, sharing

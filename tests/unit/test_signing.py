@@ -16,9 +16,9 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository, statements, tree
+from toolnoise.record import repository, statements
 from toolnoise.record.statements import COMMIT, Artifact, Statement
-from toolnoise.verify import history, signing
+from toolnoise.verify import history, signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
 

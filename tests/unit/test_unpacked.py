@@ -13,7 +13,8 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.base.standing import as_given
-from toolnoise.record import archive, tree, unpacked
+from toolnoise.record import archive, unpacked
+from toolnoise.verify import tree
 from toolnoise.verify.audit import beside
 from toolnoise.verify.rebuild import rebuild
 from toolnoise.verify.share import packing, slim

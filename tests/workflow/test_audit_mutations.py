@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.record import repository, tree
+from toolnoise.record import repository
 from toolnoise.record.statements import PROCESS, RESUMED, TIME, path_for
-from toolnoise.verify import history
+from toolnoise.verify import history, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES
 

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
@@ -200,6 +200,15 @@ def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) ->
     if unpacked > most:
         wanted = f"at most {most}: {LARGEST_UNPACKED}, or {LARGEST_RATIO} times its packed size"
         raise BadInput(path, name, f"unpacks to {unpacked} bytes or more", wanted)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file; OSError if it is a link or has become anything else, such as a pipe that would block."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("is not a plain file")
+    return os.fdopen(handle, "rb", buffering=0)
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from typing import IO, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
+from toolnoise.base.printing import escaped
 from toolnoise.datasets.archives import COMPRESSED
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.statements import RESULTS
 from toolnoise.study import config
 
 WANTED = "an archive from toolnoise export"
@@ -46,10 +47,10 @@ def read(path: str | Path) -> Iterator[Member]:
                 about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
             if about.type != tarfile.REGTYPE or about.size < 0:
                 found = "a link, a folder, a device or the like"
-                raise BadInput(path, shown(about.name), found, "allowed: plain files")
+                raise BadInput(path, escaped(about.name), found, "allowed: plain files")
             yield Member(about.name, about.size, _chunks(tar, about.size, path))
             if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
-                raise BadInput(path, shown(about.name), "is followed by bytes outside of any file", WANTED)
+                raise BadInput(path, escaped(about.name), "is followed by bytes outside of any file", WANTED)
         rest = _exactly(tar, tarfile.BLOCKSIZE, path)
         with readable(path, WANTED):
             rest += tar.read(tarfile.RECORDSIZE)

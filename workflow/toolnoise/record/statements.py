@@ -21,7 +21,7 @@ TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenanc
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
-FOLDER = "statements"
+RESULTS, FOLDER = "results", "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
 PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
 # Instead of a commit that git did not tell.
@@ -127,7 +127,7 @@ class Statement(NamedTuple):
 def path_for(output: str | Path) -> Path:
     """The path of a job's statement, from its first output: beside it if that lies outside a study's results."""
     parts = PurePosixPath(output).parts
-    if parts[:1] == ("results",) and len(parts) > 2:
+    if parts[:1] == (RESULTS,) and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
 

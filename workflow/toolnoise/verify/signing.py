@@ -24,9 +24,10 @@ from toolnoise.base import children, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.progress import progress
-from toolnoise.record import envelope, statements, tree
+from toolnoise.record import envelope, statements
 from toolnoise.record.envelope import Envelope, Signature
 from toolnoise.record.statements import FOLDER, Statement
+from toolnoise.verify import tree
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
@@ -238,7 +239,7 @@ def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Envelope:
-    with files.readable(path, envelope.WANTED), tree.open_plain(path) as file:
+    with files.readable(path, envelope.WANTED), files.open_plain(path) as file:
         return envelope.unpack(file.readall(), path)
 
 

@@ -12,18 +12,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
+from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
-from toolnoise.record import left_out
-from toolnoise.record.tree import Results, Tree, open_plain, shown
-from toolnoise.verify import anonymous
+from toolnoise.verify import anonymous, left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, model, origins, root
 from toolnoise.verify.audit.rules.origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
+from toolnoise.verify.tree import Results, Tree, shown
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"

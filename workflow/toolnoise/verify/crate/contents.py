@@ -15,9 +15,10 @@ from rocrate.rocrate import ROCrate
 
 from toolnoise.base import faults, files, program
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import open_plain
 from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
-from toolnoise.record.tree import Tree, open_plain
 from toolnoise.verify import history
+from toolnoise.verify.tree import Tree
 
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20

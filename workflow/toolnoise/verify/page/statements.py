@@ -16,10 +16,10 @@ from toolnoise.base.files import write_text
 from toolnoise.pages.document import document
 from toolnoise.record import repository
 from toolnoise.record.statements import INPUT, TIME, Artifact
-from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import STEPS
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.audit.rules import RULES, Rule
+from toolnoise.verify.tree import Stated, Tree
 
 FILE = "file"
 DEEPEST = 12

@@ -9,17 +9,18 @@ from toolnoise import steps
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.record import archive, statements, tree
+from toolnoise.record import archive, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact
-from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
+from toolnoise.verify import tree
 from toolnoise.verify.share import packing, sharing, unsafe
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
+from toolnoise.verify.tree import Tree
 
 
 def export(
@@ -92,7 +93,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
 
 
 def _statement(path: Path) -> bytes:
-    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
+    with files.readable(path, statements.WANTED), files.open_plain(path) as file:
         return file.readall()
 
 
@@ -127,7 +128,7 @@ def _place(here: Tree, name: str) -> Path:
 
 def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
     digest, left = hashlib.sha256(), output.size or 0
-    with files.readable(path, "the file that its statement names"), tree.open_plain(path) as file:
+    with files.readable(path, "the file that its statement names"), files.open_plain(path) as file:
         while left and (chunk := file.read(min(left, archive.BLOCK))):
             left -= len(chunk)
             digest.update(chunk)

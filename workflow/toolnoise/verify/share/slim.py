@@ -13,11 +13,12 @@ from pathlib import Path
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import archive, left_out, recorder, tree
+from toolnoise.record import archive, recorder
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Tree
+from toolnoise.verify import left_out, tree
 from toolnoise.verify.share import packing, unsafe
+from toolnoise.verify.tree import Tree
 
 
 def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:

@@ -23,7 +23,8 @@ MOST_HOURS = 24
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.record import tree, unpacked
+    from toolnoise.record import unpacked
+    from toolnoise.verify import tree
     from toolnoise.verify.audit import cache, examine, repair
     from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
     from toolnoise.verify.rebuild import recompute

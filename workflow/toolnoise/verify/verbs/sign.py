@@ -8,8 +8,8 @@ from toolnoise.verify.arguments import RESULTS
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.record.tree import MODEL_SIGNATURE
     from toolnoise.verify import model_signature, signing
+    from toolnoise.verify.tree import MODEL_SIGNATURE
 
     if options.model_signing:
         if options.root:

@@ -1,11 +1,11 @@
 """Rules about files: each has a statement, none is missing, none has changed, and all are plain files."""
 
 from toolnoise.record.statements import Statement, path_for
-from toolnoise.record.tree import CHECKPOINTS, Stated
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
 from toolnoise.verify.audit.evidence import Evidence, Found, at, each, guarded
 from toolnoise.verify.audit.rules.origins import changed_since
+from toolnoise.verify.tree import CHECKPOINTS, Stated
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:

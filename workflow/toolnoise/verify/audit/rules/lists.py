@@ -1,6 +1,6 @@
 """The rule about the list of what a slim copy does not have: it can hide nothing."""
 
-from toolnoise.record import left_out
+from toolnoise.verify import left_out
 from toolnoise.verify.audit.evidence import Evidence, Found
 
 
