@@ -48,7 +48,7 @@ PHASES = {
     "page": ("show-cell", "write-page"),
 }
 BEFORE_JOBS = ("start", "plan", "lock")
-# A job is the process that Snakemake started. Its worker does the work: a warm server's child, or a program of others.
+# A job is the process that Snakemake started. Its worker does the work: a warm server's child, or an existing program.
 PROCESSES = ("toolnoise run", "snakemake", "dispatcher", "server", "job", "worker")
 # No server is there before the first job that can be warm.
 COLD = ("check", "run")
@@ -72,7 +72,7 @@ STUDY = {
     ],
     "figures": ["table2"],
 }
-# Softmax regression on the digits that come with scikit-learn, in the language of programs of others.
+# Softmax regression on the digits that come with scikit-learn, as an existing program writes it.
 TRAINING = """
 import gzip, importlib.util, os, pathlib, sys
 import numpy as np

@@ -10,8 +10,8 @@ import pytest
 
 from toolnoise.pages import document
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify.audit.examine import Audit, Finding
-from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.audit.examine import Audit, AuditFinding
+from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.page import statements
 from toolnoise.verify.tree import Results, Stated, Tree
 
@@ -39,7 +39,7 @@ def tree(*jobs, name="tiny", files=None):
 
 def audited(*trees, findings=(), stale=()):
     results = Results(trees[0].root if len(trees) == 1 else Path("/results"), trees, ())
-    return Audit(results, (), tuple(Finding(*one) for one in findings), tuple(stale), ("a note",), THEN)
+    return Audit(results, (), tuple(AuditFinding(*one) for one in findings), tuple(stale), ("a note",), THEN)
 
 
 def block(*trees, **found):
@@ -47,7 +47,7 @@ def block(*trees, **found):
 
 
 def html(data):
-    return document.document({"title": "", "parts": {"statements": data}}, parts=False)
+    return document.document({"statements": data}, parts=False)
 
 
 def run(seed, code):
@@ -104,7 +104,7 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
     found = block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[Stale(made.name, (HOSTILE,))])
     scripts = Scripts(html(found)).found
     assert len(scripts) == 2
-    shown = json.loads(scripts[0][1])["parts"]["statements"]
+    shown = json.loads(scripts[0][1])["statements"]
     assert shown["findings"] == [[HOSTILE, [[HOSTILE, HOSTILE]]]]
     assert value(shown, shown["jobs"][0][6]) == parameters
 
@@ -112,7 +112,7 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
 def test_what_is_filled_in_is_not_filled_in_again():
     made = artifact("results/tiny/{script}{style}{policy}{data}", "out")
     scripts = Scripts(html(block(tree(job("train", (made,), ()))))).found
-    assert json.loads(scripts[0][1])["parts"]["statements"]["things"]["names"] == ["{script}{style}{policy}{data}"]
+    assert json.loads(scripts[0][1])["statements"]["things"]["names"] == ["{script}{style}{policy}{data}"]
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else():

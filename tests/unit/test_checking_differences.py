@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise.checking import diagnosis, differences
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
-from toolnoise.checking.outcome import History, Outcome
+from toolnoise.checking.outcome import EpochTable, Outcome
 
 LABELS = np.array([0, 1, 2, 1])
 WHOLE = Outcome(
@@ -17,7 +17,7 @@ WHOLE = Outcome(
     None,
     LABELS,
     {"a": np.zeros(2), "b": np.ones(3)},
-    History(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]]),
+    EpochTable(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]]),
     {},
 )
 
@@ -27,7 +27,7 @@ def between(**changes):
 
 
 def history(*rows):
-    return History(["epoch", "loss", "time"], [list(row) for row in rows])
+    return EpochTable(["epoch", "loss", "time"], [list(row) for row in rows])
 
 
 def test_equal_outcomes_differ_in_nothing_and_times_do_not_count():
@@ -72,7 +72,7 @@ def test_the_first_epoch_and_column_are_found():
     assert between(history=history(["0", "1", "7"], ["1", "0.4", "8"]))[7:10] == (1, "loss", True)
     assert between(history=history(["0", "1", "7"]))[7:10] == (1, "epoch", True)
     assert between(history=None)[7:10] == (None, "epoch", None)
-    assert between(history=History(["epoch", "mine"], []))[7:9] == (None, "loss")
+    assert between(history=EpochTable(["epoch", "mine"], []))[7:9] == (None, "loss")
 
 
 def test_the_same_examples_in_another_order_are_known():

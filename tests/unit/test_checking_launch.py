@@ -1,4 +1,4 @@
-"""Programs of others are started without a shell, and ended with all that they started."""
+"""Existing programs are started without a shell, and ended with all that they started."""
 
 import os
 import signal

@@ -11,7 +11,7 @@ import pytest
 from toolnoise.base.errors import BadInput
 from toolnoise.record import recorder, repository, statements
 from toolnoise.record.statements import COMMIT, UNKNOWN, Artifact, Statement
-from toolnoise.verify.audit.rules import origins
+from toolnoise.verify.audit.rules import code_origins
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -68,7 +68,7 @@ def stated(made_by):
 def found(statement):
     """What the audit finds about the commit of a statement."""
     tree = SimpleNamespace(statements=[SimpleNamespace(statement=statement)])
-    return [what for _, what in origins.commit_is_known(SimpleNamespace(tree=tree))]
+    return [what for _, what in code_origins.commit_is_known(SimpleNamespace(tree=tree))]
 
 
 def test_a_clean_tree_a_changed_one_and_none_are_told(folder):

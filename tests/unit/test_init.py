@@ -6,7 +6,7 @@ import pytest
 
 from toolnoise.base import command_words
 from toolnoise.base.program import ROOT
-from toolnoise.checking import init
+from toolnoise.checking import first_study
 from toolnoise.study import config, grid
 from toolnoise.study.builders import require_builders
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def written(kind=None):
     """What was said, and the study that was written."""
-    said = init.write(kind)
+    said = first_study.write(kind)
     return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
 
 
@@ -137,18 +137,18 @@ def test_data_of_the_folder_are_found(folder):
 
 def test_nothing_is_written_over(folder, refused):
     (folder / "study.yaml").write_text("mine")
-    assert "study.yaml: exists already" in refused(init.write, "command")
+    assert "study.yaml: exists already" in refused(first_study.write, "command")
     assert (folder / "study.yaml").read_text() == "mine"
 
 
 @pytest.mark.usefixtures("folder")
 def test_for_adopted_runs_the_verb_that_writes_their_study_is_named(refused):
-    assert "toolnoise adopt" in refused(init.write, "adopted")
+    assert "toolnoise adopt" in refused(first_study.write, "adopted")
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_unknown_kind_is_refused(refused):
-    assert "allowed: command, builder" in refused(init.write, "bulider")
+    assert "allowed: command, builder" in refused(first_study.write, "bulider")
 
 
 def test_a_strange_name_of_a_program_stays_one_word(folder):

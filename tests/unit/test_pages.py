@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import cells as compared
+from toolnoise.comparison import compared_cells as compared
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart

@@ -19,7 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from toolnoise.base import faults, scratch
@@ -194,6 +194,12 @@ def require_plain(path: str | Path) -> None:
         raise BadInput(path, "", "a pipe or a device", "expected a file")
 
 
+def is_below(name: str) -> bool:
+    """Whether a name can only mean one file below the folder that it is read from."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
+
+
 def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) -> None:
     """Refuse something packed that would fill the memory or the disk; `name` is what it is called in `path`."""
     most = max(LARGEST_UNPACKED, LARGEST_RATIO * packed)
@@ -224,6 +230,12 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise BadInput(path, "", f"cannot be read ({faults.called(error)})", f"expected {wanted}") from None
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
+
+
+def read_plain(path: Path, wanted: str) -> bytes:
+    """The bytes of a plain file; `wanted` says what it should be."""
+    with readable(path, wanted), open_plain(path) as file:
+        return file.readall()
 
 
 def sha256(path: str | Path) -> str:

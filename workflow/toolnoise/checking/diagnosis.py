@@ -1,6 +1,6 @@
 """Why a program is not reproducible: suspicions from its text, weighed by what its runs showed.
 
-A difference at the start is no matter of the order of examples; one that arises in training is none of the initial
+A difference at the start does not come from the order of examples, nor one that arises in training from the initial
 weights; equal weights with other predictions leave only the evaluation. An experiment counts for more than any text.
 """
 
@@ -24,7 +24,7 @@ EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Diagnosis(NamedTuple):
-    """Likely places, possible places, and causes of which the program's text shows nothing."""
+    """Likely places, possible places, and causes that the program's text does not show."""
 
     phase: Phase | None
     hash_seed: bool | None

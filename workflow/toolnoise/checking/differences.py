@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.checking.outcome import EPOCH, History, Outcome
+from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
 
 # Columns of a history with times, which differ between any two runs.
@@ -44,7 +44,9 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         for name, kind in ((LOGITS, "logits"), (PREDICTIONS, "predictions"), (LABELS, "labels"))
     }
     files = [name for name, pair in arrays.items() if not _equal(*pair)]
-    metrics = _metrics(outcome.metric or {}, other.metric or {})
+    values, others = outcome.metric or {}, other.metric or {}
+    metrics = {name: (values.get(name), others.get(name)) for name in {**values, **others}}
+    metrics = {name: pair for name, pair in metrics.items() if pair[0] != pair[1]}
     tensors = _unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics else []
@@ -68,7 +70,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     )
 
 
-def timed(history: History) -> list[str]:
+def timed(history: EpochTable) -> list[str]:
     """The columns that are not compared."""
     return [column for column in history.columns if TIMED.search(column.lower())]
 
@@ -83,10 +85,6 @@ def _unequal(arrays: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) 
     return [name for name in {**arrays, **other} if not _equal(arrays.get(name), other.get(name))]
 
 
-def _metrics(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
-    return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
-
-
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
     pairs = ((outcome.logits, other.logits), (outcome.predictions, other.predictions))
     for a, b in pairs:
@@ -95,15 +93,13 @@ def _largest(outcome: Outcome, other: Outcome) -> float | None:
     return None
 
 
-def _first(history: History | None, other: History | None) -> tuple[int | None, str | None]:
+def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | None, str | None]:
     """The first epoch and the first column in it that differ."""
     if history is None or other is None:
         return None, None if history is other else EPOCH
     if history.columns != other.columns:
-        different = [
-            name for name in (*history.columns, *other.columns) if (name in history.columns) != (name in other.columns)
-        ]
-        return None, (different or history.columns)[0]
+        names = (*history.columns, *other.columns)
+        return None, next((name for name in names if names.count(name) == 1), history.columns[0])
     left_out = timed(history)
     for a, b in zip(history.rows, other.rows, strict=False):
         for column, value, others in zip(history.columns, a, b, strict=True):
@@ -115,7 +111,7 @@ def _first(history: History | None, other: History | None) -> tuple[int | None, 
     return None, None
 
 
-def _started_equal(first: History | None, other: History | None, epoch: int | None) -> bool | None:
+def _started_equal(first: EpochTable | None, other: EpochTable | None, epoch: int | None) -> bool | None:
     both = [history for history in (first, other) if history and history.rows and history.rows[0][0] == "0"]
     return epoch != 0 if len(both) == 2 else None
 

@@ -1,4 +1,4 @@
-"""A program of others, started and seen to its end: no shell, a process group of its own, a log, a time limit.
+"""An existing program, started and seen to its end: no shell, a process group of its own, a log, a time limit.
 
 Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
 this process is killed, the system kills the program, on Linux; what that has started may go on.

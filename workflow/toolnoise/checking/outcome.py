@@ -1,4 +1,4 @@
-"""The contract's second half: what a training program of others leaves in its folder. docs/outside.md explains it.
+"""The contract's second half: what an existing training program leaves in its folder. docs/outside.md explains it.
 
 An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
 """
@@ -22,7 +22,7 @@ MOST_TEXT = 1 << 26  # bytes
 EPOCH = "epoch"
 
 
-class History(NamedTuple):
+class EpochTable(NamedTuple):
     """The table of a training's epochs, as text; the first column is the epoch, 0 before training."""
 
     columns: list[str]
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     metric: dict[str, float] | None
     labels: np.ndarray | None
     weights: dict[str, np.ndarray] | None
-    history: History | None
+    history: EpochTable | None
     groups: dict[str, np.ndarray]
 
     @property
@@ -54,7 +54,7 @@ def read(folder: str | Path) -> Outcome:
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
-    labels = _array(folder / LABELS)
+    labels = tensors.read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
     if labels is None and values is not None:
         raise BadInput(folder / LABELS, "", "no such file", f"the labels of the examples of {result.name}")
     if result.name == LOGITS:
@@ -87,10 +87,6 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
     if len(present) > 1:
         raise BadInput(folder, "", f"found {' and '.join(present)}", f"only one of {', '.join(names)}")
     return folder / present[0] if present else None
-
-
-def _array(path: Path) -> np.ndarray | None:
-    return tensors.read_npy(path) if path.is_file() else None
 
 
 def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
@@ -133,9 +129,9 @@ def _metric(path: Path) -> dict[str, float]:
     return values
 
 
-def _history(path: Path) -> History:
+def _history(path: Path) -> EpochTable:
     with readable(path, "a CSV file"):
-        columns, *rows = _table(_text(path))
+        columns, *rows = csv.reader(_text(path).splitlines(), strict=True)
     if not columns or columns[0] != EPOCH:
         raise BadInput(path, "", f"found {(columns or ['nothing'])[0]!r} as the first column", f"{EPOCH!r}")
     if len(set(columns)) < len(columns):
@@ -147,14 +143,7 @@ def _history(path: Path) -> History:
         if not re.fullmatch("[0-9]{1,18}", row[0]) or int(row[0]) <= before:
             raise BadInput(path, f"line {number}", f"found epoch {row[0]!r}", "whole numbers that rise, one row each")
         before = int(row[0])
-    return History(columns, rows)
-
-
-def _table(text: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(text.splitlines(), strict=True))
-    except csv.Error as error:
-        raise ValueError(error) from None
+    return EpochTable(columns, rows)
 
 
 def _text(path: Path) -> str:

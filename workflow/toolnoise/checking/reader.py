@@ -1,10 +1,10 @@
-"""What a program's text says of its calls: their full names, what contains them, which values are sets or times."""
+"""What a program's text says about its calls: their full names, what contains them, which values are sets or times."""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 
 CLOCKS = re.compile(
     r"(time\.(time|time_ns|perf_counter|perf_counter_ns|monotonic|monotonic_ns)|datetime\.(datetime\.)?(now|utcnow|today)"
@@ -18,7 +18,7 @@ SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 class Reader:
     """A file with the full names of what it calls, and what contains each node."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self.source = source
         self.nodes = list(ast.walk(source.tree))
         self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}

@@ -27,16 +27,11 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
     lines += [HASH_SEED[why.hash_seed]] if why.hash_seed is not None else []
     lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
     lines += ["", "Possible:", *_causes(why.possible)] if why.possible else []
-    return [*lines, *_unseen(why)]
-
-
-def _unseen(why: Diagnosis) -> list[str]:
-    """Causes that the text does not show: a checklist where it shows nothing likely."""
-    if why.likely or not why.unseen:
-        return []
-    return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
-        f"  {CAUSES[cause].says}: {CAUSES[cause].remedy}" for cause in why.unseen
-    ]
+    if why.unseen and not why.likely:
+        # A checklist.
+        lines += ["", "The text of the program shows no likely cause. Often forgotten:"]
+        lines += [f"  {CAUSES[cause].says}: {CAUSES[cause].remedy}" for cause in why.unseen]
+    return lines
 
 
 def _causes(places: Sequence[Suspect]) -> Iterable[str]:
@@ -57,9 +52,8 @@ def _parts(changed: Difference) -> list[str]:
         parts.append(f"largest difference of a logit or value: {number(changed.largest)}")
     parts += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
     if changed.tensors:
-        parts.append(
-            f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
-        )
+        count = f"{len(changed.tensors)} of {changed.n_tensors}"
+        parts.append(f"weights: {count} tensors, the first is {changed.tensors[0]}")
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
         parts.append(f"history: first in {where}, column {changed.column}")

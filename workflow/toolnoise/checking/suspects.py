@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect, ranked
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.reader import Reader, is_none, is_off
 
 SEEDERS = {
@@ -190,7 +190,7 @@ def _kernels(reader: Reader, facts: _Facts) -> _Found:
 RULES = (_draws, _torch, _orders, _seeds, _kernels)
 
 
-def suspects(program: Sequence[Source]) -> list[Suspect]:
+def suspects(program: Sequence[SourceFile]) -> list[Suspect]:
     """All suspicions about a program, by weight and likelihood; one for each cause and line."""
     readers = [Reader(source) for source in program]
     facts = _Facts(readers)

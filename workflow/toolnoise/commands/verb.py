@@ -13,13 +13,21 @@ DATA = "try data formats"
 
 Arguments = Mapping[str, Mapping[str, Any]]
 
+
+def flag(says: str) -> Mapping[str, Any]:
+    """An argument that is given or not."""
+    return {"action": "store_true", "help": says}
+
+
+def option(metavar: str, says: str, **further: Any) -> Mapping[str, Any]:
+    """An argument with a value, which the help calls `metavar`."""
+    return {"metavar": metavar, "help": says, **further}
+
+
 OF_THIS_FOLDER = {
-    "--study": {
-        "help": "a configuration, or the study.json among its results (the only study of this folder)",
-        "metavar": "FILE",
-    }
+    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
 }
-AS_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+AS_JSON = {"--json": flag("print JSON")}
 
 
 class Verb(NamedTuple):

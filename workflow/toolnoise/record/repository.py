@@ -34,7 +34,7 @@ DECISIVE = (
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
-# The packages of each engine's framework. No job imports those of another engine's, but a program of others may.
+# The packages of each engine's framework. No job imports those of another engine's, but an existing program may.
 FRAMEWORKS = {
     "tensorflow": {"tensorflow", "tensorflow-cpu"},
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, open_plain, read_json, readable, sha256
+from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, sha256
 from toolnoise.base.printing import escaped
 from toolnoise.record import envelope, statements
 from toolnoise.record.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
@@ -25,7 +25,7 @@ from toolnoise.study.study import Study
 from toolnoise.verify import left_out
 from toolnoise.verify.left_out import Listed
 
-# A signature on all files, for tools of others. No job makes it.
+# A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
@@ -266,8 +266,7 @@ def read_statement(root: Path, path: str, size: int) -> Stated:
         raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
         raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
-    with readable(root / path, statements.WANTED), open_plain(root / path) as file:
-        signed = envelope.unpack(file.readall(), root / path)
+    signed = envelope.unpack(read_plain(root / path, statements.WANTED), root / path)
     return Stated(path, statements.opened(signed, root / path), signed.sha256(), len(signed.signatures))
 
 

@@ -6,18 +6,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.checking import check, report
+    from toolnoise.checking import reproducibility, reproducibility_text
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    command = check.command(words, options.sources, options.deterministic, options.limit)
+    command = reproducibility.command(words, options.sources, options.deterministic, options.limit)
     folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
-        checked = check.check(command, folder)
-        show(report.as_json(checked) if options.json else report.as_text(checked))
+        checked = reproducibility.check(command, folder)
+        show(reproducibility_text.as_json(checked) if options.json else reproducibility_text.as_text(checked))
         sys.stdout.flush()
     finally:
         if options.keep:
@@ -33,18 +33,17 @@ VERB = Verb(
     example="toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
     run=_run,
     arguments={
-        "--sources": {
-            "metavar": "NAMES",
-            "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or "
-            "all)",
-        },
-        "--deterministic": {
-            "default": "",
-            "metavar": "WORDS",
-            "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
-        },
-        "--limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
-        "--keep": {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
+        "--sources": option(
+            "NAMES",
+            "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
+        ),
+        "--deterministic": option(
+            "WORDS",
+            "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+            default="",
+        ),
+        "--limit": option("MINUTES", "the longest time of a run (none)", type=float),
+        "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,
         "COMMAND": {
             "nargs": argparse.REMAINDER,

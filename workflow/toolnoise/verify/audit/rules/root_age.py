@@ -14,14 +14,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.record.statements import COMMIT, Statement
 from toolnoise.study import layout
 from toolnoise.verify import history
-from toolnoise.verify.audit.evidence import Evidence, Found, at
+from toolnoise.verify.audit.evidence import Evidence, Found
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
 
 
 class TooOld(NamedTuple):
-    """Of when or by what a root is, and what is allowed."""
+    """How old a root is, or which commit made it, and what is allowed."""
 
     age: str
     allowed: str
@@ -37,7 +37,7 @@ def age_check(asked: str) -> Callable[[Statement], TooOld | None]:
         if isinstance(oldest, datetime):
             too_old = TooOld(f"is of {root.finished.isoformat()}Z", f"{oldest.isoformat()}Z or later")
             return too_old if root.finished < oldest else None
-        made_by = [commit.sha256 for commit in root.dependencies if commit.kind == COMMIT]
+        made_by = [commit.sha256 for commit in root.made_of(COMMIT)]
         if made_by and all(history.descends(commit, oldest) for commit in made_by):
             return None
         commits = f"commit {', '.join(made_by)}" if made_by else "no commit"
@@ -56,7 +56,7 @@ def not_before(asked: str) -> Callable[[Evidence], Found]:
         if root is None:
             yield layout.PAGE.format(study=evidence.tree.name), "has no statement that names the others"
         elif older := check(root.statement):
-            yield at(root), f"{older.age}; allowed: {older.allowed}"
+            yield root.statement.name, f"{older.age}; allowed: {older.allowed}"
 
     return root_is_not_older
 

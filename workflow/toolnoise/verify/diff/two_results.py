@@ -5,7 +5,7 @@ run over the shared seeds, and trees file by file. The time and place at which s
 not count as a difference of results.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ EARLIER = {(PAGE, "out-statements")}
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
 
 
-class Dump(NamedTuple):
+class CellPredictions(NamedTuple):
     """A cell's predictions by seed and the labels of the examples; empty, with the reason, if unavailable."""
 
     logits: dict[int, np.ndarray]
@@ -50,8 +50,8 @@ def diff(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     if kinds[0][0] != kinds[1][0]:
         raise BadInput(path_b, "", f"a {kinds[1][0]}, and {path_a} is a {kinds[0][0]}", WANTED)
     (kind, a), (_, b) = kinds
-    differences = {RUN: _runs, CELL: _cells, TREE: _results}[kind](a, b)
-    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **differences}
+    compare = {RUN: compare_runs, CELL: _cells, TREE: _results}[kind]
+    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **compare(a, b)}
 
 
 def _kind(path: str | Path) -> tuple[str, Path]:
@@ -84,12 +84,11 @@ def study_of(cell: Path) -> Path | None:
 # Runs
 
 
-def _runs(run_a: Path, run_b: Path) -> dict[str, Any]:
-    return compare_runs(run_a, run_b, (_dump(run_a.parent), _dump(run_b.parent)))
-
-
-def compare_runs(run_a: Path, run_b: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
-    """The differences between the runs in two folders; `dumps` are those of their cells."""
+def compare_runs(
+    run_a: Path, run_b: Path, dumps: tuple[CellPredictions, CellPredictions] | None = None
+) -> dict[str, Any]:
+    """The differences between the runs in two folders; `dumps` are those of their cells, if they are read already."""
+    dumps = dumps or (_dump(run_a.parent), _dump(run_b.parent))
     pair = tuple(runs.read(folder / "run.json") for folder in (run_a, run_b))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = two_runs.parting(*pair)
@@ -112,21 +111,21 @@ def _statement(run: Path) -> statements.Statement | None:
     return statements.read(path) if path.exists() else None
 
 
-def _dump(cell: Path) -> Dump:
+def _dump(cell: Path) -> CellPredictions:
     study = study_of(cell)
     if study is None:
-        return Dump({}, None, "the run lies in no study's results")
+        return CellPredictions({}, None, "the run lies in no study's results")
     place = study / "predictions" / cell.relative_to(study / "runs")
     logits, index = place.with_name(f"{place.name}.npy"), place.with_name(f"{place.name}.json")
     if not (logits.exists() and index.exists()):
-        return Dump({}, None, f"no dump of {'/'.join(place.parts[-CELL_DEPTH:])}")
+        return CellPredictions({}, None, f"no dump of {'/'.join(place.parts[-CELL_DEPTH:])}")
     dump = stacks.read_predictions(logits, index)
     by_seed = {seed: dump.logits[layer] for layer, seed in enumerate(dump.seeds) if not dump.diverged[layer]}
     data = study / "data" / f"{cell.parts[-3]}.npz"
-    return Dump(by_seed, prepared.load(data).test.labels if data.exists() else None)
+    return CellPredictions(by_seed, prepared.load(data).test.labels if data.exists() else None)
 
 
-def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, Any]:
+def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dict[str, Any]:
     why = next((dump.why for dump in dumps if dump.why), "")
     layers = [dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True)]
     contents = {str(run.record["data_sha256"]) for run in pair if "data_sha256" in run.record}
@@ -286,11 +285,13 @@ def _cell_names(study: Tree) -> list[str]:
 
 
 def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[str, Any]:
-    """One cell of two studies: which has it, whether all files are the same, and otherwise the differences."""
+    """One cell of two studies: which has it, whether all files are the same, or else the differences."""
     has_it = [cell in _cell_names(study) for study in (study_a, study_b)]
     if not all(has_it):
         return {"cell": cell, "only": "a" if has_it[0] else "b"}
-    paths = {path for study in (study_a, study_b) for path in study.files if _is_of(path, cell)}
+    dumped = (f"predictions/{cell}.npy", f"predictions/{cell}.json")
+    files_of_both = {*study_a.files, *study_b.files}
+    paths = {path for path in files_of_both if path.startswith(f"runs/{cell}/") or path in dumped}
     if paths <= same:
         return {"cell": cell, "equal": True}
     try:
@@ -298,10 +299,6 @@ def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[st
     except BadInput as error:
         return {"cell": cell, "equal": False, "damaged": str(error)}
     return {"cell": cell, **{key: compared[key] for key in ("equal", "seeds", "summary")}}
-
-
-def _is_of(path: str, cell: str) -> bool:
-    return path.startswith(f"runs/{cell}/") or path in (f"predictions/{cell}.npy", f"predictions/{cell}.json")
 
 
 def _made_from(study_a: Tree, study_b: Tree) -> dict[str, list[dict[str, Any]] | None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolnoise.base import arrays
 from toolnoise.base.noise_sources import replicate
+from toolnoise.measures import control_gate
 from toolnoise.measures.two_runs import bit_equal
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -86,13 +87,7 @@ def _gate(evidence: Evidence, study: Study, cell: Cell, runs: list[RunFacts]) ->
     name = study.path(layout.GATE, cell)
     if not runs or evidence.tree.inside(name) not in evidence.tree.files:
         return
-    wanted = {
-        "cell": "/".join(cell),
-        "seeds": list(study.seeds[cell]),
-        "bit_equal": True if len(study.seeds[cell]) > 1 else None,
-        "weights_sha256": runs[0].weights[-1],
-    }
-    if evidence.record(name) != wanted:
+    if evidence.record(name) != control_gate.passed(cell, study.seeds[cell], runs[0].weights[-1]):
         yield name, "the gate's verdict does not follow from its runs"
 
 

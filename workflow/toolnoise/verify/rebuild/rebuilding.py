@@ -42,7 +42,7 @@ ASIDE = {"checkpoint": ".checkpoint.npz", "threads": 1}
 UNREPEATABLE = {verb: step.unrepeatable for verb, step in STEPS.items() if step.unrepeatable}
 
 
-class Outcome(NamedTuple):
+class Rebuilt(NamedTuple):
     """The outcome of a rebuild: the verdict, its explanation, and the folder of the rebuilt files."""
 
     made: Made
@@ -55,7 +55,7 @@ class Lacking(Exception):  # noqa: N818 (it names what is lacking)
     """The reason why a job cannot be rebuilt as it was recorded."""
 
 
-def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
+def rebuild(jobs: list[Made], keep: bool) -> Iterator[Rebuilt]:
     """Rebuild the outputs of each job; the scratch folder is deleted afterwards unless `keep`."""
     for number, made in enumerate(jobs, 1):
         took = (made.statement.finished - made.statement.started).total_seconds()
@@ -69,7 +69,7 @@ def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
             yield outcome._replace(folder=scratch if keep else None)
 
 
-def report(outcomes: Iterable[Outcome]) -> int:
+def report(outcomes: Iterable[Rebuilt]) -> int:
     """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
@@ -85,22 +85,22 @@ def report(outcomes: Iterable[Outcome]) -> int:
     return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
 
 
-def _rebuilt(made: Made, scratch: Path) -> Outcome:
+def _rebuilt(made: Made, scratch: Path) -> Rebuilt:
     statement = made.statement
     try:
         if why := why_not(statement):
-            return Outcome(made, CANNOT, (why,))
+            return Rebuilt(made, CANNOT, (why,))
         given = _files(STEPS[statement.verb], statement)
         folder = _lay_out(made, scratch, {})
         code = _code(statement, scratch)
     except (Lacking, BadInput) as error:
-        return Outcome(made, LACKING, (str(error),))
+        return Rebuilt(made, LACKING, (str(error),))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         why = f"its parameters are not those of a {statement.verb} job ({type(error).__name__}: {error})"
-        return Outcome(made, LACKING, (why,))
+        return Rebuilt(made, LACKING, (why,))
     refused = _perform(statement, given, folder, scratch, code.folder)
     if refused:
-        return Outcome(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
+        return Rebuilt(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
     return _compared(made, folder, scratch, code)
 
 
@@ -175,12 +175,10 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
             source = user / needed.name if inside is None else made.tree.root / inside
         _verify(needed, source)
         _link(folder / _place(needed.name), source)
-    for needed in statement.dependencies:
-        if needed.kind == SOURCE:
-            fetched = fetching.verified({"path": str(user / needed.name)})
-            _require(needed, fetched["sha256"], "a source")
-        elif needed.kind == PACKAGE:
-            _verify(needed, _installed(needed))
+    for needed in statement.made_of(SOURCE):
+        _require(needed, fetching.verified({"path": str(user / needed.name)})["sha256"], "a source")
+    for needed in statement.made_of(PACKAGE):
+        _verify(needed, _installed(needed))
     for path in read:
         if not path.is_absolute():
             _link(folder / path, user / path)
@@ -219,10 +217,9 @@ def _sources(statement: Statement) -> list[dict[str, Any]]:
 
 def _place(name: str) -> PurePosixPath:
     """A name as a path below a folder; any other name is refused."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+    if not files.is_below(name):
         raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
-    return path
+    return PurePosixPath(name)
 
 
 def _link(place: Path, source: Path) -> None:
@@ -296,7 +293,7 @@ def _recorded(statement: Statement) -> dict[str, str]:
 # Comparing the outputs
 
 
-def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Outcome:
+def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Rebuilt:
     differing, notes, equal, but_for_times = [], [], 0, 0
     for output in made.statement.outputs:
         same, remark = _output(made, output, folder / output.name)
@@ -308,10 +305,10 @@ def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> O
         notes += [f"{output.name}: {remark}"] if remark not in ("", "times") else []
     if differing:
         parted = _parted(made, folder)
-        return Outcome(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))
+        return Rebuilt(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))
     count = f"{equal} file{'s' if equal > 1 else ''}"
     verdict = f"{count} bit-equal" + (f", {but_for_times} of them except times" if but_for_times else "")
-    return Outcome(made, REPRODUCED, (f"{verdict}, by {code.called}", *notes))
+    return Rebuilt(made, REPRODUCED, (f"{verdict}, by {code.called}", *notes))
 
 
 def _output(made: Made, output: Artifact, again: Path) -> tuple[bool, str]:
@@ -357,7 +354,7 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
     now = now or {**recorder.machine(), "variables": _recorded(statement)}
-    lock = next((needed.name for needed in statement.dependencies if needed.kind == LOCK), None)
+    lock = next((needed.name for needed in statement.made_of(LOCK)), None)
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),

@@ -1,4 +1,4 @@
-"""A cell's predictions where a training program of others made them: what its runs left, stacked in one array.
+"""A cell's predictions where an existing training program made them: what its runs left, stacked in one array.
 
 Logits are run x example x class, predicted classes and values run x example, and metrics run x metric.
 """
@@ -12,13 +12,12 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
 from toolnoise.checking import labels as test_set
+from toolnoise.checking.left import read as read_left
 from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
 from toolnoise.study import programs
 from toolnoise.training import runs
-
-METRIC = "metric/"
 
 
 def dump(
@@ -32,7 +31,7 @@ def dump(
     cell = [runs.read(record) for record in records]
     names, layers = [], []
     for run in cell:
-        left = run.outcome()
+        left = read_left(run)
         test_set.require_same(run, left, labels)
         metrics, layer = _layer(kind, left)
         if layers and (layer.shape != layers[0].shape or metrics != names):
@@ -51,8 +50,8 @@ def dump(
 def _layer(kind: str, left: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
     """One run's part of the stack, and the names of its metrics."""
     if kind == programs.METRIC:
-        names = [name for name in left if name.startswith(METRIC)]
-        return [name.removeprefix(METRIC) for name in names], np.array([float(left[name]) for name in names])
+        metrics = test_set.named(left, test_set.METRIC)
+        return list(metrics), np.array([float(value) for value in metrics.values()])
     if kind == programs.LOGITS:
         return [], left["logits"]
     return [], left["predictions"].astype(np.float64 if kind == programs.VALUES else np.int64)

@@ -17,12 +17,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from toolnoise.engines import Kernel
-
 # TensorFlow calls an operator's event "name:Type"; its Python and runtime events have another form.
 OPERATOR = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*:([A-Z_][A-Za-z0-9_]*)")
 LAUNCH, INSTRUCTION = "kernel_details", "hlo_op"
 HOST, GPU = "/host:CPU", "/device:GPU:"
+
+
+class Kernel(NamedTuple):
+    """The calls and the total time of one kernel."""
+
+    name: str
+    calls: int
+    microseconds: float
 
 
 class Event(NamedTuple):

@@ -1,18 +1,11 @@
-"""Synthetic data sets, the same on every machine: faces for training, and every official format for readers.
-
-Faces stand in for CelebA. The label is blond hair, and labels, sexes and ages are as frequent as in CelebA's training
-set (table 3 of Zhuang et al.). As in CelebA, the visible evidence differs between groups: a man's short hair covers few
-pixels, and an old person's hair turns grey, whatever its colour was. The official formats are for trying out a reader.
-"""
+"""Writers of every official format, with drawn content: for trying out a reader."""
 
 import gzip
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -20,15 +13,9 @@ from PIL import Image
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
-from toolnoise.datasets.raw import PARTS, Part, Raw
-from toolnoise.datasets.readers import cifar, imagenet, mnist
+from toolnoise.datasets.raw import PARTS
+from toolnoise.datasets.readers import cifar, faces, imagenet, mnist
 
-# Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.
-TABLE_3 = {
-    1: {"Male": 1387, "Female": 22880, "Young": 20230, "Old": 4037},
-    0: {"Male": 66874, "Female": 71629, "Young": 106558, "Old": 31945},
-}
-GROUPS = ("Male", "Female", "Young", "Old")
 # The attributes of CelebA's attribute file, in its order.
 ATTRIBUTES = """
 5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair Blurry
@@ -37,77 +24,14 @@ Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard Oval_Face Pale_Skin Pointy_Nos
 Sideburns Smiling Straight_Hair Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace
 Wearing_Necktie Young
 """
-
 FEWEST = 40
-SKIN, DARK, BLOND, GREY = (
-    np.array(colour, np.float32) for colour in ((205, 160, 130), (70, 52, 42), (214, 178, 112), (172, 168, 164))
-)
-
-
-@contextmanager
-def read_faces(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
-    """Draw `train_examples` and `test_examples` faces of `image_size` pixels a side."""
-    for key in ("train_examples", "test_examples", "image_size"):
-        if key not in entry:
-            raise BadInput(f"dataset {name}", key, "missing", "required: train_examples, test_examples, image_size")
-    parts = {}
-    for part in PARTS:
-        labels, groups = draw_people(part, entry[f"{part}_examples"])
-        parts[part] = Part(draw_faces(part, labels, groups, entry["image_size"]), labels, groups)
-    yield Raw(**parts, classes=["not Blond_Hair", "Blond_Hair"], groups=GROUPS)
-
-
-def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and groups (person x group) of `count` people, in the proportions of table 3; exact for its own count."""
-    cells = [(label, sex) for label in (1, 0) for sex in ("Male", "Female")]
-    labels, male, old = [], [], []
-    for (label, sex), number in zip(cells, _shares(count, [TABLE_3[label][sex] for label, sex in cells]), strict=True):
-        labels += [label] * number
-        male += [sex == "Male"] * number
-    for label in (1, 0):
-        young_and_old = _shares(labels.count(label), [TABLE_3[label]["Young"], TABLE_3[label]["Old"]])
-        ages = np.repeat([False, True], young_and_old)
-        # The table does not relate age to sex, so they are combined at random.
-        old += ages[streams.permutation(_stream(part, "ages", label), len(ages))].tolist()
-    order = streams.permutation(_stream(part, "order"), count)
-    male, old = np.array(male)[order], np.array(old)[order]
-    return np.array(labels, np.int32)[order], np.stack([male, ~male, ~old, old], axis=1)
-
-
-def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> np.ndarray:
-    """Pictures of these people: a head with hair in front of a background, in varied light."""
-
-    def between(low: float, high: float, what: str, *shape: int) -> np.ndarray:
-        return low + (high - low) * streams.uniform(_stream(part, what), (len(labels), *shape))
-
-    male, old = (groups[:, GROUPS.index(group), None, None] for group in ("Male", "Old"))
-    # Coordinates from -1 to 1 over the picture; not all heads are in its middle.
-    axis = (2 * np.arange(size, dtype=np.float32) + 1) / size - 1
-    down = axis[:, None] + between(-0.125, 0.125, "down", 1, 1)
-    across = axis + between(-0.125, 0.125, "across", 1, 1)
-
-    def ellipse(height: float, width: float) -> np.ndarray:
-        return (down / height) ** 2 + (across / width) ** 2 < 1
-
-    face = ellipse(0.75, 0.5) & (down > -0.35)
-    hair = np.where(male, ellipse(0.85, 0.6) & (down < -0.35), ellipse(0.95, 0.8) & ~face)
-    # The label decides between dark and light hair, in shades that nearly overlap; age makes it grey.
-    lightness = 0.5 * labels[:, None, None, None] + between(0, 0.55, "light", 1, 1, 1)
-    greyness = old[..., None] * between(0.2, 0.8, "grey", 1, 1, 1)
-    colour = DARK + (BLOND - DARK) * lightness
-    colour = colour + (GREY - colour) * greyness
-    ground = between(20, 190, "ground", 1, 1, 1) + between(0, 60, "tint", 1, 1, 3)
-    skin = SKIN * between(0.7, 1.1, "skin", 1, 1, 1)
-    pixels = np.where(face[..., None], skin, np.where(hair[..., None], colour, ground))
-    grain = between(-30, 30, "grain", size, size, 3)
-    return (pixels * between(0.75, 1.25, "shine", 1, 1, 1) + grain).clip(0, 255).astype(np.uint8)
 
 
 def draw_pictures(part: str, classes: int, count: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     """`count` grainy squares, each in the colour of its class, and their labels."""
-    labels = (streams.permutation(_stream(part, "labels"), count) % classes).astype(np.int32)
-    colours = streams.integers(_stream("colours"), (classes, 1, 1, 3), 128)
-    grain = streams.integers(_stream(part, "grain"), (count, size, size, 3), 128)
+    labels = (streams.permutation(faces.stream(part, "labels"), count) % classes).astype(np.int32)
+    colours = streams.integers(faces.stream("colours"), (classes, 1, 1, 3), 128)
+    grain = streams.integers(faces.stream(part, "grain"), (count, size, size, 3), 128)
     return (colours[labels] + grain).astype(np.uint8), labels
 
 
@@ -136,8 +60,8 @@ def write_celeba(folder: Path, count: int) -> None:
     attributes = ATTRIBUTES.split()
     rows, partition, images = [], [], {}
     for number, (part, total) in enumerate({"train": count, "validation": count // 5, "test": count // 5}.items()):
-        labels, groups = draw_people(part, total)
-        for label, group, face in zip(labels, groups, draw_faces(part, labels, groups, 32), strict=True):
+        labels, groups = faces.draw_people(part, total)
+        for label, group, face in zip(labels, groups, faces.draw_faces(part, labels, groups, 32), strict=True):
             name = f"{len(rows) + 1:06}.jpg"
             has = {"Blond_Hair": label, "Male": group[0], "Young": group[2]}
             rows.append(" ".join([name, *(" 1" if has.get(attribute) else "-1" for attribute in attributes)]))
@@ -222,20 +146,6 @@ def write(form: str, count: int, folder: str | Path) -> None:
     if count < FEWEST:
         raise BadInput("command line", "--examples", f"found {count}", f"allowed: {FEWEST} or more")
     writers[form](Path(folder), count)
-
-
-def _stream(*what: str | int) -> int:
-    return streams.key(0, streams.DATA, 0, "synthetic", *what)
-
-
-def _shares(total: int, weights: list[int]) -> list[int]:
-    """`total` divided in proportion to whole weights: each share rounded down, the rest to the largest remainders."""
-    whole = sum(weights)
-    shares = [total * weight // whole for weight in weights]
-    by_remainder = sorted(range(len(weights)), key=lambda place: (-(total * weights[place] % whole), place))
-    for place in by_remainder[: total - sum(shares)]:
-        shares[place] += 1
-    return shares
 
 
 def _count(part: str, count: int, classes: int) -> int:

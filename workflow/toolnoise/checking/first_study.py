@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.checking import program_text
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.study import strict_yaml
 
@@ -39,6 +39,7 @@ OPTIONS = {
     "out": ("--out", "--out-dir", "--output", "--output-dir"),
 }
 DETERMINISTIC = "--deterministic"
+KERAS = re.compile(r"\s*(from|import) (keras|tensorflow)\b")
 
 
 class Program(NamedTuple):
@@ -57,7 +58,7 @@ class Program(NamedTuple):
 
 
 def write(kind: str | None) -> str:
-    """Write the study file, and return what a person should know of it."""
+    """Write the study file, and return what a person should know about it."""
     if kind == "adopted":
         raise BadInput("command line", kind, "the runs themselves make the study", f"such as: {ADOPT}")
     if kind not in (None, *KINDS):
@@ -65,9 +66,9 @@ def write(kind: str | None) -> str:
     if Path(FILE).exists():
         raise BadInput(FILE, "", "exists already, and nothing is written over it", "toolnoise run, or another folder")
     texts = [text for path in sorted(Path().glob("*.py")) for text in program_text.sources([path.name], Path())[:1]]
-    builders = list(_builders(texts))
+    builders, programs = list(_builders(texts)), [program for program in map(_program, texts) if program.sources]
     kind = kind or ("builder" if builders else "command")
-    summary, values = _of_builders(builders) if kind == "builder" else _of_program(_programs(texts))
+    summary, values = _of_builders(builders) if kind == "builder" else _of_program(programs)
     template = Template((TEMPLATES / f"{kind}.yaml").read_text("utf-8"))
     with Path(FILE).open("x", encoding="utf-8") as file:
         file.write(template.substitute(values, study=_name(Path.cwd().name), found=summary))
@@ -113,7 +114,7 @@ def _of_builders(builders: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _data() -> tuple[str, str, str]:
-    """What is known of the data here: a sentence, the data set's name, and its entry."""
+    """What is known about the data here: a sentence, the data set's name, and its entry."""
     parts = ("train", "test")
     for path in sorted(Path().iterdir()):
         if path.suffix == ".npz" and _is_data(path):
@@ -134,10 +135,10 @@ def _is_data(path: Path) -> bool:
         return False
 
 
-def _builders(texts: Iterable[Source]) -> Iterator[str]:
+def _builders(texts: Iterable[SourceFile]) -> Iterator[str]:
     """Every function that takes a shape and a number of classes and returns a Keras model, as module:function."""
     for text in texts:
-        if not _imports(text, "keras", "tensorflow"):
+        if not any(map(KERAS.match, text.lines)):
             continue
         for node in text.tree.body:
             if isinstance(node, ast.FunctionDef) and _takes_two(node.args) and _returns_model(node):
@@ -167,12 +168,7 @@ def _is_model(value: ast.expr | None) -> bool:
     return name in ("Model", "Sequential")
 
 
-def _programs(texts: Iterable[Source]) -> list[Program]:
-    """Every program that takes a seed."""
-    return [program for text in texts if (program := _program(text)).sources]
-
-
-def _program(text: Source) -> Program:
+def _program(text: SourceFile) -> Program:
     words = {
         node.value.replace("_", "-"): node.value
         for node in ast.walk(text.tree)
@@ -184,11 +180,10 @@ def _program(text: Source) -> Program:
     return Program(text.file, options, sources, DETERMINISTIC in words)
 
 
-def _imports(text: Source, *packages: str) -> bool:
-    known = "|".join(packages)
-    return any(re.match(rf"\s*(from|import) ({known})\b", line) for line in text.lines)
-
-
 def _name(text: str) -> str:
-    """A text as a study may name a thing, as YAML has it."""
-    return strict_yaml.scalar(re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine")
+    """A text as a study may name a thing, as YAML has it: in quotes if it would be read as something else."""
+    name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine"
+    try:
+        return name if strict_yaml.load(name) == name else json.dumps(name)
+    except ValueError:
+        return json.dumps(name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
-from toolnoise.comparison.comparison import Arm, Change, Comparison
+from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
@@ -55,9 +55,8 @@ def _block(comparison: Comparison, tests: int) -> str:
     lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
     lines += [examples, *_pairing(comparison), *comparison.notes, "", *aligned(rows), "", *_sentences(comparison)]
     if tests > 1 and not math.isnan(comparison.pvalue):
-        lines.append(
-            f"p = {comparison.pvalue:.2g}, by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})."
-        )
+        by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
+        lines.append(f"p = {comparison.pvalue:.2g}, {by_holm}.")
     return "\n".join(lines)
 
 
@@ -69,12 +68,10 @@ def _pairing(comparison: Comparison) -> list[str]:
     if comparison.way != "partly paired":
         return []
     a, b = comparison.n_draws_each
-    line = (
-        f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
-        if a == b
-        else f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, of {a} in {comparison.a.name} and"
-        f" {b} in {comparison.b.name}; all runs count."
-    )
+    line = f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
+    if a != b:
+        each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
+        line = f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, {each}; all runs count."
     if comparison.pair_weight:
         pairs = round(100 * comparison.pair_weight)
         line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
@@ -112,7 +109,7 @@ def _better(comparison: Comparison) -> list[str]:
 
 
 def _without_winner(comparison: Comparison) -> list[str]:
-    """The difference of these runs, and why it says nothing of other draws."""
+    """The difference of these runs, and why it says nothing about other draws."""
     a, b = comparison.a.name, comparison.b.name
     value, low, high = comparison.accuracy_difference_over_examples
     if low == high == 0:
@@ -126,7 +123,7 @@ def _without_winner(comparison: Comparison) -> list[str]:
     return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
 
 
-def _one_draw(arm: Arm) -> str:
+def _one_draw(arm: ArmSummary) -> str:
     if arm.n_runs == 1:
         return f"{arm.name} is one run"
     if not arm.one_draw_of:
@@ -142,9 +139,8 @@ def _changes(comparison: Comparison) -> list[str]:
     sentences = []
     if not math.isnan(other.churn.value):
         replaced = f"these runs of {b} replace" if comparison.b.n_draws == 1 else f"{b}, trained anew, replaces"
-        sentences.append(
-            f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
-        )
+        changed = f"{_percent(other.churn)} % of the predictions change: {_directions(other)}"
+        sentences.append(f"If {replaced} {a}, {changed}.")
     if not math.isnan(comparison.a.churn.value):
         sentences.append(f"If {a} is trained again, {_percent(comparison.a.churn)} % change.")
     if not math.isnan(same.churn.value):
@@ -154,12 +150,12 @@ def _changes(comparison: Comparison) -> list[str]:
     return sentences
 
 
-def _directions(change: Change) -> str:
+def _directions(change: Replacement) -> str:
     return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
 
 
 def _over(comparison: Comparison) -> str:
-    """What the intervals over draws speak of."""
+    """What the intervals over draws are about."""
     if comparison.way == "paired":
         return f"{comparison.n_draws} paired draws"
     if comparison.way == "one draw":
@@ -167,7 +163,7 @@ def _over(comparison: Comparison) -> str:
     return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
-def _runs(arm: Arm) -> str:
+def _runs(arm: ArmSummary) -> str:
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
     draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
     return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
@@ -178,7 +174,7 @@ def _of(sources: Sequence[str]) -> str:
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
 
 
-def _changed(name: str, change: Change, over: str) -> list[tuple[str, ...]]:
+def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]:
     return [
         (name, "", "", *_shares(change.churn, over)),
         ("  from wrong to right", "", "", *_shares(change.good_flips, over)),
@@ -194,7 +190,7 @@ def _percent(estimate: Estimate) -> str:
     return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
 
 
-def _percents(a: Arm, b: Arm, quantity: str) -> tuple[str, str]:
+def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 

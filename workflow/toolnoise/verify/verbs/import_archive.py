@@ -2,15 +2,15 @@
 
 import argparse
 
-from toolnoise.commands.verb import SHARE, Verb
+from toolnoise.commands.verb import SHARE, Verb, flag, option
 from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify.audit.rules import replay
+    from toolnoise.verify.audit.rules import root_age
     from toolnoise.verify.share import importing
 
-    age = replay.age_check(options.not_before) if options.not_before else None
+    age = root_age.age_check(options.not_before) if options.not_before else None
     places = options.archive, options.into, options.study
     with required_signatures.required(options) as (signers, key):
         counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
@@ -24,15 +24,9 @@ VERB = Verb(
     run=_run,
     arguments={
         "ARCHIVE": {"help": "an archive from `toolnoise export`"},
-        "--into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
-        "--study": {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},
-        "--other-code": {
-            "action": "store_true",
-            "help": "also accept results made by other code than the present one",
-        },
-        **required_signatures.STATEMENTS,
-        **required_signatures.ROOT,
-        **required_signatures.REVOKED,
-        **required_signatures.NOT_BEFORE,
+        "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
+        "--study": option("FILE", "the study's configuration (study.json in that folder)"),
+        "--other-code": flag("also accept results made by other code than the present one"),
+        **required_signatures.ALL,
     },
 )

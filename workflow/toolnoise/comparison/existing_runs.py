@@ -1,4 +1,4 @@
-"""Runs that are already there, from any program, become a study: their outcomes, and a study file that measures them.
+"""Existing runs, from any program, become a study: their outcomes, and a study file that measures them.
 
 Each run's predictions or metrics are copied into a folder in the form of docs/outside.md, beside the study file.
 """
@@ -38,7 +38,7 @@ class Columns(NamedTuple):
     metrics: tuple[str, ...] = ()
 
 
-class Found(NamedTuple):
+class ExistingRun(NamedTuple):
     """One run as it was found: its arm, its own seed if that is known, its file of predictions or its metrics.
 
     `number` is its seed in the study.
@@ -62,7 +62,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
     for path in (study, folder):
         if path.exists():
-            raise BadInput(path, "", "is already there", "another --name, or remove it first")
+            raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
     outcomes = [(run, _outcome(run, labels, values=values)) for run in runs]
@@ -78,7 +78,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
     return f"{study}: {len(runs)} runs ({counts}), copied to {folder}.{renumbered} Next: toolnoise run {study}"
 
 
-def _in_files(pattern: str) -> Iterator[Found]:
+def _in_files(pattern: str) -> Iterator[ExistingRun]:
     """The files that match a pattern such as runs/{arm}/seed{seed}/preds.npy, and what its fields are in each."""
     fields = FIELD.findall(pattern)
     for field in fields:
@@ -100,18 +100,16 @@ def _in_files(pattern: str) -> Iterator[Found]:
         raise BadInput("command line", "RUNS", f"no file matches {pattern}", "a pattern such as runs/{arm}/{seed}.npy")
     for path, match in matched:
         about = match.groupdict()
-        yield Found(str(path), about.get(ARM, "runs"), _seed(about.get(SEED), str(path)), file=str(path))
+        yield ExistingRun(str(path), about.get(ARM, "runs"), _seed(about.get(SEED), str(path)), file=str(path))
 
 
-def _in_table(path: str, columns: Columns) -> Iterator[Found]:
+def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
     with readable(path, "a CSV table of runs"):
-        text = files.read_bytes(path).decode("utf-8-sig")
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    try:
+        reader = csv.DictReader(io.StringIO(files.read_bytes(path).decode("utf-8-sig")), strict=True)
         rows = list(reader)
-    except csv.Error as error:
-        raise BadInput(path, "", f"damaged ({error})", "CSV") from None
     known = reader.fieldnames or []
+    if repeated := [name for name in known if known.count(name) > 1]:
+        raise BadInput(path, "", f"found {len(repeated)} columns {repeated[0]!r}", "a name of its own for each column")
     wanted = columns.metrics or (FILE,)
     for column in (*wanted, *(name for name in (columns.arm, columns.seed) if name not in (ARM, SEED))):
         if column not in known:
@@ -125,14 +123,14 @@ def _in_table(path: str, columns: Columns) -> Iterator[Found]:
         arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
         if columns.metrics:
             metrics = {_plain(column): _number(about[column], where, column) for column in columns.metrics}
-            yield Found(where, arm, seed, metrics=metrics)
+            yield ExistingRun(where, arm, seed, metrics=metrics)
         else:
             beside = Path(path).parent
             labels = about.get(LABELS)
-            yield Found(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
+            yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
 
 
-def _numbered(runs: list[Found]) -> list[Found]:
+def _numbered(runs: list[ExistingRun]) -> list[ExistingRun]:
     """Runs with names that can be paths, and with the seed in the study that each gets.
 
     That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
@@ -158,7 +156,7 @@ def _numbered(runs: list[Found]) -> list[Found]:
     return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.number))
 
 
-def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
+def _outcome(run: ExistingRun, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
     """The kind of a run's outcome, and its files."""
     if run.metrics is not None:
         return programs.METRIC, {outcome_files.METRIC: run.metrics}
@@ -188,7 +186,7 @@ def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict
     return programs.LOGITS, {outcome_files.LOGITS: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
 
 
-def _write(folder: Path, run: Found, left: dict[str, Any]) -> None:
+def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
     folder.mkdir(parents=True)
     for name, values in left.items():
         if name == outcome_files.METRIC:

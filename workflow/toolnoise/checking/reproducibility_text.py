@@ -5,8 +5,8 @@ from typing import Any
 from toolnoise.base.printing import aligned
 from toolnoise.checking import reasons
 from toolnoise.checking.causes import CAUSES, Suspect
-from toolnoise.checking.check import Checked, Ignored
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.reproducibility import Checked
 from toolnoise.study.outcome_files import LOGITS
 
 
@@ -34,7 +34,11 @@ def as_json(checked: Checked) -> dict[str, Any]:
 
 def as_text(checked: Checked) -> str:
     """The verdict for people."""
-    lines = _reproducible(checked) if checked.reproducible else _different(checked)
+    if checked.reproducible:
+        lines = _reproducible(checked)
+    else:
+        lines = reasons.different(checked.difference, checked.diagnosis)
+        lines += ["", "The seeds of sources are tested once two equal runs are equal."]
     if checked.not_compared:
         lines.append(f"Not compared, since they are times: {', '.join(checked.not_compared)} of history.csv.")
     return "\n".join(lines)
@@ -48,7 +52,8 @@ def _reproducible(checked: Checked) -> list[str]:
     rows += [(source, *_changes(changed)) for source, changed in checked.seeds.items()]
     lines += ["", "Another seed changes:", *aligned(rows), ""]
     for row in checked.ignored:
-        lines += _ignored(row)
+        lines.append(f"{row.source} is ignored: {row.why}. Leave it out of --sources if the program has no such noise.")
+        lines += [f"  {place.file}:{place.line}: {place.code}" for place in row.places[: reasons.MOST_PLACES]]
     if not checked.ignored:
         lines.append("Every declared seed counts.")
     elif LOGITS not in checked.left and not any(name.startswith("weights") for name in checked.left):
@@ -56,29 +61,14 @@ def _reproducible(checked: Checked) -> list[str]:
     return lines
 
 
-def _different(checked: Checked) -> list[str]:
-    lines = reasons.different(checked.difference, checked.diagnosis)
-    return [*lines, "", "The seeds of sources are tested once two equal runs are equal."]
-
-
-def _ignored(row: Ignored) -> list[str]:
-    lines = [f"{row.source} is ignored: {row.why}. Leave it out of --sources if the program has no such noise."]
-    return [*lines, *(f"  {place.file}:{place.line}: {place.code}" for place in row.places[: reasons.MOST_PLACES])]
-
-
 def _changes(changed: Difference) -> tuple[str, str, str]:
     """What another seed changes, as a row."""
     if not changed.files:
         return "nothing", "", ""
-    metrics = ", ".join(
-        f"{name} {reasons.number(a)} and {reasons.number(b)}" for name, (a, b) in changed.metrics.items()
-    )
-    predictions = reasons.share(changed) or metrics or ", ".join(changed.files)
-    return (
-        predictions,
-        "" if changed.largest is None else reasons.number(changed.largest),
-        "" if changed.epoch is None else str(changed.epoch),
-    )
+    metrics = (f"{name} {reasons.number(a)} and {reasons.number(b)}" for name, (a, b) in changed.metrics.items())
+    predictions = reasons.share(changed) or ", ".join(metrics) or ", ".join(changed.files)
+    largest = "" if changed.largest is None else reasons.number(changed.largest)
+    return predictions, largest, "" if changed.epoch is None else str(changed.epoch)
 
 
 def _place(suspect: Suspect) -> dict[str, Any]:

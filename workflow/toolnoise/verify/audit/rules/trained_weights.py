@@ -23,9 +23,11 @@ def _each_run(check: Check) -> Callable[[Evidence], Found]:
 
     @functools.wraps(check)
     def over_all(evidence: Evidence) -> Found:
-        for run in _with_weights(evidence):
-            name = evidence.tree.named(f"{run.path}/weights.npz")
-            yield from guarded(name, lambda name=name, run=run: check(evidence, name, run))
+        for run in evidence.runs[0]:
+            name = f"{run.path}/weights.npz"
+            if name not in evidence.tree.left_out:
+                name = evidence.tree.named(name)
+                yield from guarded(name, lambda name=name, run=run: check(evidence, name, run))
 
     return over_all
 
@@ -65,17 +67,9 @@ def recorded_steps_are_the_histories(evidence: Evidence, name: str, run: RunFact
             yield name, f"has weights after step {step} that differ from its history"
 
 
-def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
+@_each_run
+def moved_bits_are_the_drawn(evidence: Evidence, _name: str, run: RunFacts) -> Found:
     """The weight whose bit a run moved follows from its seeds and tensors; runs without `bit` moved none."""
-    for run in _with_weights(evidence):
-        yield from guarded(run.name, lambda run=run: _moved_bit(evidence, run))
-
-
-def _with_weights(evidence: Evidence) -> list[RunFacts]:
-    return [run for run in evidence.runs[0] if f"{run.path}/weights.npz" not in evidence.tree.left_out]
-
-
-def _moved_bit(evidence: Evidence, run: RunFacts) -> Found:
     other = differences({"moved_bit": _drawn(evidence, run)}, {"moved_bit": run.moved_bit})
     if other:
         yield run.name, f"has a moved_bit that does not follow from its seeds and tensors: {', '.join(other)}"

@@ -1,11 +1,13 @@
-"""The measures of a cell whose runs are those of a training program that leaves no logits.
+"""The measures of a cell whose runs are those of a training program.
 
+Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
 Predicted classes have all measures that need no scores. Values have no churn: its place is taken by the mean absolute
 difference between runs. A metric alone has a mean and an SD.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +18,33 @@ from toolnoise.checking import values
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas import Row
+from toolnoise.formulas.ensembles import ENSEMBLES
+from toolnoise.formulas.per_run import RUNS, Values
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.formulas.weights import apart
+from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
 from toolnoise.study import programs
+
+
+def measure_logits(
+    cell: Sequence[str],
+    study_seed: int,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    out: str | Path,
+    out_runs: str | Path,
+    out_ensembles: str | Path,
+) -> None:
+    """Write the measures of one cell whose runs left logits."""
+    rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    metric_files.write(out, STABILITY, rows.stability)
+    metric_files.write(out_runs, RUNS, rows.runs)
+    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)
 
 
 def measure(
@@ -36,7 +58,7 @@ def measure(
     out: str | Path,
     out_runs: str | Path,
 ) -> None:
-    """Write the measures of one cell from what its runs left."""
+    """Write the measures of one cell from what else its runs left."""
     if outcome == programs.CLASSES:
         rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
@@ -58,19 +80,16 @@ def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors
     groups: Mapping[str, np.ndarray] = {"all": np.ones(len(labels), bool)}
     if "groups" in stored:
         groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
-    together = by_draw.grouped(noise.drawn(dump))
-    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
-    of_draws = [
-        values.stability(noise.some_of(stack, chosen), labels, groups, of_draw, stream)
-        for chosen, of_draw in zip(together.groups, weights, strict=True)
-    ]
     each = [
         (metric, group, errors)
         for group, member in groups.items()
         for metric, errors in values.errors(stack[:, member], labels[member]).items()
     ]
-    each += by_draw.distances(together, weights)
-    return noise.as_rows(cell, dump, together, by_draw.over_draws(of_draws), each, [])
+
+    def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
+        return values.stability(noise.some_of(stack, chosen), labels, groups, weights, stream)
+
+    return _rows(cell, dump, vectors, of_draw, each)
 
 
 def _names(index: str | Path, dump: Predictions) -> list[str]:
@@ -84,14 +103,20 @@ def _names(index: str | Path, dump: Predictions) -> list[str]:
 def _of_metrics(
     cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
 ) -> Noise:
-    stack, together = noise.stack_of(dump), by_draw.grouped(noise.drawn(dump))
-    each = dict(zip(names, stack.T, strict=True))
+    each = dict(zip(names, noise.stack_of(dump).T, strict=True))
 
+    def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
+        return values.of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights, stream)
+
+    of_each = [(name, "all", of_runs) for name, of_runs in each.items()]
+    return _rows(cell, dump, vectors, of_draw, of_each, values.declared_as(names))
+
+
+def _rows(
+    cell: Sequence[str], dump: Predictions, vectors: TrainedVectors, of_draw: Callable, each: Values, *declared: Any
+) -> Noise:
+    """The rows of a cell from those of its draws, and from the values of each run."""
+    together = by_draw.grouped(noise.drawn(dump))
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
-    of_draws = [
-        values.of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, of_draw, stream)
-        for chosen, of_draw in zip(together.groups, weights, strict=True)
-    ]
-    rows = by_draw.over_draws(of_draws, values.declared_as(names))
-    of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + by_draw.distances(together, weights)
-    return noise.as_rows(cell, dump, together, rows, of_each, [])
+    rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)), *declared)
+    return noise.as_rows(cell, dump, together, rows, each + by_draw.distances(together, weights), [])

@@ -9,13 +9,13 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_digest, program
-from toolnoise.base.files import sha256
+from toolnoise.base.files import is_below, sha256
 from toolnoise.record import repository
-from toolnoise.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
+from toolnoise.record.statements import CODE, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import environments
 from toolnoise.verify import history
@@ -26,7 +26,7 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each
 # different one.
 CURRENT, CHANGED, DENIED = "current", "changed", "denied"
 # The folders whose files are the repository's, wherever a study ran.
-REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
+REPOSITORY = ("workflow", "notebooks", "resources", "requirements")
 # Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 
@@ -41,7 +41,7 @@ class Stale(NamedTuple):
 @each
 def code_is_known(evidence: Evidence, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is the present one or is in the stated commit."""
-    name, standings = statement.outputs[0].name, _standings(evidence, statement)
+    name, standings = statement.name, _standings(evidence, statement)
     for file, standing in standings:
         if standing == UNKNOWN:
             yield name, f"was made by a {file.name} that is neither here nor in its commit"
@@ -66,12 +66,12 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
         wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.work.files(job.parameters))
         missing = wanted - set(_names_here(statement, evidence.tree.root))
         if missing:
-            yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
+            yield statement.name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
 
 
 def _names_here(statement: Statement, root: Path) -> Iterator[str]:
     """The present names of the files that made a result, each also under its name of then."""
-    commit = _commit(statement)
+    commit = statement.commit
     for file in statement.dependencies:
         yield file.name
         if file.kind == CODE and commit and _here(file.name, root) != file.sha256:
@@ -100,13 +100,13 @@ def _builder(statement: Statement, stated: list[str]) -> Found:
     package = module.partition(".")[0] == program.PACKAGE.name
     wanted = tuple(f"/{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py"))
     if not any(f"/{name}".endswith(wanted) and name.startswith(f"{program.NAME}/") == package for name in stated):
-        yield statement.outputs[0].name, f"does not state the module of its network's builder, {builder}"
+        yield statement.name, f"does not state the module of its network's builder, {builder}"
 
 
 @each
 def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
     """Every result states a commit that is in this repository, and whether the code was as there."""
-    commit, name, here = _commit(statement), statement.outputs[0].name, repository.commit()
+    commit, name, here = statement.commit, statement.name, repository.commit()
     if statement.changes == UNKNOWN:
         yield name, f"was made by {f'commit {commit}' if commit else 'an unknown commit'} with unknown changes"
     elif here is None:
@@ -124,7 +124,7 @@ def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
 @each
 def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
     """Every job ran in the environment of its tooling, which a lock file describes, with its pinned versions."""
-    name, locks = statement.outputs[0].name, [lock for lock in statement.dependencies if lock.kind == LOCK]
+    name, locks = statement.name, statement.made_of(LOCK)
     if len(locks) != 1 or locks[0].name not in repository.LOCKS:
         yield name, f"was made in an environment that matches none of {', '.join(repository.LOCKS)}"
         return
@@ -132,7 +132,7 @@ def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
     is_known = locks[0].name in map(environments.lock_of, environments.known())
     if locks[0].name != environments.lock_of(declared) if declared else is_known:
         yield name, f"was made in the environment of {locks[0].name}; declared: {declared or 'the workflow'}"
-    pins = _pins(locks[0].name, locks[0].sha256, _commit(statement))
+    pins = _pins(locks[0].name, locks[0].sha256, statement.commit)
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {pins[known] for known in PINNED_AS.get(package, (package,)) if known in pins}
         matters = pinned or (pins and package in repository.DECISIVE)
@@ -145,10 +145,10 @@ def stale(evidence: Evidence) -> Iterator[Stale]:
     for stated in evidence.tree.statements:
         made_by = stated.statement
         changed = changed_since(evidence, made_by)
-        packages = (needed.uri for needed in made_by.dependencies if needed.kind == PACKAGE)
+        packages = (needed.uri for needed in made_by.made_of(PACKAGE))
         changed += [uri for uri in packages if not _is_installed(uri)]
         if changed:
-            yield Stale(made_by.outputs[0].name, tuple(changed))
+            yield Stale(made_by.name, tuple(changed))
 
 
 def changed_since(evidence: Evidence, statement: Statement) -> list[str]:
@@ -158,9 +158,9 @@ def changed_since(evidence: Evidence, statement: Statement) -> list[str]:
 
 def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact, str]]:
     """The files of the repository that made the result, each with its standing."""
-    made_by = tuple(file for file in statement.dependencies if file.kind in (CODE, RESOURCE, LOCK))
+    made_by = statement.made_of(CODE, RESOURCE, LOCK)
     clean = statement.changes is None
-    return list(zip(made_by, _judged(made_by, _commit(statement), clean, evidence.tree.root), strict=True))
+    return list(zip(made_by, _judged(made_by, statement.commit, clean, evidence.tree.root), strict=True))
 
 
 @functools.cache
@@ -197,16 +197,11 @@ def _here(name: str, root: Path) -> str | None:
 
     That folder contains results/<study>. It may be another checkout, whose code is not the present one.
     """
-    inside = PurePosixPath(name)
-    if inside.is_absolute() or ".." in inside.parts or not name.isprintable():
+    if not is_below(name) or not name.isprintable():
         return None
     digest = beside.source_digest(program.path_of(name))
-    source = None if digest or inside.parts[:1] in REPOSITORY else beside.path(root, name)
+    source = None if digest or name.partition("/")[0] in REPOSITORY else beside.path(root, name)
     return beside.source_digest(source) if source else digest
-
-
-def _commit(statement: Statement) -> str | None:
-    return next((dependency.sha256 for dependency in statement.dependencies if dependency.kind == COMMIT), None)
 
 
 @functools.cache

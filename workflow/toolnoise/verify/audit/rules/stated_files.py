@@ -1,11 +1,15 @@
-"""Rules about files: each has a statement, none is missing, none has changed, and all are plain files."""
+"""Rules about files: each has a statement, none is missing, none has changed, and all are plain files.
+
+The list of what a slim copy does not have can hide nothing.
+"""
 
 from toolnoise.record.statements import Statement, path_for
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
-from toolnoise.verify.audit.evidence import Evidence, Found, at, each, guarded
-from toolnoise.verify.audit.rules.origins import changed_since
-from toolnoise.verify.tree import CHECKPOINTS, Stated
+from toolnoise.verify import left_out
+from toolnoise.verify.audit.evidence import Evidence, Found, each
+from toolnoise.verify.audit.rules.code_origins import changed_since
+from toolnoise.verify.tree import CHECKPOINTS
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:
@@ -83,7 +87,7 @@ def nothing_else_is_there(evidence: Evidence) -> Found:
             yield tree.named(path), "is not a checkpoint of one of the study's runs"
     for stated in tree.statements:
         if evidence.job(stated.statement) is None:
-            yield at(stated), f"states a {stated.statement.verb} job that is not part of the study"
+            yield stated.statement.name, f"states a {stated.statement.verb} job that is not part of the study"
 
 
 def no_checkpoint_is_left(evidence: Evidence) -> Found:
@@ -117,13 +121,30 @@ def _shown(evidence: Evidence) -> set[str] | None:
     return {figure.name for figure in page.statement.inputs}
 
 
+def only_what_slim_leaves_out_is(evidence: Evidence) -> Found:
+    """What is left out is what `toolnoise slim` leaves out; if its list has a statement, it is the root's and fits."""
+    tree, name = evidence.tree, evidence.tree.named(left_out.FILE)
+    for path in tree.listed.refused if tree.listed else ():
+        yield tree.named(path), "is listed as left out, and no slim copy leaves it out"
+    for path in tree.left_out:
+        if path not in tree.producers:
+            yield tree.named(path), "is listed as left out, and no statement made it"
+    if tree.list_stated is None:
+        # Lists were without one once: the verdict says so.
+        return
+    statement = tree.list_stated.statement
+    stated = [(output.name, output.sha256, output.size) for output in statement.outputs]
+    if tree.listed is None:
+        yield name, "is stated but missing"
+    elif statement.verb != left_out.VERB or stated != [(name, tree.listed.sha256, tree.listed.size)]:
+        yield name, f"its SHA-256 is {tree.listed.sha256}; its statement is one of {statement.verb} with {stated[:1]}"
+    if statement.chain != tree.chain:
+        yield name, "was listed for other results: its statement does not name the root that is here"
+
+
 def statements_lie_in_place(evidence: Evidence) -> Found:
     """Every statement lies at the path that follows from its first output."""
     for stated in evidence.tree.statements:
-        yield from guarded(at(stated), lambda stated=stated: _place(evidence, stated))
-
-
-def _place(evidence: Evidence, stated: Stated) -> Found:
-    lies, expected = evidence.tree.named(stated.path), path_for(at(stated)).as_posix()
-    if lies != expected:
-        yield at(stated), f"its statement lies at {lies}; expected: {expected}"
+        lies, expected = evidence.tree.named(stated.path), path_for(stated.statement.name).as_posix()
+        if lies != expected:
+            yield stated.statement.name, f"its statement lies at {lies}; expected: {expected}"

@@ -6,9 +6,9 @@ from toolnoise.commands.verb import DATA, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.datasets import synthetic
+    from toolnoise.analyses.synthesise import formats
 
-    synthetic.write(options.format, options.examples, options.out)
+    formats.write(options.format, options.examples, options.out)
 
 
 VERB = Verb(

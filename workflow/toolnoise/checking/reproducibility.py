@@ -21,7 +21,7 @@ from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.study import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -145,7 +145,7 @@ def _hash_seed(runs: _Runs, suspected: Sequence[Suspect]) -> bool | None:
 
 
 def _lost(
-    source: str, words: Sequence[str], text: Sequence[Source], suspected: Sequence[Suspect]
+    source: str, words: Sequence[str], text: Sequence[SourceFile], suspected: Sequence[Suspect]
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [suspect for suspect in suspected if CAUSES[suspect.cause].source == source]

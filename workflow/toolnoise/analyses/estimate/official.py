@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.datasets.prepared import Data, Split
-from toolnoise.datasets.sources import sources
+from toolnoise.datasets.sources import checksums
 
 
 class Size(NamedTuple):
@@ -33,17 +33,12 @@ SIZES = {
 }
 
 
-def name_of(entry: dict[str, Any], registry: dict[str, Any]) -> str | None:
-    """The official data set of the registry that an entry describes."""
-    return next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
-
-
 def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
     """Data as large as an official data set, all zero, to estimate with before anything is downloaded.
 
     None if the entry describes no official data set, or does not say how large its pictures are.
     """
-    name = name_of(entry, registry)
+    name = next((name for name in SIZES if checksums(registry[name]) == checksums(entry)), None)
     if name is None:
         return None
     size = SIZES[name]
@@ -53,10 +48,6 @@ def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
         return None
     parts = (_blank(count, stored, stored - seen, size.channels) for count in (size.train, size.test))
     return Data(*parts, classes=tuple(map(str, range(size.classes))), groups=(), sha256="")
-
-
-def _checksums(entry: dict[str, Any]) -> list[str]:
-    return sorted(source.get("checksum", "") for source in sources(entry))
 
 
 def _blank(count: int, side: int, margin: int, channels: int) -> Split:

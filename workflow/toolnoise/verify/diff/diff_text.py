@@ -69,7 +69,8 @@ def _short(value: Any) -> str:
 
 def _run(compared: dict[str, Any]) -> Iterator[str]:
     parted, predictions = compared["parting"], compared["predictions"]
-    yield f"initial weights  {_yes(parted['initial_equal'])}"
+    initial = {True: "the same", False: "differ", None: "not known for both"}[parted["initial_equal"]]
+    yield f"initial weights  {initial}"
     noise = ", including the emulated noise" if any(parted["emulated_noise"]) else ""
     yield f"draws            {_since(parted['draws_differ_from_epoch'])}{noise}"
     if parted["moved_bit"][0] != parted["moved_bit"][1]:
@@ -202,10 +203,6 @@ def _some(values: Sequence[Any]) -> str:
 
 def _since(epoch: int | None) -> str:
     return f"differ from epoch {epoch} on" if epoch else "the same in every epoch"
-
-
-def _yes(equal: bool | None) -> str:
-    return {True: "the same", False: "differ", None: "not known for both"}[equal]
 
 
 def _ends(values: Sequence[float | None]) -> str:

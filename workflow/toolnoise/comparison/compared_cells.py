@@ -11,15 +11,15 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
-from toolnoise.comparison import compare, comparison, prediction_files
+from toolnoise.comparison import comparison, comparison_text, prediction_files
 from toolnoise.comparison.prediction_files import Answers, Labels
 from toolnoise.datasets import prepared
 from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell
 
-# A page of more would be large, and take long to make; of the others it has the command.
+# A page with more would be large, and take long to make; for the others it has the command.
 MOST = 500
-# Of the pairs that differ in one of these, the first come first.
+# Pairs that differ in the first of these come first.
 DIFFERENCES = ("variant", "model", "hardware")
 
 
@@ -56,7 +56,7 @@ def compared(cells: Sequence[Cell], logits: Mapping[Cell, str], data: Mapping[st
     for first, other in chosen:
         if answers.get(first) and answers.get(other):
             verdict = comparison.compare_all([answers[first], answers[other]], labels[first.dataset])
-            yield {"a": list(first), "b": list(other), "text": compare.as_text(verdict)}
+            yield {"a": list(first), "b": list(other), "text": comparison_text.as_text(verdict)}
 
 
 def _labels(path: str) -> np.ndarray | None:
