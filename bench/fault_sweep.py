@@ -30,7 +30,7 @@ import psutil
 import yaml
 
 from toolnoise.base import program, session
-from toolnoise.record import tree
+from toolnoise.verify import tree
 from toolnoise_warm.workflow import PREFIX
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.record import left_out, tree
+from toolnoise.verify import left_out, tree
 from toolnoise.verify.audit.evidence import Evidence
 from toolnoise.verify.audit.rules import lists
 from toolnoise.verify.audit.rules import root as roots

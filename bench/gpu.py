@@ -40,7 +40,8 @@ from toolnoise.record import archive, recorder, repository, statements  # noqa: 
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.verify.share import sharing  # noqa: E402
+from toolnoise.verify import history  # noqa: E402
+from toolnoise.verify.share import packing, sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.
@@ -111,8 +112,8 @@ def pack(options: argparse.Namespace) -> None:
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    repository.extract(commit.sha, folder)
-    packed = {name: sha256(folder / name) for name in repository.tracked(commit.sha)}
+    history.extract(commit.sha, folder)
+    packed = {name: sha256(folder / name) for name in history.tracked(commit.sha)}
     files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": packed})
     study = studies.load(options.study)
     declared = [source for entry in study.config["datasets"].values() for source in sources.sources(entry)]
@@ -162,7 +163,7 @@ def run(options: argparse.Namespace) -> None:
     shutil.rmtree("brought", ignore_errors=True)
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
-        archive.write(f"brought/{study.name}-{number}.tar.gz", members)
+        packing.write(f"brought/{study.name}-{number}.tar.gz", members)
     print(summary(study))
 
 

@@ -30,11 +30,11 @@ from toolnoise.pages import study as study_page
 from toolnoise.pages.document import document, part
 from toolnoise.record import statements
 from toolnoise.record.statements import INPUT, Artifact, Statement
-from toolnoise.record.tree import Results, Stated, Tree
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.page import statements as statements_shown
+from toolnoise.verify.tree import Results, Stated, Tree
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")

@@ -12,6 +12,7 @@ from toolnoise.comparison.compared_cells import compared
 from toolnoise.datasets import prepared
 from toolnoise.pages import cells
 from toolnoise.pages.packing import FORMS, packed
+from toolnoise.study import analyses
 from toolnoise.verify.page.publishing import publish
 
 CELL = "smallcnn/digits/cpu/algo_impl"
@@ -320,6 +321,23 @@ def test_the_page_asks_the_network_for_nothing(opened, published):
         page = arrived(opened(published, fragment))
         assert all(url.startswith("file:") for url in page.requests)
     assert not [url for url in page.requests if not url.startswith(published.parent.as_uri())]
+
+
+def test_without_verifications_scripts_and_files_every_view_of_the_study_is_drawn(
+    opened, results_folder, tmp_path, monkeypatch
+):
+    of_kernel = [path for path in analyses.web() if path.parent.parent.name == "pages"]
+    assert of_kernel != analyses.web()
+    monkeypatch.setattr(analyses, "web", lambda: of_kernel)
+    publish(results_folder, tmp_path / "page", compared)
+    for name in ("audit", "statements"):
+        (tmp_path / f"page/page/{name}.js").unlink()
+    for fragment in VIEWS:
+        page = arrived(opened(tmp_path / "page/index.html", fragment))
+        unknown = fragment in ("#audit", "#file/metrics/stability.csv")
+        assert (title(page).inner_text() == "No view of this name") == unknown
+        expect(page.get_by_role("link", name=re.compile("^(Audit|Statement)"))).to_have_count(0)
+        assert page.errors == []
 
 
 def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, published):

@@ -7,7 +7,8 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.record import statements, tree
+from toolnoise.record import statements
+from toolnoise.verify import tree
 from toolnoise.verify.audit import examine as audits
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.page import statements as pages
@@ -122,7 +123,7 @@ def test_back_and_forward_show_each_view_again(audit):
     expect(title(audit)).to_have_text(re.compile(r"^Audit of"))
     audit.go_forward()
     expect(title(audit)).to_have_text("figures/table2.html")
-    assert audit.title() == "figures/table2.html · audit of results/small"
+    assert audit.title() == "figures/table2.html · Audit of results/small"
 
 
 def test_an_address_opens_what_it_names(opened, write_page, results_folder):

@@ -11,15 +11,14 @@ import pytest
 
 from toolnoise import steps, streams
 from toolnoise.base import noise_sources
-from toolnoise.base.files import sha256
+from toolnoise.base.files import open_plain, sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
-from toolnoise.record import repository
 from toolnoise.record.statements import CODE, Artifact
-from toolnoise.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import Metric, Shown
 from toolnoise.study.variants import VARIANTS
+from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
 from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
@@ -247,18 +246,18 @@ def head():
 
 def test_git_tells_of_many_files_what_it_tells_of_each(head):
     names = ["README.md", "absent\nfile", "workflow", "absent", "workflow/toolnoise/cli.py", "README.md"]
-    found = repository.files_of(head, names)
+    found = history.files_of(head, names)
     assert set(found) == {"README.md", "workflow/toolnoise/cli.py"}
     for name, digest in found.items():
-        assert digest == hashlib.sha256(repository.show(head, name)).hexdigest()
-    assert repository.files_of("0" * 40, names) == {}
-    assert repository.files_of("--help", names) == {}
+        assert digest == hashlib.sha256(history.show(head, name)).hexdigest()
+    assert history.files_of("0" * 40, names) == {}
+    assert history.files_of("--help", names) == {}
 
 
 def test_a_commit_has_a_time_and_what_is_none_has_not(head):
-    assert repository.committed(head).year > 2000
-    assert repository.committed("0" * 40) is None
-    assert repository.committed("HEAD") is None
+    assert history.committed(head).year > 2000
+    assert history.committed("0" * 40) is None
+    assert history.committed("HEAD") is None
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import tree
 from toolnoise.record.statements import CODE, Artifact
 from toolnoise.steps import STEPS
+from toolnoise.verify import tree
 from toolnoise.verify.audit import beside, examine
 from toolnoise.verify.audit.evidence import Evidence
 from toolnoise.verify.audit.rules import chains, code_origins

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.record import tree
 from toolnoise.record.statements import Artifact, Statement
+from toolnoise.verify import tree
 from toolnoise.verify.audit import cache
 from toolnoise.verify.audit.examine import examine
 from toolnoise.verify.audit.hashing import Stamp

@@ -8,12 +8,12 @@ import pytest
 from toolnoise import steps
 from toolnoise.base import program
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Stated, Tree
 from toolnoise.study import grid
 from toolnoise.study.cells import Whole
 from toolnoise.verify.audit.evidence import Evidence
 from toolnoise.verify.audit.rules import root, specs, stated_files
 from toolnoise.verify.rebuild import rebuilding
+from toolnoise.verify.tree import Stated, Tree
 
 THEN = datetime(2026, 1, 31, 12)
 SHOWN = {

@@ -10,10 +10,10 @@ import pytest
 
 from toolnoise.pages import document
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Results, Stated, Tree
 from toolnoise.verify.audit.examine import Audit, AuditFinding
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.page import statements
+from toolnoise.verify.tree import Results, Stated, Tree
 
 THEN = datetime(2026, 1, 31, 12)
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u2028\n"

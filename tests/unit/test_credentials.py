@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from toolnoise.base import credentials
 from toolnoise.base.program import ROOT
 from toolnoise.record import envelope
-from toolnoise.verify import anonymous
+from toolnoise.verify import anonymous, credentials
 from toolnoise.verify.share import unsafe
 
 LONG = "Zx9" * 14

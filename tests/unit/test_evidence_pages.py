@@ -10,7 +10,7 @@ import pytest
 
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.record import tree
+from toolnoise.verify import tree
 from toolnoise.verify.audit import examine
 
 MINUS = "\N{MINUS SIGN}"

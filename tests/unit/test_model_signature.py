@@ -12,9 +12,9 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import files
-from toolnoise.record import statements, tree
+from toolnoise.record import statements
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify import model_signature, signing
+from toolnoise.verify import model_signature, signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES, model, rule
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.record import tree
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import config
+from toolnoise.verify import tree
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -194,18 +194,18 @@ def test_a_statement_that_vanishes_meanwhile_is_unreadable(root, monkeypatch):
     def gone(*_):
         raise FileNotFoundError
 
-    monkeypatch.setattr(tree, "open_plain", gone)
+    monkeypatch.setattr(files, "open_plain", gone)
     assert list(tree.load_study(root).unreadable) == ["statements/metrics/data.csv.intoto.json"]
 
 
 def test_only_plain_files_are_opened(root):
-    with tree.open_plain(root / "metrics/data.csv") as file:
+    with files.open_plain(root / "metrics/data.csv") as file:
         assert file.read() == b"a\n"
     (root / "link").symlink_to("metrics/data.csv")
     os.mkfifo(root / "pipe")
     for name in ("link", "pipe", "metrics", "absent"):
         with pytest.raises(OSError):
-            tree.open_plain(root / name)
+            files.open_plain(root / name)
 
 
 @pytest.mark.parametrize("make", [lambda _: None, Path.mkdir, lambda path: path.write_text("")])

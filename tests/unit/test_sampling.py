@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Tree
 from toolnoise.verify.rebuild import sampling
 from toolnoise.verify.rebuild.sampling import Made
+from toolnoise.verify.tree import Tree
 
 TREE = Tree("tiny", Path("/results/tiny"), {}, {}, (), {}, {}, None)
 

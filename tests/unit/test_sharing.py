@@ -18,15 +18,15 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.record import archive, statements, tree
+from toolnoise.record import archive, statements
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
-from toolnoise.verify import signing
+from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES, root_age
-from toolnoise.verify.share import exporting, importing, sharing
+from toolnoise.verify.share import exporting, importing, packing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -348,9 +348,9 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused):
 
 def test_a_name_that_no_tar_holds_is_one_line(tmp_path, refused):
     long = archive.Member("results/" + "a" * 300, 0, iter(()))
-    assert "does not fit into an archive" in refused(archive.write, tmp_path / "a.tar", [long])
+    assert "does not fit into an archive" in refused(packing.write, tmp_path / "a.tar", [long])
     large = archive.Member("results/a", 2**33, iter(()))
-    assert "does not fit into an archive" in refused(archive.write, tmp_path / "a.tar", [large])
+    assert "does not fit into an archive" in refused(packing.write, tmp_path / "a.tar", [large])
     assert not list(tmp_path.iterdir())
 
 

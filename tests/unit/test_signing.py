@@ -16,9 +16,9 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository, statements, tree
+from toolnoise.record import repository, statements
 from toolnoise.record.statements import COMMIT, Artifact, Statement
-from toolnoise.verify import signing
+from toolnoise.verify import history, signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root_age, rule
 
@@ -533,7 +533,7 @@ def test_a_root_must_be_of_the_required_commit_or_a_later_one(results, root, tmp
     subprocess.run([*git, "checkout", "-q", "-b", "aside", "v0"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "aside"], check=True)
     monkeypatch.setattr(repository, "ROOT", source)
-    v0, v1, v2, aside = (repository.named(one) for one in ("v0", "v1", "v2", "aside"))
+    v0, v1, v2, aside = (history.named(one) for one in ("v0", "v1", "v2", "aside"))
     for made_by, expected in ((v1, []), (v2, []), (v0, [v0]), (aside, [aside]), ("0" * 40, ["0" * 40])):
         of_commit(root, made_by)
         for asked in ("v1", v1, v1[:12]):

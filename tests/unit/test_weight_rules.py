@@ -9,8 +9,8 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.models.initial import Parameter
-from toolnoise.record import tree
 from toolnoise.training import bitflip, recorded_steps, snapshots
+from toolnoise.verify import tree
 from toolnoise.verify.audit.evidence import Evidence
 from toolnoise.verify.audit.rules import trained_weights
 

@@ -10,8 +10,7 @@ from test_audit_mutations import METRICS, ROOTED, STABILITY, WEIGHTS, Folder, de
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import left_out, tree
-from toolnoise.verify import signing
+from toolnoise.verify import left_out, signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
 from toolnoise.verify.share import slimming

@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.record import repository, tree
+from toolnoise.record import repository
 from toolnoise.record.statements import PROCESS, RESUMED, TIME, path_for
+from toolnoise.verify import history, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES
 
@@ -1222,12 +1223,12 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     from toolnoise.record import repository
 
     folder, name = folders["small"], "README.md"
-    log = repository._git("log", "--format=%H", "--", name).decode().split()
-    old = next(sha for sha in log if repository.show(sha, name) != (ROOT / name).read_bytes())
+    log = repository.git("log", "--format=%H", "--", name).decode().split()
+    old = next(sha for sha in log if history.show(sha, name) != (ROOT / name).read_bytes())
 
     def state(statement):
         about = {"name": name, "annotations": {"kind": "resource"}}
-        about["digest"] = {"sha256": hashlib.sha256(repository.show(old, name)).hexdigest()}
+        about["digest"] = {"sha256": hashlib.sha256(history.show(old, name)).hexdigest()}
         definition(statement)["resolvedDependencies"].append(about)
         made_from(statement, "commit")[0]["digest"]["gitCommit"] = old
         made_from(statement, "commit")[0]["annotations"] |= {"dirty": True, "diff_sha256": "0" * 64}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
-from toolnoise.record import tree
-from toolnoise.verify import model_signature
+from toolnoise.verify import model_signature, tree
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".environments/model-signing/bin"

@@ -67,7 +67,7 @@ def warn_unless_set(model):
 
 if internals.is_main_process(workflow):
     # Imported here: its patterns take a while to be compiled, and a cluster job warns of nothing.
-    from toolnoise.base import credentials
+    from toolnoise.verify import credentials
 
     for line in credentials.warnings(study.config, FILE):
         print(f"toolnoise: warning: {line}", file=sys.stderr, flush=True)

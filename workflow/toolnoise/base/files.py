@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
@@ -208,6 +208,15 @@ def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) ->
         raise BadInput(path, name, f"unpacks to {unpacked} bytes or more", wanted)
 
 
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file; OSError if it is a link or has become anything else, such as a pipe that would block."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("is not a plain file")
+    return os.fdopen(handle, "rb", buffering=0)
+
+
 @contextmanager
 def readable(path: str | Path, wanted: str) -> Iterator[None]:
     """Report in one line what is wrong with a file that the block reads."""
@@ -221,6 +230,12 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise BadInput(path, "", f"cannot be read ({faults.called(error)})", f"expected {wanted}") from None
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
+
+
+def read_plain(path: Path, wanted: str) -> bytes:
+    """The bytes of a plain file; `wanted` says what it should be."""
+    with readable(path, wanted), open_plain(path) as file:
+        return file.readall()
 
 
 def sha256(path: str | Path) -> str:

@@ -96,7 +96,8 @@ def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]
 
 
 def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
-    version, _, body = _whole(path).partition("\n")
+    with files.readable(path, "a metric file"):
+        version, _, body = files.read_bytes(path).decode().partition("\n")
     if version != VERSION:
         raise BadInput(path, "line 1", f"found {version[:60]!r}", f"expected {VERSION!r}")
     reader = csv.reader(io.StringIO(body), strict=True)
@@ -114,11 +115,6 @@ def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
     if not rows:
         raise BadInput(path, "", "no rows", "expected at least one below the column names")
     return rows
-
-
-def _whole(path: str | Path) -> str:
-    with files.readable(path, "a metric file"):
-        return files.read_bytes(path).decode()
 
 
 def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> None:

@@ -26,7 +26,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
-from toolnoise.pages.tables import number
+from toolnoise.pages.tables import is_number, number
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -166,16 +166,12 @@ def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: st
 def curves(tables: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
     """The columns of the histories that are drawn; an existing training program has what it left."""
     columns = [column for column in tables[0][0] if column not in NOT_DRAWN]
-    drawn = [column for column in columns if all(_is_number(row.get(column, "")) for rows in tables for row in rows)]
+    drawn = [
+        column
+        for column in columns
+        if all(row.get(column) and is_number(row[column]) for rows in tables for row in rows)
+    ]
     return [curve for curve in CURVES if curve in drawn] or drawn
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def thinned(epochs: int, points: int) -> list[int]:

@@ -1,6 +1,7 @@
 """An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
 
-It is a study's page, or an audit's alone: what the block has decides which views there are.
+It is a study's page, or that of a room beside the kernel alone: what the block has decides which views there are. Such
+a room adds its scripts and styles, which lie in its folder page/web.
 
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
@@ -13,22 +14,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from toolnoise.pages.packing import packed
+from toolnoise.study import analyses
 
-WEB = Path(__file__).parent / "web"
-# The script's files, in the order in which they are joined.
-SCRIPTS = (
-    *("unpacking", "statement-index", "elements", "lineage", "statement-views"),
-    *("tooltips", "charts", "tables", "study-views", "run-views", "navigation"),
-)
+# The script's files, in the order in which they are joined; those of rooms come before the last, which shows the page.
+SCRIPTS = ("unpacking", "elements", "tooltips", "charts", "tables", "study-views", "run-views", "navigation")
 
 
 def document(block: Mapping[str, Any], parts: bool = True) -> str:
     """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
-    style, script = _text("page.css"), '"use strict";\n' + "\n".join(_text(f"{name}.js") for name in SCRIPTS)
+    texts = {path.name: path.read_text("utf-8") for path in analyses.web()}
+    *names, last = (f"{name}.js" for name in SCRIPTS)
+    names += sorted(name for name in texts if name.endswith(".js") and name not in (*names, last))
+    style = "".join(text for name, text in texts.items() if name.endswith(".css"))
+    script = '"use strict";\n' + "\n".join(texts[name] for name in (*names, last))
     strict_dynamic, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}{strict_dynamic}; style-src {_digest(style)}; {pictures}"
@@ -36,7 +37,7 @@ def document(block: Mapping[str, Any], parts: bool = True) -> str:
     )
     # In one pass, so that inserted text is never searched for placeholders.
     blanks = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: blanks[place[1]], _text("page.html"))
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: blanks[place[1]], texts["page.html"])
 
 
 def escaped(value: object) -> str:
@@ -51,10 +52,6 @@ def part(name: str, value: object) -> str:
     """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
     quoted = (escaped(text).replace("\\", "\\\\").replace("'", "\\'") for text in (name, packed(value)))
     return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
-
-
-def _text(name: str) -> str:
-    return (WEB / name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:

@@ -1,4 +1,4 @@
-"""JSON values in fewer characters, which a page's script turns back into the same values (web/packing.js).
+"""JSON values in fewer characters, which a page's script turns back into the same values (web/unpacking.js).
 
 A long list is kept by columns: the values of one key side by side, numbers in equal steps as start, step and count,
 repeated values as places in a list of values, a name without the beginning that it shares with the one before, and

@@ -130,17 +130,16 @@ def _gates(page: Page) -> dict[Cell, bool | None]:
     return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
 
 
-def _facts(page: Page, rows_by_cell: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, list[str] | None]]:
-    """How much ran, where, and what is emulated: each a label and its lines. Where it ran, the statements say."""
+def _facts(page: Page, rows_by_cell: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, str]]:
+    """How much ran, and what is emulated: each a label and its text."""
     planned = sum(map(len, page.seeds.values()))
     means = [next(iter(rows.values())) for rows in rows_by_cell.values()]
     finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
     lost = f", {missing} missing (diverged)" if missing else ", none missing"
-    yield "Runs", [f"{finished} of {planned} runs in {len(rows_by_cell)} cells{lost}"]
+    yield "Runs", f"{finished} of {planned} runs in {len(rows_by_cell)} cells{lost}"
     absent = [figure["name"] for figure in page.figures if figure not in page.shown]
     if absent:
-        yield "Not made yet", [", ".join(absent)]
-    yield "Ran on", None
+        yield "Not made yet", ", ".join(absent)
     emulated = [name for name in page.emulated if any(cell.hardware == name for cell in page.seeds)]
     if emulated:
-        yield "Emulated", [f"implementation noise on {', '.join(emulated)}: each batch is added up in another order"]
+        yield "Emulated", f"implementation noise on {', '.join(emulated)}: each batch is added up in another order"

@@ -1,6 +1,7 @@
 """The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
 
 import csv
+import itertools
 import math
 from html.parser import HTMLParser
 from pathlib import Path
@@ -77,15 +78,11 @@ def measured(path: Path, title: str) -> dict[str, Any]:
         file.readline()  # the version
         reader = csv.reader(file)
         header = next(reader)
-        rows, more = [], 0
-        for fields in reader:
-            if len(rows) < MOST_ROWS:
-                rows.append(dict(zip(header, fields, strict=True)))
-            else:
-                more += 1
+        rows = [dict(zip(header, fields, strict=True)) for fields in itertools.islice(reader, MOST_ROWS)]
+        more = sum(1 for _ in reader)
     estimated = set(ESTIMATE) <= set(header)
     names = [column for column in header if not (estimated and column in ESTIMATE)]
-    numbers = {name: all(_is_number(row[name]) for row in rows) for name in names}
+    numbers = {name: all(is_number(row[name]) for row in rows) for name in names}
     columns = [{"label": name, "kind": "plain" if numbers[name] else "name"} for name in names]
     table = [[_number(row[name]) if numbers[name] else row[name] for name in names] for row in rows]
     if estimated:
@@ -101,7 +98,8 @@ def number(value: str | float, digits: int = DIGITS) -> float | None:
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a field of a CSV file is a number; an empty one is an undefined number."""
     try:
         float(text or "nan")
     except ValueError:
@@ -110,7 +108,4 @@ def _is_number(text: str) -> bool:
 
 
 def _number(text: str) -> float | int | None:
-    value = float(text or "nan")
-    if value != value or value in (float("inf"), float("-inf")):
-        return None
-    return int(value) if value.is_integer() and "." not in text and "e" not in text else float(f"{value:.6g}")
+    return int(text) if text.removeprefix("-").isdecimal() else number(text or "nan", 6)

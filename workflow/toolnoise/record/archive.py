@@ -1,26 +1,26 @@
 """The archive format for a study's runs: a tar of plain files, optionally compressed, and nothing else.
 
-The same files give the same bytes. An archive is read once, from front to end, one block at a time, and never
+An archive is read once, from front to end, one block at a time, and never
 extracted. Everything in a tar except plain files is refused at once (links, devices, folders, long names, further
 headers), and so are bytes after its end. The caller decides which names and sizes are valid.
 """
 
-import gzip
-import lzma
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable, replacing
+from toolnoise.base.files import readable
+from toolnoise.base.printing import escaped
 from toolnoise.datasets.archives import COMPRESSED
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.statements import RESULTS
 from toolnoise.study import config
 
 WANTED = "an archive from toolnoise export"
+SUFFIXES = (".tar", ".tar.gz", ".tar.xz")
 BLOCK = 1 << 20
 
 
@@ -30,33 +30,6 @@ class Member(NamedTuple):
     name: str
     size: int
     chunks: Iterator[bytes]
-
-
-def _gzip(file: IO[bytes]) -> IO[bytes]:
-    # Without name and time, so that the same files give the same bytes.
-    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-
-
-def _xz(file: IO[bytes]) -> IO[bytes]:
-    return lzma.LZMAFile(file, "wb")
-
-
-PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {".tar": lambda file: file, ".tar.gz": _gzip, ".tar.xz": _xz}
-
-
-def write(path: str | Path, members: Iterable[Member]) -> None:
-    """Write an archive, compressed according to its suffix."""
-    pack = next((pack for suffix, pack in PACKED.items() if str(path).endswith(suffix)), None)
-    if pack is None:
-        raise BadInput("command line", "--out", f"found {str(path)!r}", f"a name that ends in {', '.join(PACKED)}")
-    with replacing(path) as scratch, scratch.open("wb") as file, pack(file) as tar:
-        written = 0
-        for member in members:
-            written += tar.write(_header(member))
-            written += sum(tar.write(chunk) for chunk in member.chunks)
-            written += tar.write(bytes(-member.size % tarfile.BLOCKSIZE))
-        end = 2 * tarfile.BLOCKSIZE
-        tar.write(bytes(end + -(written + end) % tarfile.RECORDSIZE))
 
 
 def study_of(name: str) -> str | None:
@@ -74,25 +47,15 @@ def read(path: str | Path) -> Iterator[Member]:
                 about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
             if about.type != tarfile.REGTYPE or about.size < 0:
                 found = "a link, a folder, a device or the like"
-                raise BadInput(path, shown(about.name), found, "allowed: plain files")
+                raise BadInput(path, escaped(about.name), found, "allowed: plain files")
             yield Member(about.name, about.size, _chunks(tar, about.size, path))
             if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
-                raise BadInput(path, shown(about.name), "is followed by bytes outside of any file", WANTED)
+                raise BadInput(path, escaped(about.name), "is followed by bytes outside of any file", WANTED)
         rest = _exactly(tar, tarfile.BLOCKSIZE, path)
         with readable(path, WANTED):
             rest += tar.read(tarfile.RECORDSIZE)
         if len(rest) > tarfile.RECORDSIZE or any(rest):
             raise BadInput(path, "", "has bytes after its end", WANTED)
-
-
-def _header(member: Member) -> bytes:
-    about = tarfile.TarInfo(member.name)
-    about.size = member.size
-    try:
-        return about.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
-    except ValueError as error:
-        found = f"does not fit into an archive ({error})"
-        raise BadInput(member.name, "", found, "names of about 250 bytes and files of 8 GiB at most") from None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.engines import environment, serving
-from toolnoise.record import envelope, repository, tree
+from toolnoise.record import envelope, repository
 from toolnoise.record.statements import (
     CODE,
     COMMIT,
@@ -178,7 +178,7 @@ def _chain(own: Path) -> dict[str, str]:
     digests = {}
     for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
         # One that cannot be read is a finding of the audit.
-        with contextlib.suppress(BadInput, OSError), tree.open_plain(path) as file:
+        with contextlib.suppress(BadInput, OSError), files.open_plain(path) as file:
             digests[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
     digests.pop(own.as_posix(), None)
     return digests

@@ -7,14 +7,11 @@ itself.
 import functools
 import hashlib
 import importlib.metadata
-import io
 import re
 import signal
 import subprocess
 import sys
-import tarfile
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +40,6 @@ FRAMEWORKS = {
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
     "torch": {"torch"},
 }
-SHA = r"[0-9a-f]{40,64}"
 # In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
 
@@ -65,7 +61,7 @@ def commit() -> Commit | None:
     top = _asked("rev-parse", "--show-toplevel", "HEAD")
     if top.why:
         # It is refused or broken, unless there is no repository, or one that has no commit yet.
-        lost = (ROOT / ".git").exists() and _git("rev-list", "--all", "--max-count=1") != b""
+        lost = (ROOT / ".git").exists() and git("rev-list", "--all", "--max-count=1") != b""
         return Commit("", UNKNOWN, top.why) if lost else None
     folder, sha = top.said.decode().split("\n")[:2]
     if Path(folder).resolve() != ROOT.resolve():
@@ -81,7 +77,7 @@ def refresh() -> None:
 
     If git does not answer, say so here, once for all jobs.
     """
-    _git("status", "--porcelain", "--untracked-files=no")
+    git("status", "--porcelain", "--untracked-files=no")
     if (revision := commit()) and revision.why:
         lost = "what differs from the commit" if revision.sha else "the commit"
         told = f"git does not tell {lost} of this program ({revision.why}): results will say that it is unknown"
@@ -101,61 +97,6 @@ def packed() -> Commit | None:
     digests = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
     changed = {name: digest for name, digest in digests.items() if digest != files[name]}
     return Commit(sha, canonical_sha256(changed) if changed else None)
-
-
-def tracked(sha: str) -> list[str]:
-    """The names of the plain files in a commit."""
-    listed = (_git("ls-tree", "-r", "-z", sha) or b"").decode().split("\0")
-    return [name for about, _, name in (line.partition("\t") for line in listed) if about.startswith("100")]
-
-
-def show(sha: str, file: str) -> bytes | None:
-    """A file's content in a commit; None without such a commit or file."""
-    return _git("show", f"{sha}:{file}") if re.fullmatch(SHA, sha) else None
-
-
-@functools.cache
-def committed(sha: str) -> datetime | None:
-    """The time of a commit in UTC; None if there is no such commit."""
-    seconds = _git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if re.fullmatch(SHA, sha) else None
-    return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
-
-
-def named(revision: str) -> str | None:
-    """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
-    answer = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    return answer.decode().strip() if answer else None
-
-
-def descends(sha: str, ancestor: str) -> bool:
-    """Whether a commit is another one or descends from it; a commit that is not here does not."""
-    return _git("merge-base", "--is-ancestor", ancestor, sha) is not None
-
-
-def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of those of these files that a commit has; one call of git for all."""
-    asked = [name for name in dict.fromkeys(names) if name.isprintable()]
-    if not asked or not re.fullmatch(SHA, sha):
-        return {}
-    answer = _git("cat-file", "--batch", given="".join(f"{sha}:{name}\n" for name in asked).encode()) or b""
-    found, at = {}, 0
-    for name in asked:
-        end = answer.find(b"\n", at)
-        entry = re.fullmatch(rb"[0-9a-f]+ ([a-z]+) (\d+)", answer[at:end])
-        at = end + 1
-        if entry:
-            size = int(entry[2])
-            if entry[1] == b"blob":
-                found[name] = hashlib.sha256(answer[at : at + size]).hexdigest()
-            at += size + 1
-    return found
-
-
-def extract(sha: str, folder: Path) -> None:
-    """Write the files of a commit to a folder."""
-    packed = _git("archive", "--format=tar", sha)
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -238,6 +179,7 @@ def _asked(*arguments: str, given: bytes | None = None) -> Answer:
     return Answer(done.stdout, first if done.returncode else "")
 
 
-def _git(*arguments: str, given: bytes | None = None) -> bytes | None:
+def git(*arguments: str, given: bytes | None = None) -> bytes | None:
+    """What git prints of the program's repository; None if it has no answer."""
     answer = _asked(*arguments, given=given)
     return None if answer.why else answer.said

@@ -21,7 +21,7 @@ TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenanc
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
-FOLDER = "statements"
+RESULTS, FOLDER = "results", "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
 PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
 # Instead of a commit that git did not tell.
@@ -34,15 +34,8 @@ TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
 # Kinds of dependency. Inputs have statements of their own; a chain ends with any other kind.
-INPUT, SOURCE, PACKAGE, CODE, RESOURCE, LOCK, COMMIT = (
-    "input",
-    "source",
-    "package",
-    "code",
-    "resource",
-    "lock",
-    "commit",
-)
+INPUT, SOURCE, PACKAGE = "input", "source", "package"
+CODE, RESOURCE, LOCK, COMMIT = "code", "resource", "lock", "commit"
 
 
 class Artifact(NamedTuple):
@@ -141,7 +134,7 @@ class Statement(NamedTuple):
 def path_for(output: str | Path) -> Path:
     """The path of a job's statement, from its first output: beside it if that lies outside a study's results."""
     parts = PurePosixPath(output).parts
-    if parts[:1] == ("results",) and len(parts) > 2:
+    if parts[:1] == (RESULTS,) and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
 
@@ -160,23 +153,23 @@ def parse(content: bytes, path: str | Path) -> Statement:
 def opened(signed: Envelope, path: str | Path) -> Statement:
     """The statement in an envelope that was read from `path`."""
     try:
-        about = _object(parse_json(signed.payload.decode()), "", path)
+        about = _of_kind(parse_json(signed.payload.decode()), "", path)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
     for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
         if about.get(key) != wanted:
             raise BadInput(path, key, f"found {about.get(key)!r}", f"allowed: {wanted}")
-    predicate = _object(about.get("predicate"), "predicate", path)
-    definition = _object(predicate.get("buildDefinition"), "buildDefinition", path)
+    predicate = _of_kind(about.get("predicate"), "predicate", path)
+    definition = _of_kind(predicate.get("buildDefinition"), "buildDefinition", path)
     verb = BUILD_TYPE.fullmatch(str(definition.get("buildType")))
     if not verb:
         raise BadInput(path, "buildType", f"found {definition.get('buildType')!r}", "allowed: urn:toolnoise:<verb>:1")
-    details = _object(predicate.get("runDetails"), "runDetails", path)
-    metadata = _object(details.get("metadata"), "metadata", path)
-    internal = _object(definition.get("internalParameters"), "internalParameters", path)
-    chain = None if internal.get(CHAIN) is None else _object(internal[CHAIN], CHAIN, path)
-    described = _list(definition.get("resolvedDependencies"), "resolvedDependencies", path)
-    outputs = _list(about.get("subject"), "subject", path)
+    details = _of_kind(predicate.get("runDetails"), "runDetails", path)
+    metadata = _of_kind(details.get("metadata"), "metadata", path)
+    internal = _of_kind(definition.get("internalParameters"), "internalParameters", path)
+    chain = None if internal.get(CHAIN) is None else _of_kind(internal[CHAIN], CHAIN, path)
+    described = _of_kind(definition.get("resolvedDependencies"), "resolvedDependencies", path, list)
+    outputs = _of_kind(about.get("subject"), "subject", path, list)
     if not outputs:
         raise BadInput(path, "subject", "found none", "at least one output")
     commits = [one for one in described if isinstance(one, dict) and _notes(one).get("kind") == COMMIT]
@@ -184,11 +177,11 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         verb[1],
         tuple(_artifact(one, "subject", path) for one in outputs),
         tuple(_artifact(one, "resolvedDependencies", path) for one in described),
-        _object(definition.get("externalParameters"), "externalParameters", path),
-        _object(internal.get("observed"), "observed", path),
+        _of_kind(definition.get("externalParameters"), "externalParameters", path),
+        _of_kind(internal.get("observed"), "observed", path),
         _time(metadata, "startedOn", path),
         _time(metadata, "finishedOn", path),
-        _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
+        _of_kind(_of_kind(details.get("builder"), "builder", path).get("version"), "version", path),
         _changes(_notes(commits[0])) if commits else UNKNOWN if COMMIT_IS in metadata else None,
         str(metadata.get(PROCESS, "")),
         metadata.get(RESUMED),
@@ -205,8 +198,8 @@ def _changes(notes: dict[str, Any]) -> str | None:
 
 
 def _artifact(value: Any, key: str, path: str | Path) -> Artifact:
-    about = _object(value, key, path)
-    notes, digest = _notes(about), _object(about.get("digest"), f"{key}.digest", path)
+    about = _of_kind(value, key, path)
+    notes, digest = _notes(about), _of_kind(about.get("digest"), f"{key}.digest", path)
     kind = str(notes.get("kind", ""))
     algorithm = "gitCommit" if kind == COMMIT else "sha256"
     name, sha = about.get("name"), digest.get(algorithm)
@@ -227,14 +220,8 @@ def _notes(about: dict[str, Any]) -> dict[str, Any]:
     return notes if isinstance(notes, dict) else {}
 
 
-def _object(value: Any, key: str, path: str | Path) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadInput(path, key, f"found {type(value).__name__}", WANTED)
-    return value
-
-
-def _list(value: Any, key: str, path: str | Path) -> list[Any]:
-    if not isinstance(value, list):
+def _of_kind(value: Any, key: str, path: str | Path, kind: type = dict) -> Any:
+    if not isinstance(value, kind):
         raise BadInput(path, key, f"found {type(value).__name__}", WANTED)
     return value
 

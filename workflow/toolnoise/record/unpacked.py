@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 
 from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.base.standing import standing_for
 from toolnoise.record import archive
 from toolnoise.record.archive import Member
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.statements import RESULTS
 
 # The room on a disk that even an empty file takes.
 LEAST = 4096
@@ -26,7 +27,7 @@ PREFIX = "toolnoise-archive-"
 
 def archive_of(path: str | Path) -> Path | None:
     """The archive that a path is, or leads into; None if it leads to a file or folder of the disk."""
-    named = (one for one in (Path(path), *Path(path).parents) if one.name.endswith(tuple(archive.PACKED)))
+    named = (one for one in (Path(path), *Path(path).parents) if one.name.endswith(archive.SUFFIXES))
     return next(filter(Path.is_file, named), None)
 
 
@@ -56,14 +57,14 @@ def _unpack(packed: Path, place: Path) -> Path:
             name, own = PurePosixPath(member.name), archive.study_of(member.name)
             study = study or own
             if own is None or own != study:
-                raise BadInput(packed, shown(member.name), "is not of the study", "results/<study>/... of one study")
+                raise BadInput(packed, escaped(member.name), "is not of the study", "results/<study>/... of one study")
             if name.as_posix() != member.name or ".." in name.parts or "\\" in member.name:
-                raise BadInput(packed, shown(member.name), "is no plain name", "names of files below the study")
+                raise BadInput(packed, escaped(member.name), "is no plain name", "names of files below the study")
             taken += max(LEAST, member.size)
             files.require_unpacked(packed, "", taken, packed.stat().st_size)
             if member.size > (free := shutil.disk_usage(place).free):
                 found = f"has {member.size} bytes"
-                raise BadInput(packed, shown(member.name), found, f"{free} are free in {place.parent}: set TMPDIR")
+                raise BadInput(packed, escaped(member.name), found, f"{free} are free in {place.parent}: set TMPDIR")
             _write(packed, place / name, member)
     if study is None:
         raise BadInput(packed, "", "is empty", "an archive of one study's results")
@@ -77,6 +78,6 @@ def _write(packed: Path, path: Path, member: Member) -> None:
         file = path.open("xb")
     except OSError as error:
         found = "comes twice" if path.exists() else faults.called(error)
-        raise BadInput(packed, shown(member.name), found, "each file once") from None
+        raise BadInput(packed, escaped(member.name), found, "each file once") from None
     with file:
         file.writelines(member.chunks)

@@ -171,8 +171,8 @@ def _parts(study: Study, _: Whole) -> list[str]:
 
 
 def _web(_: Parameters) -> tuple[str, ...]:
-    """The page's own template, style and script."""
-    return tuple(f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
+    """The page's template, styles and scripts."""
+    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in analyses.web())
 
 
 def _adding(*names: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ estimate counts), and what the page of a study and the summary show (`page.py`).
 
 import functools
 import importlib
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -33,3 +34,8 @@ def modules(name: str) -> tuple[ModuleType, ...]:
 def adding(module: str, name: str) -> tuple[Any, ...]:
     """What those of these modules that have something of this name add."""
     return tuple(getattr(each, name) for each in modules(module) if hasattr(each, name))
+
+
+def web() -> list[Path]:
+    """The files that a study's page is made from: the kernel's, then those of rooms that add views."""
+    return [path for pattern in ("pages/web/*", "*/page/web/*") for path in sorted(PACKAGE.glob(pattern))]

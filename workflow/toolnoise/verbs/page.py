@@ -2,8 +2,9 @@
 
 import argparse
 
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
+from toolnoise.commands.verb import SHARE, Verb
 from toolnoise.verify import required_signatures
+from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import credentials
-from toolnoise.record.tree import Tree
+from toolnoise.verify import credentials
+from toolnoise.verify.tree import Tree
 
 LEFT_OUT = "(left out)"
 # What nobody can check any more in such a copy.

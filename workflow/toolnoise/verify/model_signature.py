@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 from toolnoise.base import files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT, Kind
-from toolnoise.record import envelope, tree
+from toolnoise.record import envelope
 from toolnoise.record.envelope import Envelope, Signature
-from toolnoise.record.tree import MODEL_SIGNATURE, Tree
+from toolnoise.verify import tree
 from toolnoise.verify.signing import last_line
+from toolnoise.verify.tree import MODEL_SIGNATURE, Tree
 
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://model_signing/signature/v1.0"

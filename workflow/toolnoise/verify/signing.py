@@ -25,9 +25,10 @@ from toolnoise.base import children, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.progress import progress
-from toolnoise.record import envelope, statements, tree
+from toolnoise.record import envelope, statements
 from toolnoise.record.envelope import Envelope, Signature
 from toolnoise.record.statements import FOLDER, Statement
+from toolnoise.verify import tree
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
@@ -261,7 +262,7 @@ def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Envelope:
-    return envelope.unpack(tree.read_plain(path, envelope.WANTED), path)
+    return envelope.unpack(files.read_plain(path, envelope.WANTED), path)
 
 
 def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:

@@ -38,10 +38,7 @@ const spread = (numbers) => {
 };
 const svgText = (x, y, text, attributes) => svgEl("text", { x, y, ...attributes }, text);
 // A bar that the pointer and the focus find.
-const speaking = (node, text) => {
-  for (const [name, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": text, "data-told": text })) node.setAttribute(name, value);
-  return node;
-};
+const speaking = (text) => ({ tabindex: 0, role: "img", "aria-label": text, "data-told": text });
 
 // One dot per run on a line, each a link; a band for the interval of the mean and a tick for the mean itself.
 function dots({ label, unit, runs, mean }) {
@@ -57,10 +54,10 @@ function dots({ label, unit, runs, mean }) {
     );
   if (mean && mean[1] !== null && mean[2] > mean[1])
     svg.append(
-      speaking(
-        svgEl("rect", { x: x(mean[1]), width: x(mean[2]) - x(mean[1]), y: line - 13, height: 26, class: "band" }),
-        `mean ${short(mean[0])}, 95 % interval ${short(mean[1])} to ${short(mean[2])}${unit ? ` ${unit}` : ""}`,
-      ),
+      svgEl("rect", {
+        ...{ x: x(mean[1]), width: x(mean[2]) - x(mean[1]), y: line - 13, height: 26, class: "band" },
+        ...speaking(`mean ${short(mean[0])}, 95 % interval ${short(mean[1])} to ${short(mean[2])}${unit ? ` ${unit}` : ""}`),
+      }),
     );
   if (mean && mean[0] !== null)
     svg.append(svgEl("line", { x1: x(mean[0]), x2: x(mean[0]), y1: line - 16, y2: line + 16, class: "mean" }));

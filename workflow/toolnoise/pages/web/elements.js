@@ -1,8 +1,9 @@
 // Builds elements. Every text becomes a text node, so no name or field is ever parsed as HTML.
 
 // Attributes are set by name, and children are nodes or texts, so text never becomes markup.
-function el(tag, attributes, ...children) {
-  const made = document.createElement(tag);
+const el = (tag, attributes, ...children) => furnished(document.createElement(tag), attributes, children);
+const svgEl = (tag, attributes, ...children) => furnished(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+function furnished(made, attributes, children) {
   for (const [name, given] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), given);
     else if (given !== null && given !== undefined && given !== false)
@@ -16,40 +17,16 @@ function el(tag, attributes, ...children) {
 const UNSEEN =
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]";
 const HALF = "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]";
-const ODD = new RegExp(`${UNSEEN}|${HALF}`, "g");
+const ODD = new RegExp(`(${UNSEEN}|${HALF})`, "g");
 const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const written = (character) => SHORT[character] || `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const visible = (text) => String(text).replace(ODD, written);
-function shown(text) {
-  const parts = [];
-  let from = 0;
-  for (const match of String(text).matchAll(ODD)) {
-    parts.push(breakable(text.slice(from, match.index)), el("span", { class: "odd" }, written(match[0])));
-    from = match.index + match[0].length;
-  }
-  return [...parts, breakable(String(text).slice(from))];
-}
+// What splits a text is every second part.
+const shown = (text) => String(text).split(ODD).map((part, place) => (place % 2 ? el("span", { class: "odd" }, written(part)) : breakable(part)));
 const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
 
 const count = (number) => number.toLocaleString("en");
 const countOf = (number, [single, many]) => `${count(number)} ${number === 1 ? single : many}`;
-const stage = (job) => made(job)[2];
-function bytes(size) {
-  if (size === null || size === undefined) return "size unknown";
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  for (; size >= 1000 && unit < 4; unit++) size /= 1000;
-  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
-}
-function seconds(job) {
-  const took = (Date.parse(job[FINISHED]) - Date.parse(job[STARTED])) / 1000;
-  if (took < 120) return `${took < 10 ? took.toFixed(1) : Math.round(took)} s`;
-  return took < 7200 ? `${(took / 60).toFixed(1)} min` : `${(took / 3600).toFixed(1)} h`;
-}
-const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${text.slice(11, 19)} UTC`);
-const digest = (sha, length = 12) =>
-  sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
-
 // An address cannot contain lone surrogates, which stand for bytes of names that are not Unicode.
 const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
 function decoded(text) {
@@ -60,34 +37,24 @@ function decoded(text) {
   }
 }
 
-function keyAt(fragment) {
-  const key = fragment.split("/").map(decoded).join("/");
-  return halved.get(key) || key;
-}
-const link = (key, ...text) =>
-  el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
-const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
-const first = (job) => nameOf(all(job[OUTPUTS])[0]);
-// A run is named by its folder, not by its first output.
-const called = (job) =>
-  job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
-const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
-
-// A list of any length: the first rows, and a button that shows more.
-function listed(items, row, attributes, step = 200) {
-  const list = el("ul", attributes);
-  const more = el("button", { type: "button", onclick: () => grow(true) });
+// The first rows of any number of items come into a place, and a button shows more.
+function growing(place, items, row, step) {
+  const more = el("button", { type: "button", onclick: () => grow()[0].querySelector("a")?.focus() });
   let at = 0;
-  function grow(asked) {
+  function grow() {
     const rows = items.slice(at, at + step).map(row);
-    list.append(...rows);
+    place.append(...rows);
     at += rows.length;
     more.hidden = at >= items.length;
     more.textContent = `Show ${count(Math.min(step, items.length - at))} more of ${count(items.length)}`;
-    if (asked) rows[0].querySelector("a")?.focus();
+    return rows;
   }
-  grow(false);
-  return items.length > step ? [list, more] : [list];
+  grow();
+  return more;
+}
+function listed(items, row, attributes, step = 200) {
+  const list = el("ul", attributes);
+  return [list, growing(list, items, row, step)];
 }
 
 // The content of a disclosure is drawn when it is opened for the first time.
@@ -101,6 +68,18 @@ function opening(summary, draw, attributes) {
 
 const heading = (text) => el("h1", { tabindex: "-1" }, text);
 const pair = (label, ...content) => el("div", null, el("dt", null, label), el("dd", null, content));
-const faulty = (number) =>
-  number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];
 const card = (title, ...content) => el("section", { class: "card" }, el("h2", null, title), content);
+const sideNote = (...text) => el("span", { class: "aside" }, text);
+
+// A JSON value as nested lists.
+const isNested = (node) => node !== null && typeof node === "object";
+const isEmpty = (node) => isNested(node) && !Object.keys(node).length;
+const isFlat = (node) => !isNested(node) || (Array.isArray(node) && !node.some(isNested));
+function tree(node, depth = 0) {
+  if (node === "") return el("span", { class: "soft" }, "(empty)");
+  if (isEmpty(node)) return el("span", { class: "soft" }, "none");
+  if (isFlat(node)) return el("span", null, [node].flat().map((item, place) => [place ? ", " : "", shown(item ?? "none")]));
+  if (Array.isArray(node)) return el("ul", null, node.map((item) => el("li", null, tree(item, depth + 1))));
+  const inLine = depth > 0 && Object.values(node).every(isFlat);
+  return el("dl", { class: inLine ? "pairs" : null }, Object.entries(node).map(([key, item]) => pair(shown(key), tree(item, depth + 1))));
+}

@@ -7,12 +7,15 @@ const main = document.getElementById("main");
 const queryOf = (text) => new Map(new URLSearchParams(text));
 const queryText = (state) => new URLSearchParams([...state].filter(([, value]) => value)).toString();
 
-// A study's views. Other addresses are those of statements, whose heading comes with them; a search finds both.
 function viewOf(path, state, change) {
+  if (!path && state.has("q")) {
+    const found = foundCells(state.get("q"));
+    return additions.search ? [found, additions.search(state.get("q"))] : [heading("Search"), found || "No cell has such a name."];
+  }
   const [kind, ...names] = path.split("/").map(decoded);
   const cell = (from) => names.slice(from, from + 4).join("/");
-  const views = {
-    "": () => (state.has("q") ? foundCells(state.get("q")) : !state.has("stale") && findingsView(state, change)),
+  const ofStudy = {
+    "": () => findingsView(state, change),
     tables: tablesView,
     table: () => tableFileView(names.join("/"), state, change),
     figures: figuresView,
@@ -23,14 +26,9 @@ function viewOf(path, state, change) {
     run: () => runView(cell(0), Number(names[4])),
     beside: () => besideView(cell(0), Number(names[4]), cell(5), Number(names[9])),
   };
-  const draw = () => statementView(path, state);
-  if (!S.study) return draw();
-  const view = Object.hasOwn(views, kind) && views[kind]();
-  return view && (path || !state.has("q")) ? view : [view, later("statements", draw)];
-}
-function statementView(path, state) {
-  if (path && !(S.study && path === "audit")) return artifactView(keyAt(path));
-  return state.has("q") ? searchView(state.get("q")) : state.has("stale") ? staleView() : overview();
+  const views = { ...(S.study && ofStudy), ...additions.views };
+  if (Object.hasOwn(views, kind)) return views[kind]();
+  return additions.otherView?.(path) ?? heading("No view of this name");
 }
 
 function foundCells(text) {
@@ -43,7 +41,7 @@ function show(moved) {
   const [path, query = ""] = location.hash.slice(1).split(/\?(.*)/s);
   const state = queryOf(query);
   const change = () => history.replaceState({ seen: true }, "", `#${path}${state.size ? `?${queryText(state)}` : ""}`);
-  main.replaceChildren(...viewOf(path, state, change).flat(9).filter(Boolean));
+  main.replaceChildren(...[viewOf(path, state, change)].flat(9).filter(Boolean));
   settle(moved, path, state);
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#${path}`) link.setAttribute("aria-current", "page");
@@ -63,8 +61,8 @@ function settle(moved, path, state) {
     }).observe(main, { childList: true, subtree: true });
     return;
   }
-  const isFirst = !path && !state.has("q") && !state.has("stale");
-  document.title = visible(isFirst ? title.textContent : `${title.textContent} · ${S.study || `audit of ${D.title}`}`);
+  const isFirst = !path && !state.has("q");
+  document.title = visible(isFirst ? title.textContent : `${title.textContent} · ${S.study || S.title}`);
   history.replaceState({ seen: true }, "");
   if (!state.has("q") || document.activeElement !== search) {
     search.value = state.get("q") || "";
@@ -89,9 +87,5 @@ window.addEventListener("popstate", (event) => {
   // When going back, the browser restores the scroll position.
   if (!event.state?.seen) window.scrollTo(0, 0);
 });
-if (!S.study) {
-  index(S.statements);
-  document.querySelector("nav").remove();
-}
-document.querySelector(".home").textContent = visible(S.study || `Audit of ${D.title}`);
+document.querySelector(".home").textContent = visible(S.study || S.title);
 show(false);

@@ -27,9 +27,9 @@ function cellView(key) {
       card("Where runs part", partingList(cell, part)),
       card("Measures", measureTable(part)),
       card("Compare with", el("ul", { class: "plain rows" }, neighbours(cell).map((other) => el("li", null, el("a", { href: `#compare?${queryText(new Map([["a", key], ["b", cellKey(other)]]))}` }, cellName(other)))))),
-      card("Spec", opening("What every run of this cell has in common", () => tree(asPairs(part.spec)))),
+      card("Spec", opening("What every run of this cell has in common", () => tree(part.spec))),
     ]),
-    card("Statements", el("ul", { class: "plain rows" }, [`metrics/cells/${key}.csv`, `predictions/${key}.npy`].map((file) => el("li", null, fileLink(file))))),
+    additions.ofCell?.(key),
   ];
 }
 
@@ -162,7 +162,6 @@ function runView(key, seed) {
   const entry = cells.get(key);
   if (!entry || !entry.seeds.includes(seed)) return [heading("No run of this name")];
   const { cell } = entry;
-  const folder = `runs/${key}/${seed}/`;
   return [
     heading(`Run ${seed} of ${cellName(cell)}`),
     el("p", null, el("a", { href: cellAddress(cell) }, "All runs of this cell")),
@@ -173,11 +172,10 @@ function runView(key, seed) {
         card("Outcome", el("dl", null, outcome(run, part)), S.logs && el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
         card("Histories", el("p", { class: "soft" }, "This run in colour, the cell's other runs in grey."), panels(part, [seed])),
         card("Beside another run", chooser(cell, seed)),
-        card("Spec", opening("Spec", () => tree(asPairs({ ...part.spec, seed })))),
+        card("Spec", opening("Spec", () => tree({ ...part.spec, seed }))),
       ];
     }),
-    el("h2", null, "Statement and lineage"),
-    later("statements", () => artifactView(`file/${folder}weights.npz`).slice(1)),
+    additions.ofRun?.(key, seed),
   ];
 }
 
@@ -195,7 +193,7 @@ function outcome(run, part) {
 }
 
 function chooser(cell, seed) {
-  const others = [...cells.get(cellKey(cell)).seeds.filter((number) => number !== seed).map((number) => [cell, number])];
+  const others = cells.get(cellKey(cell)).seeds.filter((number) => number !== seed).map((number) => [cell, number]);
   for (const other of neighbours(cell)) for (const number of cells.get(cellKey(other)).seeds) others.push([other, number]);
   const go = (event) => event.target.value && (location.hash = event.target.value.slice(1));
   const group = (label, choices) => choices.length > 0 && el("optgroup", { label }, choices.map(([other, number]) => el("option", { value: besideAddress(cell, seed, other, number) }, `${other === cell ? "" : `${cellName(other)}, `}run ${number}`)));
@@ -244,11 +242,4 @@ function partedByDigests(a, b, epochs, others) {
   if (at < 0) return el("p", null, "The weights have equal digests in every epoch that is drawn.");
   const first = whole || at === 0 ? `from epoch ${epochs[at]} on` : `from epoch ${epochs[at - 1] + 1} to ${epochs[at]} on`;
   return el("p", null, `Initial weights ${a.initial === b.initial ? "the same" : "differ"}; weights differ ${first}.`);
-}
-
-// A JSON value in the form that `tree` draws.
-function asPairs(value) {
-  if (Array.isArray(value)) return value.map(asPairs);
-  if (value === null || typeof value !== "object") return value === true ? "yes" : value === false ? "no" : value;
-  return Object.entries(value).map(([key, part]) => ({ key, value: asPairs(part) }));
 }

@@ -1,7 +1,8 @@
 // The study's views: findings, tables, figures, claims, comparisons. What the first view does not show is in data files.
 
-// An audit's page has no study: its statements are in the page itself.
 const S = { cells: [], claims: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
+// What other scripts add: views by the first name of their address, and parts of the views here.
+const additions = {};
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
 const cellKey = (cell) => cell.join("/");
@@ -16,7 +17,7 @@ const measure = (name) => {
 
 // Data files: each calls `part` once, with its name and its data as JSON in strings.
 
-const arrivals = new Map();
+const arrivals = new Map(Object.entries(S.parts || {}).map(([name, block]) => [name, { promise: Promise.resolve(block) }]));
 function part(name, text) {
   arrivals.get(JSON.parse(name))?.resolve(unpacked(JSON.parse(text)));
 }
@@ -31,11 +32,6 @@ function asked(name) {
   }
   return arrivals.get(name).promise;
 }
-const withStatements = async () => {
-  const block = await asked("statements");
-  if (!D) index(block);
-};
-
 // Placeholder that fills itself when its data has come.
 function later(name, draw) {
   const place = el("div", { class: "later", "aria-busy": "true" }, el("p", { class: "soft" }, "Loading …"));
@@ -43,7 +39,7 @@ function later(name, draw) {
     place.replaceChildren(...[nodes].flat(9).filter(Boolean));
     place.removeAttribute("aria-busy");
   };
-  (name === "statements" ? withStatements() : asked(name))
+  asked(name)
     .then((data) => fill(draw(data)))
     .catch((error) => {
       fill(el("p", { class: "bad" }, error.message));
@@ -63,10 +59,10 @@ function findingsView(state, change) {
       el("h2", null, "How much is noise?"),
       el("ul", { class: "said" }, S.findings.map(({ says, cell }) => el("li", null, shown(says), " ", el("a", { href: cellAddress(cell) }, "These runs", el("span", { class: "hidden" }, ` of ${cellName(cell)}`))))),
       el("p", { class: "soft" }, "Intervals are 95 % over runs."),
-      el("dl", { class: "facts" }, S.facts.map(([label, lines]) => pair(label, lines ? lines.map(line) : later("audit", (audit) => audit.ran_on.map(line))))),
+      el("dl", { class: "facts" }, S.facts.map(([label, text]) => pair(label, line(text))), additions.facts?.()),
       S.claims.length > 0 && el("p", null, "Claims of papers, judged on this study: ", S.claims.map(tally), " ", el("a", { href: "#claims" }, "All claims")),
     ),
-    later("audit", auditLine),
+    additions.verdict?.(),
     card("Cells", cellTable(state, change)),
     card("Figures", figureList(S.figures.filter(({ picture }) => picture))),
     card("Tables", tableList(el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")))),
@@ -74,17 +70,6 @@ function findingsView(state, change) {
 }
 
 const line = (text) => el("p", null, shown(text));
-
-function auditLine({ clean, slim, findings, stale: old, says, left_out: absent }) {
-  const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${countOf(findings, ["finding", "findings"])}`;
-  return el(
-    "div",
-    { class: `verdict ${clean ? "good" : "bad"}` },
-    el("p", { class: "said" }, el("a", { href: "#audit" }, verdict), old ? `; ${countOf(old, ["result is", "results are"])} stale: other code made them` : ""),
-    says.map((line) => el("p", null, shown(line))),
-    absent.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${absent.join(", ")}`),
-  );
-}
 
 function tally({ paper, claims }, place) {
   const counts = new Map();
@@ -152,17 +137,16 @@ function cellOfRow(row, column) {
     ({ cell: [model, dataset, hardware, variant] }) =>
       words.has(model) && words.has(dataset) && words.has(hardware) && (column.label === variantName(variant) || words.has(variant) || words.has(variantName(variant))),
   );
-  return matching.length === 1 ? cellAddress(matching[0].cell) : null;
+  return matching.length === 1 ? matching[0] : null;
 }
 
 // Table 2 as it is printed has n alone; the intervals of mean and SD are those of the cell.
 function withIntervals(table) {
   const detailed = (row, entry, column) => {
-    const cellHash = entry && typeof entry === "object" && cellOfRow(row, column);
-    if (!cellHash) return entry;
-    const { values } = cells.get(keyAt(cellHash.slice("#cell/".length)));
+    const measured = isNested(entry) && cellOfRow(row, column);
+    if (!measured) return entry;
     const interval = (name, label) => {
-      const [, low, high] = values[name];
+      const [, low, high] = measured.values[name];
       return low === null ? [] : [`${label} ${decimal(low, 100, 2)} to ${decimal(high, 100, 2)}`];
     };
     return { text: entry.text, detail: [...interval("accuracy_mean", "mean"), ...interval("accuracy_sd", "SD"), entry.detail].join(" · ") };
@@ -179,7 +163,11 @@ function tableFileView(name, state, change) {
     later("tables", (all) => {
       if (!Object.hasOwn(all, name)) return el("p", null, "No table of this name.");
       const table = name.startsWith("table2") ? withIntervals(all[name]) : all[name];
-      return card(shown(table.title), tableView(table, state, change, (row, column) => (isNumeric(column) ? cellOfRow(row, column) : null)));
+      const leads = (row, column) => {
+        const entry = isNumeric(column) && cellOfRow(row, column);
+        return entry ? cellAddress(entry.cell) : null;
+      };
+      return card(shown(table.title), tableView(table, state, change, leads));
     }),
   ];
 }
@@ -195,7 +183,7 @@ function downloads({ name, files, data, notebook }) {
     item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))),
     item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))),
     to(notebook, "Notebook"),
-    el("a", { href: address(`file/${Object.values(files)[0]}`) }, "Statement and lineage"),
+    additions.ofFile?.(Object.values(files)[0]),
     el("a", { href: address(`${files.svg ? "figure" : "table"}/${name}`) }, "Link"),
   );
 }
@@ -248,8 +236,7 @@ function verdictOn(a, b, all) {
   const verdict = all.find((pair) => cellKey(pair.a) === a && cellKey(pair.b) === b);
   if (verdict) return textOf(verdict);
   const turned = all.find((pair) => cellKey(pair.a) === b && cellKey(pair.b) === a);
-  if (turned)
-    return [el("p", null, "Computed the other way round: here A is ", cellName(turned.a.slice()), "."), textOf(turned)];
+  if (turned) return [el("p", null, "Computed the other way round: here A is ", cellName(turned.a), "."), textOf(turned)];
   const dump = (key) => `results/${S.study}/predictions/${key}.npy`;
   return el("div", null, el("p", null, a === b ? "Choose two different cells." : "This pair was not computed beforehand. The command is:"), a !== b && el("pre", { tabindex: "0" }, `toolnoise compare ${dump(a)} ${dump(b)}`));
 }

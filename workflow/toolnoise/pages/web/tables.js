@@ -60,9 +60,10 @@ function tableView(table, state, change, leads = () => null) {
     const compare = (a, b) => (a < b ? -sign : a > b ? sign : 0);
     return [...rows].sort((rowA, rowB) => compare(orderOf(by, rowA[by.place]), orderOf(by, rowB[by.place])));
   };
-  const set = (key, value) => {
-    if (value) state.set(key, value);
-    else state.delete(key);
+  const set = (values) => {
+    for (const [key, value] of Object.entries(values))
+      if (value) state.set(key, value);
+      else state.delete(key);
     change();
     draw();
   };
@@ -71,14 +72,9 @@ function tableView(table, state, change, leads = () => null) {
     const sorted = state.get("sort") === column.key ? (state.get("down") ? "descending" : "ascending") : null;
     const turn = () => {
       // Names sort up first, numbers down; a second press turns, a third one gives the study's order back.
-      const first = isNumeric(column) ? "down" : "";
-      const now = sorted === null ? first : Boolean(state.get("down")) === Boolean(first) ? (first ? "" : "down") : null;
-      state.set("sort", column.key);
-      if (now === null) state.delete("sort");
-      if (now) state.set("down", "1");
-      else state.delete("down");
-      change();
-      draw();
+      const orders = isNumeric(column) ? ["descending", "ascending", null] : ["ascending", "descending", null];
+      const next = orders[(orders.indexOf(sorted) + 1) % 3];
+      set({ sort: next && column.key, down: next === "descending" && "1" });
       holder.querySelector(`[data-key="${CSS.escape(column.key)}"]`)?.focus();
     };
     const mark = sorted === null ? "" : sorted === "ascending" ? " ▲" : " ▼";
@@ -101,15 +97,7 @@ function tableView(table, state, change, leads = () => null) {
     const rows = kept();
     const here = chosen();
     const body = el("tbody");
-    const step = 300;
-    const grow = () => {
-      const at = body.childElementCount;
-      for (const row of rows.slice(at, at + step)) body.append(el("tr", null, here.map((column) => cellOf(column, row))));
-      more.hidden = body.childElementCount >= rows.length;
-      more.textContent = `Show ${count(Math.min(step, rows.length - body.childElementCount))} more rows`;
-    };
-    const more = el("button", { type: "button", onclick: grow });
-    grow();
+    const more = growing(body, rows, (row) => el("tr", null, here.map((column) => cellOf(column, row))), 300);
     holder.replaceChildren(el("table", null, el("caption", { class: "hidden" }, table.title), el("thead", null, el("tr", null, here.map(head))), body), more);
     counted.textContent = `${count(rows.length)} of ${countOf(table.rows.length, ["row", "rows"])}`;
   }
@@ -121,12 +109,12 @@ function tableView(table, state, change, leads = () => null) {
       `${column.label} `,
       el(
         "select",
-        { onchange: (event) => set(column.key, event.target.value) },
+        { onchange: (event) => set({ [column.key]: event.target.value }) },
         el("option", { value: "" }, "all"),
         values.map((value) => el("option", { value, selected: state.get(column.key) === value }, value || "(empty)")),
       ),
     );
-  const words = el("label", null, "Contains ", el("input", { type: "search", class: "has", value: state.get("has") || "", oninput: (event) => set("has", event.target.value) }));
+  const words = el("label", null, "Contains ", el("input", { type: "search", class: "has", value: state.get("has") || "", oninput: (event) => set({ has: event.target.value }) }));
   const choice = () =>
     el(
       "fieldset",
@@ -142,7 +130,7 @@ function tableView(table, state, change, leads = () => null) {
             onchange: (event) => {
               const shown = chosen().filter((each) => each !== column);
               const next = event.target.checked ? [...shown, column] : shown;
-              set("columns", columns.filter((each) => next.includes(each)).map((each) => each.key).join(","));
+              set({ columns: columns.filter((each) => next.includes(each)).map((each) => each.key).join(",") });
             },
           }),
           ` ${column.label}`,
@@ -160,7 +148,7 @@ function tableView(table, state, change, leads = () => null) {
     opening(`Columns: ${columns.length}`, choice, { class: "columns" }),
     counted,
     holder,
-    el("p", { class: "tools copies" }, copies),
+    el("p", { class: "tools" }, copies),
     (table.notes || []).map((note) => el("p", { class: "soft" }, shown(note))),
   );
 }

@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from toolnoise.base.files import LARGEST_TEXT, is_below
+from toolnoise.base.files import LARGEST_TEXT, is_below, open_plain
 from toolnoise.base.standing import as_given
-from toolnoise.record.tree import RESULTS, open_plain
+from toolnoise.verify.tree import RESULTS
 
 
 def folder(root: Path) -> Path | None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from toolnoise.record.tree import Tree
 from toolnoise.steps import PAGE, Job
 from toolnoise.study import layout
+from toolnoise.verify.tree import Tree
 
 # What that job wrote, by its options.
 WROTE = {

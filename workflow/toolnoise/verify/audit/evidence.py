@@ -19,7 +19,6 @@ from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -27,6 +26,7 @@ from toolnoise.verify.audit import earlier
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.hashing import Hashed
 from toolnoise.verify.signing import Verdict
+from toolnoise.verify.tree import Tree
 
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)

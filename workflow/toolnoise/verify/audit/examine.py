@@ -12,18 +12,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
+from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
-from toolnoise.record import left_out
-from toolnoise.record.tree import Results, Tree, open_plain, shown
-from toolnoise.verify import anonymous
+from toolnoise.verify import anonymous, left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, model, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
+from toolnoise.verify.tree import Results, Tree, shown
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -103,9 +103,12 @@ class Audit(NamedTuple):
     @property
     def slim(self) -> str:
         """For the verdict: that these are slim copies, if they are, and what was left out of them."""
-        paths = [path for study in self.results.trees for path in study.left_out]
+        counts = Counter(left_out.kind(path) for study in self.results.trees for path in study.left_out)
+        if not counts:
+            return ""
+        *most, last = [f"{name} ({counts[name]})" for name in dict.fromkeys(left_out.KINDS.values()) if counts[name]]
         how = ", by a list without a statement" if self.unstated else ""
-        return f", as a slim copy: {left_out.counted(paths)} were left out{how}" if paths else ""
+        return f", as a slim copy: {' and '.join(filter(None, [', '.join(most), last]))} were left out{how}"
 
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results and no unstated list of a slim copy."""

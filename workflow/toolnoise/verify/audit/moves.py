@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.syntax import UNREADABLE
-from toolnoise.record import repository
+from toolnoise.verify import history
 
 
 @functools.cache
@@ -28,7 +28,7 @@ def present(commit: str, name: str) -> tuple[str, ...] | None:
 
 
 def _notebook(name: str, commit: str) -> bool:
-    path, content = program.path_of(name), repository.show(commit, name)
+    path, content = program.path_of(name), history.show(commit, name)
     if content is None or not path.is_file():
         return False
     then, now = code_text.notebook(content), code_text.notebook(path.read_bytes())
@@ -71,7 +71,7 @@ def _text_here(path: Path) -> code_text.Text:
 
 @functools.cache
 def _then(commit: str, name: str) -> code_text.Text | None:
-    content = repository.show(commit, name)
+    content = history.show(commit, name)
     if content is None or not name.startswith((f"{program.NAME}/", "notebooks/")):
         return None
     try:
@@ -92,4 +92,4 @@ def _named(module: str, names: Container[str]) -> str | None:
 
 @functools.cache
 def _tracked(commit: str) -> frozenset[str]:
-    return frozenset(repository.tracked(commit))
+    return frozenset(history.tracked(commit))

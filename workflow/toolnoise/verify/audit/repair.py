@@ -10,9 +10,9 @@ import sys
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.record import tree
 from toolnoise.record.statements import path_for
 from toolnoise.steps import CONFIGURE
+from toolnoise.verify import tree
 from toolnoise.verify.audit.evidence import Evidence
 from toolnoise.verify.audit.examine import Audit
 

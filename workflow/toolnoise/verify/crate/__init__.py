@@ -17,14 +17,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
-from toolnoise.record import tree as trees
-from toolnoise.record.tree import Tree
+from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
 from toolnoise.verify.share import anonymised, unsafe
+from toolnoise.verify.tree import Tree
 
 VERSION = "1.1"
 

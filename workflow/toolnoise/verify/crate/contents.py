@@ -15,10 +15,11 @@ from rocrate.rocrate import ROCrate
 
 from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository
+from toolnoise.base.files import open_plain, read_plain
 from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
-from toolnoise.record.tree import Tree, open_plain, read_plain
+from toolnoise.verify import history
 from toolnoise.verify.share.sharing import unchanged
+from toolnoise.verify.tree import Tree
 
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
@@ -75,7 +76,7 @@ class Contents:
         rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
         used = {}
         for name in (*ENTRIES, *rules):
-            committed = repository.show(self.commit, name) if self.commit else None
+            committed = history.show(self.commit, name) if self.commit else None
             used[name] = in_memory(program.path_of(name).read_bytes() if committed is None else committed)
         return used | ({self.citation.name: in_memory(files.read_bytes(self.citation))} if self.citation else {})
 
@@ -97,7 +98,7 @@ class Contents:
         here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
         if here or not self.commit or not files.is_below(artifact.name):
             return here
-        return _if_it_is(repository.show(self.commit, artifact.name), artifact)
+        return _if_it_is(history.show(self.commit, artifact.name), artifact)
 
     def _beside(self, artifact: Artifact) -> Content | None:
         """A file of the folder in which Snakemake ran, which contains results/<study>/."""

@@ -16,12 +16,12 @@ from urllib.parse import quote
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
-from toolnoise.record.tree import Stated, Tree, shown
 from toolnoise.steps import STEPS
 from toolnoise.verify import anonymous
 from toolnoise.verify.crate.citation import Author, Credits
 from toolnoise.verify.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.verify.crate.entities import README, Entity, Graph, references
+from toolnoise.verify.tree import Stated, Tree, shown
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"

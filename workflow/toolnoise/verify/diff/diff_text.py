@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned
-from toolnoise.record.tree import shown as printable
 from toolnoise.verify.diff.changes import shown
+from toolnoise.verify.tree import shown as printable
 
 # Items shown of a long list; --json has all.
 SHOWN = 10

@@ -18,13 +18,14 @@ from toolnoise.base.standing import as_given
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.measures import two_runs
-from toolnoise.record import statements, tree
-from toolnoise.record.tree import Tree
+from toolnoise.record import statements
 from toolnoise.stats.estimates import mean_t
 from toolnoise.steps import PAGE, STEPS
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
+from toolnoise.verify import tree
 from toolnoise.verify.diff import changes, origins
+from toolnoise.verify.tree import Tree
 
 RUN, CELL, TREE = "run", "cell", "results"
 WANTED = "two runs, two cells, two studies' results or two results folders"

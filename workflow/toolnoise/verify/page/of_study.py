@@ -11,14 +11,15 @@ from typing import Any
 
 from toolnoise.base.files import read_bytes, write_text
 from toolnoise.pages.document import part
-from toolnoise.record import envelope, tree
-from toolnoise.record.tree import Results, Tree
+from toolnoise.record import envelope
 from toolnoise.steps import STEPS
 from toolnoise.study.cells import Training
+from toolnoise.verify import tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.page import statements
 from toolnoise.verify.signing import AllowedSigners
+from toolnoise.verify.tree import Results, Tree
 
 
 def show(study: str, page: str, parts: Sequence[str], out: str | Path, out_statements: str | Path) -> None:

@@ -11,16 +11,15 @@ from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.pages import cells, study
 from toolnoise.pages.document import document, part
 from toolnoise.pages.study import Page
-from toolnoise.record import tree
-from toolnoise.record.tree import Tree
 from toolnoise.steps import PAGE, STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
-from toolnoise.verify import anonymous
+from toolnoise.verify import anonymous, tree
 from toolnoise.verify.page import of_study, statements
 from toolnoise.verify.share import unsafe
 from toolnoise.verify.signing import AllowedSigners
+from toolnoise.verify.tree import Tree
 
 # The verdicts on the cells whose dumps there are, with the files of data sets.
 Compare = Callable[[Iterable[Cell], Mapping[Cell, str], Mapping[str, str]], Iterable[dict[str, Any]]]

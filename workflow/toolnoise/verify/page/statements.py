@@ -16,10 +16,10 @@ from toolnoise.base.files import write_text
 from toolnoise.pages.document import document
 from toolnoise.record import repository
 from toolnoise.record.statements import INPUT, TIME, Artifact
-from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import STEPS
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.audit.rules import RULES, Rule
+from toolnoise.verify.tree import Stated, Tree
 
 FILE = "file"
 DEEPEST = 12
@@ -33,7 +33,8 @@ def write(path: str | Path, audit: Audit, strict: bool, rules: Sequence[Rule] = 
     if Path(path).resolve().is_relative_to(audit.results.root.resolve()):
         raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside the audited results")
     try:
-        write_text(path, document({"statements": data(audit, strict, rules)}, parts=False))
+        block = data(audit, strict, rules)
+        write_text(path, document({"title": f"Audit of {block['title']}", "parts": {"statements": block}}, parts=False))
     except OSError as error:
         raise BadInput("command line", "--html", f"{path} cannot be written ({faults.called(error)})") from None
 

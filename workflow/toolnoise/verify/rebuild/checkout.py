@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.base.program import PACKAGE
-from toolnoise.record import repository
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
+from toolnoise.verify import history
 
 # Where the package lies in the repository.
 WORKFLOW = str(PurePosixPath(program.NAME).parent)
@@ -38,11 +38,11 @@ def package(statement: Statement, scratch: Path) -> Code:
     if not absent:
         return Code(PACKAGE.parent, "the code here")
     commit = statement.commit or ""
-    at_commit = repository.files_of(commit, (file.name for file in recorded))
+    at_commit = history.files_of(commit, (file.name for file in recorded))
     missing = [file.name for file in absent if at_commit.get(file.name) != file.sha256]
     if missing:
         return Code(PACKAGE.parent, "", tuple(missing))
-    repository.extract(commit, scratch)
+    history.extract(commit, scratch)
     for file in recorded:
         # Files that were changed when the job ran and have been committed since.
         if at_commit.get(file.name) != file.sha256:
@@ -66,7 +66,7 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
         paths = (folder / place, folder / module.name, program.path_of(module.name))
         source: Path | bytes | None = next((path for path in paths if _is(path, module)), None)
         if source is None and statement.commit:
-            text = repository.show(statement.commit, module.name)
+            text = history.show(statement.commit, module.name)
             source = text if text is not None and hashlib.sha256(text).hexdigest() == module.sha256 else None
         yield Own(place, source)
 

@@ -27,7 +27,6 @@ from toolnoise.engines import environment, serving
 from toolnoise.measures import two_runs
 from toolnoise.record import recorder, repository
 from toolnoise.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
-from toolnoise.record.tree import shown
 from toolnoise.steps import ROOT, STEPS, Step
 from toolnoise.study import environments
 from toolnoise.study.cells import Training
@@ -35,6 +34,7 @@ from toolnoise.training.runs import read as read_run
 from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.sampling import Made
+from toolnoise.verify.tree import shown
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 # Options without influence on the outcome, with their values for a rebuild.

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.record import tree
 from toolnoise.record.statements import FOLDER, SUFFIX, Statement
-from toolnoise.record.tree import Tree, shown
 from toolnoise.steps import STEPS
 from toolnoise.study.cells import Shown
+from toolnoise.verify import tree
+from toolnoise.verify.tree import Tree, shown
 
 WANTED = "a run, or any file under results that has a statement"
 # The first kinds of job in a sample, so that a small one covers each stage; others follow.

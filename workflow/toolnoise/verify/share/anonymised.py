@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import envelope, tree
+from toolnoise.record import envelope
 from toolnoise.record.statements import ANONYMISED
-from toolnoise.record.tree import Stated, Tree
-from toolnoise.verify import anonymous
+from toolnoise.verify import anonymous, tree
+from toolnoise.verify.tree import Stated, Tree
 
 # What can be written again without the names; another file that has one is left out.
 REWRITTEN = (".json", ".ipynb")

@@ -5,19 +5,21 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from toolnoise import steps
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.record import archive, statements, tree
+from toolnoise.record import statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact
-from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.share import sharing, unsafe
+from toolnoise.verify import tree
+from toolnoise.verify.share import packing, sharing, unsafe
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
+from toolnoise.verify.tree import Tree
 
 
 def export(
@@ -52,10 +54,10 @@ def export(
             contents[sharing.statement_name(job)] = content
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
-        contents[here.named(here.top.path)] = tree.read_plain(here.root / here.top.path, statements.WANTED)
+        contents[here.named(here.top.path)] = files.read_plain(here.root / here.top.path, statements.WANTED)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
-        archive.write(out, _members(here, contents, listed, owed, shown.update))
+        packing.write(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
     return Counts(Counter(job.verb for job, _ in finished.values()), missing)
 
@@ -79,7 +81,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if stated is None or sharing.difference(stated.statement, job):
         return None
     path = here.root / stated.path
-    content = tree.read_plain(path, statements.WANTED)
+    content = files.read_plain(path, statements.WANTED)
     if statements.parse(content, path) != stated.statement:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):

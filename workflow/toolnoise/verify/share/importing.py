@@ -22,18 +22,19 @@ from toolnoise.base import code_digest, faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
-from toolnoise.record import archive, envelope, statements, tree
+from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
-from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
+from toolnoise.verify import tree
 from toolnoise.verify.audit.rules.root_age import TooOld
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
+from toolnoise.verify.tree import RESULTS, is_root, shown
 
 SNAKEMAKE = Path(".snakemake")
 

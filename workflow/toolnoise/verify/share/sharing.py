@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import tree
 from toolnoise.record.archive import BLOCK
 from toolnoise.record.statements import Statement, path_for
 from toolnoise.steps import STEPS, Job
@@ -73,7 +72,7 @@ def difference(statement: Statement, job: Job) -> str:
 def unchanged(path: Path, sha256: str, size: int, done: Callable[[int], object] = lambda _: None) -> Iterator[bytes]:
     """The bytes of a file in chunks, as its statement has them; `done` is called with each number of bytes read."""
     digest, left = hashlib.sha256(), size
-    with files.readable(path, "the file that its statement names"), tree.open_plain(path) as file:
+    with files.readable(path, "the file that its statement names"), files.open_plain(path) as file:
         while left and (chunk := file.read(min(left, BLOCK))):
             left -= len(chunk)
             digest.update(chunk)

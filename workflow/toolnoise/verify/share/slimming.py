@@ -13,16 +13,17 @@ from pathlib import Path
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import archive, left_out, recorder, tree
+from toolnoise.record import archive, recorder
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Tree
-from toolnoise.verify.share import unsafe
+from toolnoise.verify import left_out, tree
+from toolnoise.verify.share import packing, unsafe
+from toolnoise.verify.tree import Tree
 
 
 def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:
     """Copy a study's results to a folder or an archive; return the numbers of copied files and of those left out."""
-    place, packed = Path(out), str(out).endswith(tuple(archive.PACKED))
+    place, packed = Path(out), str(out).endswith(archive.SUFFIXES)
     if place.exists():
         raise BadInput("command line", "--out", f"{out} exists", f"expected: a new {'archive' if packed else 'folder'}")
     loaded = tree.load(results)
@@ -54,7 +55,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
         if not known:
             _state(study, lacking, made)
         if packed:
-            archive.write(place, _members(made, study))
+            packing.write(place, _members(made, study))
     return len(kept), len(lacking)
 
 

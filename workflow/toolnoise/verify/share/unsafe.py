@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import credentials, files
-from toolnoise.base.credentials import Found
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import envelope, tree
+from toolnoise.record import envelope
 from toolnoise.record.statements import SUFFIX
-from toolnoise.record.tree import shown
+from toolnoise.verify import credentials
+from toolnoise.verify.credentials import Found
+from toolnoise.verify.tree import shown
 
 ARGUMENT = "--no-credential"
 NOT_SEARCHED = (".npz", ".npy", ".png", ".pdf")
@@ -65,7 +66,7 @@ def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterato
 def _read(name: str, content: Path | bytes, allowed: Collection[str]) -> bytes:
     if isinstance(content, bytes):
         return content
-    with files.readable(content, "a file"), tree.open_plain(content) as file:
+    with files.readable(content, "a file"), files.open_plain(content) as file:
         beginning = file.read(BEGINNING)
         size = content.stat().st_size
         if b"\0" in beginning or (size > files.LARGEST_TEXT and name in allowed):

@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
 from toolnoise.verify import required_signatures
+from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE
 
 if TYPE_CHECKING:
     from toolnoise.verify.audit.examine import Audit
@@ -22,7 +23,8 @@ MOST_HOURS = 24
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.record import tree, unpacked
+    from toolnoise.record import unpacked
+    from toolnoise.verify import tree
     from toolnoise.verify.audit import cache, examine, repair
     from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root_age, rule
     from toolnoise.verify.rebuild import recompute

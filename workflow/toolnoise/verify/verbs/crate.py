@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb, flag, option
+from toolnoise.commands.verb import SHARE, Verb, flag, option
+from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -5,7 +5,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb, flag, option
+from toolnoise.commands.verb import SHARE, Verb, flag, option
+from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -3,12 +3,13 @@
 import argparse
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import RESULTS, VERIFY, Verb, flag, option
+from toolnoise.commands.verb import VERIFY, Verb, flag, option
+from toolnoise.verify.arguments import RESULTS
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.record.tree import MODEL_SIGNATURE
     from toolnoise.verify import model_signature, signing
+    from toolnoise.verify.tree import MODEL_SIGNATURE
 
     if options.model_signing:
         if options.root:

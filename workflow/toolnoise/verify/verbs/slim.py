@@ -2,7 +2,8 @@
 
 import argparse
 
-from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb, option
+from toolnoise.commands.verb import SHARE, Verb, option
+from toolnoise.verify.arguments import NO_CREDENTIAL, RESULTS_OR_ARCHIVE
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import environments
+from toolnoise.verify import history
 from toolnoise.verify.audit import beside, moves
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 
@@ -114,7 +115,7 @@ def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
         yield name, f"cannot be checked, because git does not answer here ({here.why})"
     elif commit is None:
         yield name, "states no commit"
-    elif repository.committed(commit) is None:
+    elif history.committed(commit) is None:
         yield name, f"was made by commit {commit}, which is not in this repository"
     elif not isinstance(statement.changes, str | None) or not re.fullmatch(r"|[0-9a-f]{64}", statement.changes or ""):
         yield name, "states a difference from its commit that is not a digest"
@@ -177,7 +178,7 @@ def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozense
 # Runs of one model share their code, so it is judged once.
 @functools.cache
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
-    then = repository.files_of(commit, [file.name for file in made_by]) if commit else {}
+    then = history.files_of(commit, [file.name for file in made_by]) if commit else {}
 
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
@@ -209,7 +210,7 @@ def _pins(name: str, digest: str, commit: str | None) -> dict[str, str]:
     path = program.path_of(name)
     if path.exists() and sha256(path) == digest:
         return repository.pins(path.read_text("utf-8"))
-    then = repository.show(commit, name) if commit else None
+    then = history.show(commit, name) if commit else None
     return repository.pins(then.decode()) if then and hashlib.sha256(then).hexdigest() == digest else {}
 
 

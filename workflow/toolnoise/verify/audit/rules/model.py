@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from toolnoise.record.tree import MODEL_SIGNATURE
 from toolnoise.verify import model_signature
 from toolnoise.verify.audit.evidence import Evidence, Found, guarded
 from toolnoise.verify.model_signature import Bundle
+from toolnoise.verify.tree import MODEL_SIGNATURE
 
 # What a slim copy has besides the files that were signed.
 SLIM = ("left-out.json", "statements/left-out.json.intoto.json")

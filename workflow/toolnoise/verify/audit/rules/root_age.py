@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository
 from toolnoise.record.statements import COMMIT, Statement
 from toolnoise.study import layout
+from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import Evidence, Found
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
@@ -29,7 +29,7 @@ class TooOld(NamedTuple):
 
 def age_check(asked: str) -> Callable[[Statement], TooOld | None]:
     """The check of a root's age, for a date or time, UTC unless it has an offset, or a commit, tag or branch here."""
-    oldest = _time(asked) if DATE.fullmatch(asked) else repository.named(asked)
+    oldest = _time(asked) if DATE.fullmatch(asked) else history.named(asked)
     if oldest is None:
         raise BadInput("command line", "--not-before", f"found {asked!r}", WANTED)
 
@@ -38,7 +38,7 @@ def age_check(asked: str) -> Callable[[Statement], TooOld | None]:
             too_old = TooOld(f"is of {root.finished.isoformat()}Z", f"{oldest.isoformat()}Z or later")
             return too_old if root.finished < oldest else None
         made_by = [commit.sha256 for commit in root.made_of(COMMIT)]
-        if made_by and all(repository.descends(commit, oldest) for commit in made_by):
+        if made_by and all(history.descends(commit, oldest) for commit in made_by):
             return None
         commits = f"commit {', '.join(made_by)}" if made_by else "no commit"
         return TooOld(f"was made by {commits}", f"{oldest}, or a commit that descends from it")

@@ -3,13 +3,13 @@
 The list of what a slim copy does not have can hide nothing.
 """
 
-from toolnoise.record import left_out
 from toolnoise.record.statements import Statement, path_for
-from toolnoise.record.tree import CHECKPOINTS
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
+from toolnoise.verify import left_out
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 from toolnoise.verify.audit.rules.code_origins import changed_since
+from toolnoise.verify.tree import CHECKPOINTS
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:

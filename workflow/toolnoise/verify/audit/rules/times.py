@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from toolnoise.base.printing import span
-from toolnoise.record import repository
 from toolnoise.record.statements import COMMIT, TIME, Statement
 from toolnoise.steps import STEPS
+from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 
 
@@ -32,7 +32,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
                 why = f": the clock of {host} is {span(behind.total_seconds())} behind that of {other}"
             yield name, f"began at {statement.started:{TIME}}, before its input {needed.name} was made{why}"
     for needed in statement.dependencies:
-        when = repository.committed(needed.sha256) if needed.kind == COMMIT else None
+        when = history.committed(needed.sha256) if needed.kind == COMMIT else None
         if when and statement.started < when - evidence.skew:
             behind = span((when - statement.started).total_seconds())
             why = f": or the clock of {host} is {behind} behind" if host else ""

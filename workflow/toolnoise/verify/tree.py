@@ -10,23 +10,23 @@ import stat
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, read_json, readable, sha256
+from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, sha256
 from toolnoise.base.printing import escaped
-from toolnoise.record import envelope, left_out, statements
-from toolnoise.record.left_out import Listed
-from toolnoise.record.statements import FOLDER, SUFFIX, Artifact, Statement
+from toolnoise.record import envelope, statements
+from toolnoise.record.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
 from toolnoise.steps import ROOTS
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
+from toolnoise.verify import left_out
+from toolnoise.verify.left_out import Listed
 
 # A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
-RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
@@ -172,21 +172,6 @@ def load_study(root: Path) -> Tree:
     lacking, listed = _left_out(root, files, strange)
     made = _producers(name, stated)
     return Tree(name, root, files, strange, tuple(stated), unreadable, made, study, why, lacking, listed, of_list)
-
-
-def open_plain(path: Path) -> BinaryIO:
-    """Open a plain file; OSError if it is a link or has become anything else, such as a pipe that would block."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError("is not a plain file")
-    return os.fdopen(handle, "rb", buffering=0)
-
-
-def read_plain(path: Path, wanted: str) -> bytes:
-    """The bytes of a plain file; `wanted` says what it should be."""
-    with readable(path, wanted), open_plain(path) as file:
-        return file.readall()
 
 
 def shown(name: str) -> str:

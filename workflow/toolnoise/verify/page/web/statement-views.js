@@ -1,4 +1,39 @@
-// The views of the page, each drawn on demand.
+// The views of statements, each drawn on demand.
+
+// What names a job and an artifact
+
+const stage = (job) => made(job)[2];
+function bytes(size) {
+  if (size === null || size === undefined) return "size unknown";
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  for (; size >= 1000 && unit < 4; unit++) size /= 1000;
+  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
+}
+function seconds(job) {
+  const took = (Date.parse(job[FINISHED]) - Date.parse(job[STARTED])) / 1000;
+  if (took < 120) return `${took < 10 ? took.toFixed(1) : Math.round(took)} s`;
+  return took < 7200 ? `${(took / 60).toFixed(1)} min` : `${(took / 3600).toFixed(1)} h`;
+}
+const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${text.slice(11, 19)} UTC`);
+const digest = (sha, length = 12) =>
+  sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
+
+function keyAt(fragment) {
+  const key = fragment.split("/").map(decoded).join("/");
+  return halved.get(key) || key;
+}
+const link = (key, ...text) =>
+  el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
+const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
+const first = (job) => nameOf(all(job[OUTPUTS])[0]);
+// A run is named by its folder, not by its first output.
+const called = (job) =>
+  job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
+const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
+
+const faulty = (number) =>
+  number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];
 
 // The first view
 
@@ -23,7 +58,7 @@ function overview() {
         "div",
         { class: "verdict old" },
         el("p", { class: "said" }, `${results} stale: made by a different version of the code`),
-        el("p", null, el("a", { href: "#?stale" }, "Stale results and changed files")),
+        el("p", null, el("a", { href: "#stale" }, "Stale results and changed files")),
       ),
     total > 0 &&
       card(
@@ -84,7 +119,6 @@ function shelves() {
   ];
 }
 
-const sideNote = (...text) => el("span", { class: "aside" }, text);
 function shelf(job) {
   const outputs = [...new Set(all(job[OUTPUTS]).map(nameOf))];
   const folder = outputs[0].slice(0, outputs[0].lastIndexOf("/") + 1);
@@ -260,7 +294,7 @@ function usedBy(key) {
 
 function statement(job) {
   const says = Object.hasOwn(D.says, job[VERB]) && D.says[job[VERB]];
-  const observed = new Map(value(job[OBSERVED]).map((item) => [item.key, item.value]));
+  const observed = new Map(Object.entries(value(job[OBSERVED])));
   const inputs = Object.entries(job[INPUTS]);
   const by = D.madeBy[job[MADE_BY]];
   return card(
@@ -331,27 +365,6 @@ function fileRow(number) {
   );
 }
 
-// Values of a statement as nested lists. An object is a list of {key, value}, so its keys never become properties.
-const isObject = (node) =>
-  Array.isArray(node) && node.length > 0 && node[0] !== null && typeof node[0] === "object" && "key" in node[0];
-const isFlat = (node) => !Array.isArray(node) || (!isObject(node) && node.every((item) => !Array.isArray(item)));
-function tree(node, depth = 0) {
-  if (node === "") return el("span", { class: "soft" }, "(empty)");
-  if (!Array.isArray(node)) return el("span", null, shown(node === null ? "none" : node));
-  if (!node.length) return el("span", { class: "soft" }, "none");
-  if (isObject(node)) {
-    const inLine = depth > 0 && node.every((item) => isFlat(item.value));
-    return el(
-      "dl",
-      { class: inLine ? "pairs" : null },
-      node.map((item) => el("div", null, el("dt", null, shown(item.key)), el("dd", null, tree(item.value, depth + 1)))),
-    );
-  }
-  if (isFlat(node))
-    return el("span", null, node.map((item, place) => [place ? ", " : "", shown(item === null ? "none" : item)]));
-  return el("ul", null, node.map((item) => el("li", null, tree(item, depth + 1))));
-}
-
 // What is shown of a machine; the keys in a statement are the same in small letters.
 const SHOWN = [
   ...["Host", "Device", "Precision", "Deterministic", "Driver", "CUDA", "cuDNN", "CPU", "Cores"],
@@ -359,10 +372,10 @@ const SHOWN = [
 ];
 function machine(observed, versions) {
   const rows = SHOWN.map((label) => [label, observed.get(label.toLowerCase().replace(", ", "_"))]);
-  const present = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value.length !== 0);
+  const present = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && !isEmpty(value));
   return el("dl", null, present.map(([label, value]) => pair(label, inline(value))), pair("Recorded by", inline(versions)));
 }
 const inline = (node) =>
-  Array.isArray(node) && node.every((item) => item && "key" in Object(item) && !Array.isArray(item.value))
-    ? node.map((item, place) => [place ? ", " : "", shown(item.key), " ", shown(item.value)])
+  isNested(node) && !Array.isArray(node) && !Object.values(node).some(isNested)
+    ? Object.entries(node).map(([key, item], place) => [place ? ", " : "", shown(key), " ", shown(item)])
     : tree(node);

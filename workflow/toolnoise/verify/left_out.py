@@ -6,8 +6,6 @@ names the root. It is the statement of no job, so those who read the statements 
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from toolnoise.record.statements import FOLDER, SUFFIX
@@ -41,10 +39,3 @@ class Listed(NamedTuple):
 def kind(path: str) -> str | None:
     """What a file at a path in a study is, if a slim copy leaves it out."""
     return next((kind for pattern, kind in _PATTERNS.items() if pattern.fullmatch(f"results/study/{path}")), None)
-
-
-def counted(paths: Iterable[str]) -> str:
-    """How many of each kind there are, in words."""
-    counts = Counter(map(kind, paths))
-    *most, last = [f"{name} ({counts[name]})" for name in dict.fromkeys(KINDS.values()) if counts[name]]
-    return f"{', '.join(most)} and {last}" if most else last

@@ -57,8 +57,7 @@ const thing = (number) => ({
 function value(number) {
   const packed = D.values[number];
   if (Array.isArray(packed)) return packed.map(value);
-  if (packed === null || typeof packed !== "object") return packed;
-  return Object.entries(packed).map(([key, number]) => ({ key, value: value(number) }));
+  return isNested(packed) ? keyed(Object.keys(packed), Object.values(packed).map(value)) : packed;
 }
 const [VERB, STARTED, FINISHED, OUTPUTS, INPUTS, MADE_BY, PARAMETERS, OBSERVED, VERSIONS, PATH, CHANGES] =
   Array(11).keys();

@@ -132,8 +132,7 @@ function draw(nodes, edges, key) {
     }
     graph.append(list);
   }
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("aria-hidden", "true");
+  const svg = svgEl("svg", { "aria-hidden": "true" });
   graph.prepend(svg);
   const redraw = () => connect(svg, graph, boxes, edges);
   new ResizeObserver(redraw).observe(graph);
@@ -209,13 +208,8 @@ function connect(svg, graph, boxes, edges) {
   svg.append(svgEl("defs", {}, marker));
   const places = new Map();
   for (const [name, box] of boxes) {
-    const { left, right, top, bottom } = box.getBoundingClientRect();
-    places.set(name, {
-      left: left - corner.left,
-      right: right - corner.left,
-      top: top - corner.top,
-      bottom: bottom - corner.top,
-    });
+    const { x, y, width, height } = box.getBoundingClientRect();
+    places.set(name, new DOMRect(x - corner.x, y - corner.y, width, height));
   }
   for (const [made, source] of edges) {
     const upper = places.get(made),
@@ -249,10 +243,4 @@ function connect(svg, graph, boxes, edges) {
       );
     }
   }
-}
-function svgEl(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, given] of Object.entries(attributes)) made.setAttribute(name, given);
-  made.append(...children);
-  return made;
 }
