@@ -1,14 +1,13 @@
-"""The papers' claims with their tests and verdicts, as the Markdown table of docs/claims.md.
+"""The papers' claims with their verdicts, as the Markdown table of docs/claims.md.
 
-    .venv/bin/python bench/claims_table.py [--write] results/demo evidence/gpu-h100.tar.xz
+    .venv/bin/python bench/claims_table.py [--write] evidence/gpu-h100.tar.xz
 
 With --write, it takes the place of the one that is there. Each folder or archive is a finished study: its claims are
 judged again from its metric files, with the registry and the statistics of this code. The published numbers come first.
 """
 
 import argparse
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +18,13 @@ from toolnoise.analyses.claims import judging, sentences
 from toolnoise.analyses.claims.effects import Side
 from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
 from toolnoise.base import program
-from toolnoise.figures.style import variant_name
 from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import config, grid
 
 PAGE = program.ROOT / "docs/claims.md"
 BEGIN, END = "<!-- bench/claims_table.py -->\n", "<!-- end -->\n"
-ONE = {"above": "> 1", "below": "< 1"}
-MEASURES = {
-    "accuracy_sd": "SD of accuracy",
-    "accuracy_sd_ratio": "SD of a class over that of all",
-    "accuracy_mean": "mean accuracy",
-    "fnr_sd": "SD of FNR",
-    "cross_entropy_sd": "SD of cross-entropy",
-    "l2_unit": "L2",
-    "kernel_ratio": "time of kernels, deterministic over default",
-    "kernel_skew": "share of the longest kernel",
-    "training_relative_diff": "range of the training time",
-}
+NONE = "-"
 
 
 def sides(root: Path) -> tuple[list[dict[str, Any]], Side]:
@@ -61,13 +48,18 @@ def table(roots: Sequence[Path]) -> str:
     found |= {root.name: verdicts(*sides(root)) for root in roots}
     lines = []
     for paper in dict.fromkeys(claim["paper"] for claim in claims):
-        heads = ["the paper says", "where", "our test", *found]
+        heads = ["the paper says", *found]
         lines += ["", f"### {paper}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        without = []
         for claim in claims:
             if claim["paper"] == paper:
                 told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
-                where = re.sub(r"sections? (?=\d)", "§", claim["source"])
-                lines.append(f"| {' | '.join([claim['says'], where, _test(claim), *told])} |")
+                if {*told} == {NONE}:
+                    without.append(claim["says"])
+                else:
+                    lines.append(f"| {' | '.join([claim['says'], *told])} |")
+        if without:
+            lines += ["", f"Without numbers, and not run: {'; '.join(without)}."]
     return "\n".join([*lines, ""])
 
 
@@ -85,44 +77,9 @@ def main() -> None:
     PAGE.write_text(f"{before}{BEGIN}{found}{END}{rest.partition(END)[2]}", "utf-8")
 
 
-def _test(claim: Mapping[str, Any]) -> str:
-    measure = MEASURES.get(claim["measure"], claim["measure"])
-    over = claim.get("over", [])
-    joined = " and ".join(map(_named, over)) if isinstance(over, list) else _named(over)
-    if "combined" in claim and isinstance(over, list) and over:
-        joined = f"the {'larger' if claim['combined'] == 'largest' else 'sum'} of {joined}"
-    compared = f"{_named(claim['of'])} / {joined}" if over else _named(claim["of"])
-    compared = f"{measure}, {compared}" if compared else measure
-    unit = " points" if claim["measure"].endswith("_mean") else " times"
-    said = {
-        "ratio": ONE.get(claim.get("direction", "")),
-        "equivalence": f"within {claim.get('margin')}{unit}",
-        "difference": "≠ 1",
-        "level": f"{ONE.get(claim.get('direction', ''), '')[:1]} {claim.get('reference')}",
-        "trend": f"{claim.get('direction')} along {_named(claim.get('along', {}))}",
-        "presence": "not 0",
-    }[claim["test"]]
-    if claim.get("reference") == "size":
-        said = f"{said[0]} what size alone gives"
-    where = _named(claim["where"])
-    rule = {"every": "every part", "any": "some part", "pooled": ""}[claim["parts"]]
-    return f"{compared} {said}" + "".join(f"; {text}" for text in (where, rule) if text)
-
-
-def _named(selector: Mapping[str, Any]) -> str:
-    """A selector in words."""
-    words = []
-    for value in selector.values():
-        names = value if isinstance(value, list) else [value]
-        # `largest` is of published numbers only, and `all` goes without saying beside it.
-        shown = [variant_name(name) for name in names if "largest" not in names or name == "class"]
-        words.append(", ".join(shown) if len(shown) < 5 else "any other")
-    return " ".join(filter(None, words))
-
-
 def _told(row: pd.Series) -> str:
     if row["verdict"] in ABSENT.values():
-        return "-"
+        return NONE
     words = {OPEN: "open", CERTAIN: CERTAIN}.get(row["verdict"], f"**{row['verdict']}**")
     words += ", emulated" if row["emulated"] else ""
     if pd.notna(row["value"]):

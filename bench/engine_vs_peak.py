@@ -21,8 +21,11 @@ import engine_vs_fit
 from engine_vs_fit import BATCH, CHANNELS, CLASSES, SIZE
 
 from toolnoise import engines
+from toolnoise.analyses.overhead.profilers import profile
+from toolnoise.analyses.overhead.xplane import Kernel
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import Engine, Kernel, State
+from toolnoise.engines import State
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, plan_epoch
 from toolnoise.models.initial import initial_weights
 
@@ -60,10 +63,10 @@ def main(isa: str | None) -> None:
     print(f"matrix product {peak / 1e9:.1f}, engine {ours / 1e9:.1f} thousand million multiply-adds per CPU second")
     ratio = statistics.median(ours / peak for peak, ours in rounds)
     print(f"ratio engine_vs_peak {ratio:.3f}", flush=True)
-    _show(engine.profile(plan), ratio)
+    _show(profile(engine, plan), ratio)
 
 
-def _ready(spec: dict) -> tuple[Engine, Plan]:
+def _ready(spec: dict) -> tuple[KerasEngine, Plan]:
     """An engine that has trained one epoch, and a plan of STEPS steps."""
     engine = engines.load("tensorflow")
     engine.start(spec["hardware"], deterministic=False)
@@ -78,7 +81,7 @@ def _ready(spec: dict) -> tuple[Engine, Plan]:
     return engine, plan
 
 
-def _product(engine: Engine) -> Callable[[int], None]:
+def _product(engine: KerasEngine) -> Callable[[int], None]:
     """A function that multiplies two matrices so many times."""
     tf = engine.library
     one = other = tf.ones((SIDE, SIDE))

@@ -48,7 +48,7 @@ PHASES = {
     "page": ("show-cell", "write-page"),
 }
 BEFORE_JOBS = ("start", "plan", "lock")
-# A job is the process that Snakemake started. Its worker does the work: a warm server's child, or a program of others.
+# A job is the process that Snakemake started. Its worker does the work: a warm server's child, or an existing program.
 PROCESSES = ("toolnoise run", "snakemake", "dispatcher", "server", "job", "worker")
 # No server is there before the first job that can be warm.
 COLD = ("check", "run")
@@ -72,7 +72,7 @@ STUDY = {
     ],
     "figures": ["table2"],
 }
-# Softmax regression on the digits that come with scikit-learn, in the language of programs of others.
+# Softmax regression on the digits that come with scikit-learn, as an existing program writes it.
 TRAINING = """
 import gzip, importlib.util, os, pathlib, sys
 import numpy as np
@@ -98,9 +98,9 @@ LIMIT, APPEARS, LEFT, STOPPED = 300, 60, 15, 0.5
 TRIES = 5
 ON, AGAIN, MISSED = "went on", "same command again", "never hit"
 LETTERS = {ON: "+", AGAIN: "2", MISSED: "-"}
-OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/', re.MULTILINE)
-# The page has the size of all files, and times have not the same number of digits each time.
-PAGE = "results/points/index.html"
+OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*, in (?!<module>).*)$', re.MULTILINE)
+# They have the size of all files, and times have not the same number of digits each time.
+SIZED = ("results/points/index.html", "results/points/page/audit.js")
 
 
 class Point(NamedTuple):
@@ -153,7 +153,7 @@ def made(folder: Path) -> Base:
         if end(place, started(place, command("snakemake"))):
             raise Wrong((place / "said.txt").read_text())
         found.append(_results(place))
-    same = {name: content for name, content in found[0].items() if name != PAGE and found[1].get(name) == content}
+    same = {name: content for name, content in found[0].items() if name not in SIZED and found[1].get(name) == content}
     return Base(folder / "one", same, {*found[0]})
 
 
@@ -178,9 +178,14 @@ def performed(point: Point, base: Base, folder: Path) -> str:
 
 def _struck(point: Point, folder: Path, delay: float) -> str:
     workflow = started(folder, command(point.process))
-    process = _found(point, workflow, folder)
-    time.sleep(delay)
-    _strike(process, point.signal)
+    try:
+        process = _found(point, workflow, folder)
+        time.sleep(delay)
+        _strike(process, point.signal)
+    except Missed:
+        _kill_all(folder)
+        workflow.wait()
+        raise
     if end(folder, workflow) == 0:
         return ON
     if end(folder, started(folder, command(point.process))):
@@ -194,6 +199,8 @@ def end(folder: Path, workflow: subprocess.Popen) -> int:
     end = time.monotonic() + LIMIT
     while workflow.poll() is None or any(map(_is_snakemake, here(folder))):
         if time.monotonic() > end:
+            _kill_all(folder)
+            workflow.wait()
             raise Wrong(f"no end after {LIMIT} s")
         time.sleep(0.05)
     return workflow.returncode
@@ -210,7 +217,7 @@ def require_whole(base: Base, folder: Path) -> None:
         "missing, or too much": base.names.symmetric_difference(found),
         "left behind": left_behind(folder),
         "a process is left": [" ".join(_words(one)) for one in processes],
-        # Python has one of its own if it is interrupted while it starts.
+        # Python has one of its own if it is interrupted while it starts and imports.
         "a traceback": OWN_TRACEBACK.findall((folder / "said.txt").read_text()),
     }
     for what, names in wrong.items():

@@ -168,10 +168,8 @@ def page(kinds: Sequence[str]) -> str:
     """The gallery as Markdown."""
     parts = [
         "# Gallery",
-        "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
-        "`make frameworks`, `make sources`, `make atlas`; `rarity-unlike` and `growth-small` of `workflow/studies/`).\n"
-        "[outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure.\n"
-        "In pictures with a \N{DAGGER}, IMPL (implementation noise) is emulated.",
+        "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run.\n"
+        "[outputs.md](outputs.md) says where a study has them. With a \N{DAGGER}, implementation noise is emulated.",
     ]
     for kind in kinds:
         parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]

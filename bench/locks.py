@@ -1,4 +1,4 @@
-"""Does a lock file still install, and does what it installs train? Prints its line of the table in docs/machines.md.
+"""Does a lock file still install, and does what it installs train? Prints its line of docs/tables/locks.txt.
 
     python3.11 bench/locks.py cpu versions/torch-2.9
     python3.11 bench/locks.py --next    # the one whose turn it is, as .ci/run does
@@ -91,7 +91,7 @@ def _say(*words: str | Path, where: str | Path = ROOT) -> str:
 
 
 def row(name: str, found: Tried, on: str) -> str:
-    """The line of the table in docs/machines.md: the MB are those of the download and of the environment."""
+    """The line of docs/tables/locks.txt: the MB are those of the download and of the environment."""
     return f"    {name + '.txt':<28} {on} {found.downloaded:>6,.0f} {found.installed:>6,.0f}"
 
 

@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
-from toolnoise.comparison.cells import MOST
+from toolnoise.comparison.compared_cells import MOST
 from toolnoise.formulas import declared
 from toolnoise.pages import cells, tables
 from toolnoise.pages import study as study_page

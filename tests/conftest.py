@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
-# What `make test` leaves to `make test-long`: further studies from their files to their ends, programs of others, what
+# What `make test` leaves to `make test-long`: further studies from their files to their ends, existing programs, what
 # compares frameworks, and what is stopped and goes on.
 LONG = (
     *(

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.comparison.cells import compared
+from toolnoise.comparison.compared_cells import compared
 from toolnoise.datasets import prepared
 from toolnoise.pages import cells
 from toolnoise.pages.packing import FORMS, packed

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from toolnoise.record import statements, tree
 from toolnoise.verify.audit import examine as audits
-from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.page import statements as pages
 
 # Whatever of it runs says so in the window.
@@ -24,7 +24,7 @@ def write_page(tmp_path):
 
     def write(folder, findings=(), stale=()):
         found = audits.examine(tree.load(folder), rules=())
-        told = [audits.Finding(*one) for one in findings]
+        told = [audits.AuditFinding(*one) for one in findings]
         pages.write(tmp_path / "audit.html", found._replace(findings=tuple(told), stale=tuple(stale)), strict=False)
         return tmp_path / "audit.html"
 

@@ -183,8 +183,9 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     assert patient.returncode == 0, patient.stdout + patient.stderr
     found = results_of(place)
     assert found.keys() == wanted.keys()
-    # Pages show when a figure was made.
-    assert {name for name in wanted if found[name] != wanted[name]} <= {"index.html", "page/statements.js"}
+    # Pages show when a figure was made, and how large all files are.
+    timed = {"index.html", "page/statements.js", "page/audit.js"}
+    assert {name for name in wanted if found[name] != wanted[name]} <= timed
     assert findings(place) == []
 
 

@@ -1,6 +1,6 @@
 """The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
-It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
+It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted, an
 atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
 archives, keys.
 """
@@ -163,7 +163,7 @@ def _images(count: int) -> dict[str, np.ndarray]:
 
 
 def _foreign(folder: Path) -> None:
-    """Files of others: predictions to compare and to adopt, labels, what programs leave."""
+    """Files from elsewhere: predictions to compare and to adopt, labels, what programs leave."""
     draw = np.random.default_rng(2)
     labels = np.arange(EXAMPLES) % CLASSES
     runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)

@@ -23,8 +23,8 @@ from toolnoise.study.variants import VARIANTS
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
 from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
-from toolnoise.verify.audit.rules import RULES, draws, origins, specs
-from toolnoise.verify.audit.rules import files as files_rules
+from toolnoise.verify.audit.rules import RULES, code_origins, shared_draws, specs
+from toolnoise.verify.audit.rules import stated_files as files_rules
 from toolnoise.verify.audit.rules.machines import _differs
 
 
@@ -181,7 +181,7 @@ def asked(study, variant, seed=2):
 
 def judged(rule, parameters):
     """What a rule finds in the statement of one run."""
-    statement = SimpleNamespace(verb="train", parameters=parameters, outputs=[SimpleNamespace(name="run")])
+    statement = SimpleNamespace(verb="train", parameters=parameters, name="run")
     return list(rule(SimpleNamespace(tree=SimpleNamespace(statements=[SimpleNamespace(statement=statement)]))))
 
 
@@ -225,12 +225,12 @@ def drawn(parameters):
 def test_runs_of_combined_variants_share_their_draws(combined):
     runs = [drawn(asked(combined, variant, seed)) for variant in COMBINED for seed in (1, 2, 3)]
     evidence = SimpleNamespace(runs=(runs, []))
-    assert list(draws.initial_weights_are_shared(evidence)) == []
-    assert list(draws.draws_are_shared(evidence)) == []
+    assert list(shared_draws.initial_weights_are_shared(evidence)) == []
+    assert list(shared_draws.draws_are_shared(evidence)) == []
     odd = [run if run.name != "bit_1/2" else run._replace(initial_sha256="x", draws=("x", "x")) for run in runs]
     evidence = SimpleNamespace(runs=(odd, []))
-    assert [name for name, _ in draws.initial_weights_are_shared(evidence)] == ["bit_1/2"]
-    assert [name for name, _ in draws.draws_are_shared(evidence)] == ["bit_1/2"]
+    assert [name for name, _ in shared_draws.initial_weights_are_shared(evidence)] == ["bit_1/2"]
+    assert [name for name, _ in shared_draws.draws_are_shared(evidence)] == ["bit_1/2"]
 
 
 HERE = Path(__file__).parents[2]
@@ -273,11 +273,9 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
     ],
 )
 def test_the_module_of_a_builder_must_be_stated(stated, found):
-    statement = SimpleNamespace(
-        parameters={"spec": {"model": {"builder": "mine:build"}}}, outputs=(SimpleNamespace(name="run"),)
-    )
+    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": "mine:build"}}}, name="run")
     told = [("run", "does not state the module of its network's builder, mine:build")]
-    assert list(origins._builder(statement, stated)) == (told if found else [])
+    assert list(code_origins._builder(statement, stated)) == (told if found else [])
 
 
 @pytest.mark.parametrize(
@@ -287,9 +285,9 @@ def test_the_module_of_a_builder_must_be_stated(stated, found):
 def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found):
     statement = SimpleNamespace(
         parameters={"spec": {"model": {"builder": "toolnoise.models.lenet:build"}}},
-        outputs=(SimpleNamespace(name="run"),),
+        name="run",
     )
-    assert bool(list(origins._builder(statement, stated))) == found
+    assert bool(list(code_origins._builder(statement, stated))) == found
 
 
 def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
@@ -297,17 +295,19 @@ def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
     module.write_text("x = 1\n")
     made_by = (Artifact(module.name, sha256(module), kind=CODE),)
     results = tmp_path / "results/mine"
-    assert origins._judged(made_by, None, False, results) == (origins.CURRENT,)
+    assert code_origins._judged(made_by, None, False, results) == (code_origins.CURRENT,)
     module.write_text("def (:\n")
-    origins._here.cache_clear()
-    origins._judged.cache_clear()
-    assert origins._judged(made_by, None, False, results) == (origins.UNKNOWN,)
+    code_origins._here.cache_clear()
+    code_origins._judged.cache_clear()
+    assert code_origins._judged(made_by, None, False, results) == (code_origins.UNKNOWN,)
 
 
 def test_an_index_may_say_which_sources_a_training_does_without_but_no_others():
     spec = {"seed": 1, "variant": {"varying": ["shuffle"]}, "hardware": {"impl_noise": "native"}}
     output = SimpleNamespace(role="index", name="index.json")
-    stated = SimpleNamespace(verb="predict", parameters={"spec": spec}, outputs=[output], observed={})
+    stated = SimpleNamespace(
+        verb="predict", name="index.json", parameters={"spec": spec}, outputs=[output], observed={}
+    )
 
     def judged(unused, **changed):
         index = {"spec": {key: value for key, value in spec.items() if key != "seed"}, "observed": {}, "seeds": [1, 2]}

@@ -10,11 +10,11 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.record import tree
-from toolnoise.record.statements import CODE, SOURCE, Artifact
+from toolnoise.record.statements import CODE, Artifact
 from toolnoise.steps import STEPS
 from toolnoise.verify.audit import beside, examine
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import chains, origins
+from toolnoise.verify.audit.rules import chains, code_origins
 
 HUGE = 4 << 40
 
@@ -36,9 +36,7 @@ def root(tmp_path):
 
 def judged(root, name, digest="0" * 64, size=6):
     """What the audit says of a run that is said to be adopted from a file."""
-    statement = SimpleNamespace(
-        outputs=[SimpleNamespace(name="run")], dependencies=(Artifact(name, digest, size, kind=SOURCE),)
-    )
+    statement = SimpleNamespace(name="run", made_of=lambda kind: [Artifact(name, digest, size, kind=kind)])
     return list(chains._as_adopted(SimpleNamespace(tree=SimpleNamespace(root=root)), statement))
 
 
@@ -55,7 +53,7 @@ def test_what_lies_elsewhere_or_is_no_plain_file_is_not_opened(name, root, monke
     # From here, too, every relative name leads nowhere.
     monkeypatch.chdir(root.parents[1])
     assert judged(root, name) == []
-    assert origins._here.__wrapped__(name, root) is None
+    assert code_origins._here.__wrapped__(name, root) is None
 
 
 @pytest.mark.parametrize("name", ["adopted/logits.npy", "inside/logits.npy"])
@@ -85,8 +83,8 @@ def test_a_file_of_another_size_and_a_huge_module_are_not_read(root, monkeypatch
     read = []
     monkeypatch.setattr(beside, "digest", lambda *given: read.append(given) or "")
     assert judged(root, "adopted/huge.py")
-    assert origins._judged.__wrapped__((Artifact("adopted/huge.py", "0" * 64, kind=CODE),), None, False, root) == (
-        origins.UNKNOWN,
+    assert code_origins._judged.__wrapped__((Artifact("adopted/huge.py", "0" * 64, kind=CODE),), None, False, root) == (
+        code_origins.UNKNOWN,
     )
     assert read == []
 
@@ -101,8 +99,8 @@ def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp
     known = {name for name in code_digest.sources(module) if not code_digest.is_docstring(program.path_of(name))}
     monkeypatch.chdir(tmp_path)
     (tmp_path / "json.py").write_text("import toolnoise_warm.server")
-    origins._in_repository.cache_clear()
-    assert origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
+    code_origins._in_repository.cache_clear()
+    assert code_origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
 
 
 def test_a_result_of_another_size_than_the_stated_is_neither_hashed_nor_opened(root, monkeypatch):

@@ -16,9 +16,9 @@ from toolnoise.study import grid
 from toolnoise.study.cells import Whole
 from toolnoise.verify.audit import evidence
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import files, root, specs
+from toolnoise.verify.audit.rules import root, specs, stated_files
 from toolnoise.verify.audit.rules.times import times_are_possible
-from toolnoise.verify.rebuild import rebuild
+from toolnoise.verify.rebuild import rebuilding
 
 # Clocks that differ between machines: which one is told, and how far apart they may be
 
@@ -127,9 +127,9 @@ def test_the_page_was_the_root_and_its_job_wrote_all_of_it(study):
     (stated,) = found.tree.statements
     assert found.tree.top is stated
     assert next(iter(root.lines(found))) == f"demo: root {'ab' * 32} (the statement of index.html; it names 0 others)"
-    for rule in (files.nothing_else_is_there, specs.path_says_the_spec, specs.made_for_this_study):
+    for rule in (stated_files.nothing_else_is_there, specs.path_says_the_spec, specs.made_for_this_study):
         assert list(rule(found)) == []
-    missing = {name for name, _ in files.study_is_complete(found)}
+    missing = {name for name, _ in stated_files.study_is_complete(found)}
     assert "results/demo/metrics/claims.csv" in missing
     assert not [name for name in missing if name.startswith(("results/demo/index", "results/demo/page/audit"))]
 
@@ -139,7 +139,7 @@ def test_the_page_was_the_root_and_its_job_wrote_all_of_it(study):
     [
         (SHOWN, {"study": "other"}, specs.made_for_this_study),
         (SHOWN | {"page/more.js": "out-more"}, None, specs.path_says_the_spec),
-        (SHOWN | {"page/audit.js": "out-more"}, None, files.nothing_else_is_there),
+        (SHOWN | {"page/audit.js": "out-more"}, None, stated_files.nothing_else_is_there),
     ],
 )
 def test_what_does_not_fit_that_job_is_found_as_before(study, written, parameters, rule):
@@ -151,13 +151,13 @@ def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):
     found = earlier_evidence(study, written, verb=steps.ROOT)
     assert found.tree.top is found.tree.statements[0]
     assert list(specs.path_says_the_spec(found)) == list(specs.made_for_this_study(found)) == []
-    missing = {name for name, _ in files.study_is_complete(found)}
+    missing = {name for name, _ in stated_files.study_is_complete(found)}
     assert {"results/demo/index.html", "results/demo/page/tables.js", "results/demo/page/compared.js"} <= missing
 
 
 def test_neither_can_be_replayed_and_the_page_of_today_can(study):
     for shown, verb in ((SHOWN, "write-page"), ({"page/statements.js": "out-statements"}, steps.ROOT)):
         (stated,) = earlier_evidence(study, shown, verb).tree.statements
-        assert "shows the statements of that time" in rebuild.why_not(stated.statement)
+        assert "shows the statements of that time" in rebuilding.why_not(stated.statement)
     (stated,) = earlier_evidence(study, {"index.html": "out", "page/tables.js": "out-tables"}).tree.statements
-    assert rebuild.why_not(stated.statement) == ""
+    assert rebuilding.why_not(stated.statement) == ""

@@ -11,8 +11,8 @@ import pytest
 from toolnoise.pages import document
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Results, Stated, Tree
-from toolnoise.verify.audit.examine import Audit, Finding
-from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.audit.examine import Audit, AuditFinding
+from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.page import statements
 
 THEN = datetime(2026, 1, 31, 12)
@@ -39,7 +39,7 @@ def tree(*jobs, name="tiny", files=None):
 
 def audited(*trees, findings=(), stale=()):
     results = Results(trees[0].root if len(trees) == 1 else Path("/results"), trees, ())
-    return Audit(results, (), tuple(Finding(*one) for one in findings), tuple(stale), ("a note",), THEN)
+    return Audit(results, (), tuple(AuditFinding(*one) for one in findings), tuple(stale), ("a note",), THEN)
 
 
 def block(*trees, **found):

@@ -1,4 +1,4 @@
-"""What a training program of others is given: seeds, variables, a job, a command line."""
+"""What an existing training program is given: seeds, variables, a job, a command line."""
 
 import json
 import subprocess

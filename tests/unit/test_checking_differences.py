@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise.checking import diagnosis, differences
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
-from toolnoise.checking.outcome import History, Outcome
+from toolnoise.checking.outcome import EpochTable, Outcome
 
 LABELS = np.array([0, 1, 2, 1])
 WHOLE = Outcome(
@@ -17,7 +17,7 @@ WHOLE = Outcome(
     None,
     LABELS,
     {"a": np.zeros(2), "b": np.ones(3)},
-    History(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]]),
+    EpochTable(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]]),
     {},
 )
 
@@ -27,14 +27,14 @@ def between(**changes):
 
 
 def history(*rows):
-    return History(["epoch", "loss", "time"], [list(row) for row in rows])
+    return EpochTable(["epoch", "loss", "time"], [list(row) for row in rows])
 
 
 def test_equal_outcomes_differ_in_nothing_and_times_do_not_count():
     same = between(history=history("017", "1 9")._replace(rows=[["0", "1", "9"], ["1", "0.5", "9"]]))
     assert (same.files, same.changed, same.examples, same.largest) == ([], 0, 4, 0)
     assert (same.tensors, same.epoch, same.column, same.started_equal, same.reordered) == ([], None, None, True, False)
-    assert differences.timed(WHOLE.history) == ["time"]
+    assert differences.timed(WHOLE) == ["time of history.csv"]
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_differences_are_counted():
 
 
 def test_the_first_epoch_and_column_are_found():
-    assert between(history=history(["0", "2", "7"]))[7:10] == (0, "loss", False)
-    assert between(history=history(["0", "1", "7"], ["1", "0.4", "8"]))[7:10] == (1, "loss", True)
-    assert between(history=history(["0", "1", "7"]))[7:10] == (1, "epoch", True)
-    assert between(history=None)[7:10] == (None, "epoch", None)
-    assert between(history=History(["epoch", "mine"], []))[7:9] == (None, "loss")
+    assert between(history=history(["0", "2", "7"]))[8:11] == (0, "loss", False)
+    assert between(history=history(["0", "1", "7"], ["1", "0.4", "8"]))[8:11] == (1, "loss", True)
+    assert between(history=history(["0", "1", "7"]))[8:11] == (1, "epoch", True)
+    assert between(history=None)[8:11] == (None, "epoch", None)
+    assert between(history=EpochTable(["epoch", "mine"], []))[8:10] == (None, "loss")
 
 
 def test_the_same_examples_in_another_order_are_known():
@@ -111,8 +111,8 @@ def places(**weights):
     return [Suspect(cause, "train.py", 1, "", weight) for cause, weight in weights.items()]
 
 
-def order(found, hash_seed=None, **changes):
-    why = diagnosis.diagnose(found, between(**changes), hash_seed)
+def order(found, experiment=None, **changes):
+    why = diagnosis.diagnose(found, between(**changes), experiment)
     return [one.cause for one in why.likely], [one.cause for one in why.possible]
 
 
@@ -130,9 +130,9 @@ def test_equal_weights_leave_the_evaluation():
 def test_an_experiment_counts_for_more_than_any_text():
     found = places(numpy=SURE, set=LIKELY, hash=LIKELY)
     changed = {"logits": WHOLE.logits + 1, "weights": None}
-    assert order(found, True, **changed) == (["set", "hash"], [])
-    assert order(found, False, **changed) == (["numpy"], ["set", "hash"])
-    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), True).unseen == ["set", "hash"]
+    assert order(found, "hash seed", **changed) == (["set", "hash"], [])
+    assert order(found, "no", **changed) == (["numpy"], ["set", "hash"])
+    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), "hash seed").unseen == ["set", "hash"]
 
 
 def test_an_experiment_is_made_where_it_may_settle_something():
@@ -140,3 +140,21 @@ def test_an_experiment_is_made_where_it_may_settle_something():
     assert diagnosis.worth_an_experiment(places(dropout=LIKELY))
     assert diagnosis.worth_an_experiment([])
     assert not diagnosis.worth_an_experiment(places(numpy=SURE, loader=LIKELY))
+
+
+def test_times_among_metrics_are_named_and_do_not_count():
+    metric = WHOLE._replace(logits=None, labels=None, metric={"loss": 1.0, "train_runtime": 12.5})
+    changed = differences.between(metric, metric._replace(metric={"loss": 1.0, "train_runtime": 12.75}))
+    assert (changed.files, changed.metrics, changed.times) == ([], {}, {"train_runtime": (12.5, 12.75)})
+    assert differences.timed(metric) == ["time of history.csv", "train_runtime of metric.json"]
+
+
+def test_numbers_that_are_printed_are_named_alone():
+    bare = WHOLE._replace(logits=None, labels=None, printed={"accuracy": 0.5})
+    assert differences.between(bare, bare._replace(printed={"accuracy": 0.75})).files == ["accuracy"]
+
+
+def test_a_run_that_leaves_what_others_read_is_blamed_on_its_checkpoint():
+    found = places(numpy=LIKELY, set=LIKELY, checkpoint=POSSIBLE)
+    changed = {"logits": WHOLE.logits + 1, "weights": None}
+    assert order(found, "first run", **changed) == (["checkpoint"], [])

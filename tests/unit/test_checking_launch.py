@@ -1,4 +1,4 @@
-"""Programs of others are started without a shell, and ended with all that they started."""
+"""Existing programs are started without a shell, and ended with all that they started."""
 
 import os
 import signal
@@ -79,6 +79,23 @@ def test_what_ends_this_process_ends_the_group(number, tmp_path):
     os.kill(mine.pid, number)
     assert mine.wait(60) == (-number if number == signal.SIGINT else 128 + number)
     wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+
+
+def test_a_program_that_runs_for_long_shows_signs_of_life(start, monkeypatch):
+    monkeypatch.setattr(launch, "BEAT", 1)
+    beats = []
+    start("import time; print('epoch 1', flush=True); time.sleep(2.5)", beat=lambda *beat: beats.append(beat))
+    assert [line for _, line in beats] == ["epoch 1"] * len(beats)
+    assert len(beats) >= 2
+
+
+def test_a_log_that_grows_too_long_is_cut_and_says_so(start, monkeypatch):
+    monkeypatch.setattr(launch, "KEPT", 100)
+    monkeypatch.setattr(launch, "MOST", 1000)
+    code = "import sys, time; print('x' * 5000, flush=True); time.sleep(1.5); print('end')"
+    text = start(code)
+    assert text.startswith("x" * 100 + "\n[toolnoise cut 4901 bytes here]\n")
+    assert text.endswith("\nend\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")

@@ -3,7 +3,7 @@
 import pytest
 
 from toolnoise.checking import program_text, suspects
-from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY
 
 
 @pytest.fixture
@@ -38,14 +38,14 @@ NETWORK = (
         ("import torch\nx = torch.randn(3)", [("torch", 2, SURE)]),
         ("from torch import nn\nnn.Linear(2, 2)", [("torch", 2, SURE)]),
         ("import torch\nmodel = torch.nn.Linear(2, 2)\ntorch.manual_seed(1)", [("torch", 2, SURE)]),
-        (NETWORK + "def main():\n model = Net()\n fix(1)\nmain()", [("torch", 7, SURE), ("torch", 4, POSSIBLE)]),
-        (NETWORK + "def main():\n fix(1)\n model = Net()\nmain()", [("torch", 4, POSSIBLE)]),
-        (NETWORK + "fix(0)\ndef main():\n model = Net()\n fix(1)\nmain()", [("torch", 4, POSSIBLE)]),
+        (NETWORK + "def main():\n model = Net()\n fix(1)\nmain()", [("torch", 4, SURE), ("torch", 7, SURE)]),
+        (NETWORK + "def main():\n fix(1)\n model = Net()\nmain()", [("torch", 4, UNLIKELY)]),
+        (NETWORK + "fix(0)\ndef main():\n model = Net()\n fix(1)\nmain()", [("torch", 4, UNLIKELY)]),
         (SCOPED + "DataLoader([], 4, True)", [("loader", 5, SURE)]),
         (SCOPED + "DataLoader([], shuffle=options.shuffle)", [("loader", 5, SURE)]),
         (
             "import torch\ntorch.manual_seed(1)\ntorch.utils.data.DataLoader([], shuffle=True)",
-            [("loader", 3, POSSIBLE)],
+            [("loader", 3, UNLIKELY)],
         ),
         (
             "from torch.utils.data import DataLoader\nDataLoader([], num_workers=2, generator=g)\n"
@@ -68,7 +68,33 @@ NETWORK = (
         ("import numpy as np, zlib\nnp.random.default_rng(zlib.crc32(args.out.encode()))", [("path", 2, LIKELY)]),
         ("import os\nseed = len(os.environ['TOOLNOISE_OUT'])", [("path", 2, LIKELY)]),
         ("for x in pool.imap_unordered(f, y): pass", [("parallel", 1, LIKELY)]),
-        ("import os\nfor x in os.listdir('.'): pass", [("files", 2, POSSIBLE)]),
+        ("import os\nfor x in os.listdir('.'): pass", [("files", 2, LIKELY)]),
+        ("import numpy as np\nx = np.random.rand(3)\nnp.random.seed(1)", [("numpy", 2, SURE)]),
+        ("import torch\nif a.seed: torch.manual_seed(a.seed)\nx = torch.rand(2)", [("torch", 3, POSSIBLE)]),
+        ("import time\ndef now():\n return int(time.time())\nseed = now()", [("clock", 4, SURE)]),
+        ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
+        ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
+        ("import time\nend = time.time() + 9\nwhile time.time() < end: step()", [("time", 3, LIKELY)]),
+        (
+            "import time\nt = time.time()\nwhile True:\n if time.time() - t > 60: break",
+            [("time", 4, LIKELY)],
+        ),
+        (
+            "from threading import Thread\nimport numpy as np\nrng = np.random.default_rng(1)\n"
+            "def work(i): out[i] = rng.normal()\nThread(target=work, args=(1,)).start()",
+            [("shared", 4, SURE)],
+        ),
+        (
+            "from concurrent.futures import ThreadPoolExecutor\ndef add(i):\n total[0] += f(i)\n"
+            "with ThreadPoolExecutor(4) as pool: list(pool.map(add, x))",
+            [("race", 3, LIKELY)],
+        ),
+        (
+            "from pathlib import Path\nimport torch\nif Path('last.pt').exists():\n"
+            " model.load_state_dict(torch.load('last.pt'))",
+            [("checkpoint", 4, LIKELY)],
+        ),
+        ("import torch\ndef worker(i):\n import numpy as np\n rng = np.random.default_rng()", [("numpy", 4, SURE)]),
         ("import torch\ntorch.backends.cudnn.benchmark = True\nx.to('cuda:0')", [("kernels", 2, LIKELY)]),
         ("from sklearn.model_selection import train_test_split as t\nt(x, test_size=1)", [("sklearn", 2, SURE)]),
         ("from keras import layers\nlayers.Dense(2)", [("tensorflow", 2, SURE)]),
@@ -92,6 +118,12 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "for x in {1, 2, 3}: pass\nfor y in set(range(3)): pass\nz = {f(x) for x in set(y)}\nq = 'a' in set(b)",
         "import time\nstarted = time.time()\nprint(time.time() - started)",
         "import os\nfor x in sorted(os.listdir('.')): pass",
+        "import time\nt = time.time()\nfor i in x: print(f'{i / (time.time() - t):.1f} a second')\nlog.append(t)",
+        "import time\nlast = time.time()\nfor i in x:\n if time.time() - last > 10: print(i)",
+        "from threading import Thread\ndef work(i): out[i] = f(i)\nThread(target=work, args=(1,)).start()",
+        "import numpy as np\nfrom threading import Thread\ndef work(i):\n rng = np.random.default_rng(i)\n"
+        " total = 0\n total += rng.normal()\n out[i] = total\nThread(target=work).start()",
+        "import torch\nmodel.load_state_dict(torch.load('start.pt'))",
         "import torch\ntorch.backends.cudnn.benchmark = False",
         "from sklearn.model_selection import train_test_split as t\nt(x, random_state=0)",
         "import keras\nkeras.utils.set_random_seed(1)\nkeras.layers.Dense(2)",
@@ -137,3 +169,28 @@ def test_an_option_that_the_program_never_reads_is_known(tmp_path):
     text = program_text.sources(["train.py"], tmp_path)
     assert program_text.reads(text, "seed")
     assert not program_text.reads(text, "data_seed")
+
+
+def test_a_draw_at_import_comes_before_the_seed(tmp_path):
+    (tmp_path / "train.py").write_text("import data\nimport numpy as np\nnp.random.seed(1)\nnp.random.rand(2)\n")
+    (tmp_path / "data.py").write_text("import numpy as np\nNOISE = np.random.rand(3)\n")
+    text = program_text.sources(["python", "train.py"], tmp_path)
+    (place,) = suspects.suspects(text)
+    assert (place.file, place.line, place.weight) == ("data.py", 2, SURE)
+    assert place.says == "NumPy draws from a generator, before train.py:3 seeds it"
+    (tmp_path / "train.py").write_text("import numpy as np\nnp.random.seed(1)\nimport data\n")
+    assert suspects.suspects(program_text.sources(["python", "train.py"], tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\ntorch.manual_seed(1)\nnet = torch.nn.Linear(4, 2)",
+        "import torch\ndef main():\n torch.manual_seed(1)\n torch.nn.Linear(4, 2)\nif __name__ == '__main__': main()",
+        NETWORK + "def build(): return Net()\ndef main():\n fix(1)\n net = build()\nmain()",
+        NETWORK + "class Run:\n def __init__(self):\n  fix(1)\n  self.net = Net()\nRun()",
+        NETWORK + "def set_up(m): torch.nn.init.normal_(m.a)\nfix(1)\nnet = Net()\nnet.apply(set_up)",
+    ],
+)
+def test_what_is_seeded_in_time_is_unlikely(text, found):
+    assert {weight for _, _, weight in found(text)} == {UNLIKELY}

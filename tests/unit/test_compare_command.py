@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import noise_sources
-from toolnoise.comparison import compare, comparison, read_arms
+from toolnoise.comparison import comparison, comparison_text, read_arms
 from toolnoise.comparison.prediction_files import Answers, Labels
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.stats.paired_sds import paired_sd_ratio
@@ -50,7 +50,7 @@ def compared(a, b, assumption="independent"):
 
 
 def verdict(found):
-    return compare.as_json([found])["verdict"]
+    return comparison_text.as_json([found])["verdict"]
 
 
 def test_the_difference_is_b_less_a_with_welchs_interval():
@@ -80,7 +80,7 @@ def test_paired_arms_are_compared_draw_by_draw():
     assert paired.accuracy_sd_ratio == pytest.approx(tuple(np.exp(paired_sd_ratio(*scores).estimate)))
     # Pairs of the same draw are no part of the churn of other draws.
     assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
-    text = compare.as_text([paired])
+    text = comparison_text.as_text([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms.\n" in text
     assert "95 % over 6 paired draws" in verdict(paired)
     assert "With the same draws, " in verdict(paired)
@@ -109,7 +109,7 @@ def test_draws_of_one_arm_alone_count_too(shared):
     assert of_pairs == (shared > 1)
     of_all = (shared * found.same_draw.churn.value + (36 - shared) * found.other_draws.churn.value) / 36
     assert of_all == pytest.approx(apart.other_draws.churn.value)
-    text = compare.as_text([found])
+    text = comparison_text.as_text([found])
     assert (
         f"Partly paired: {shared} of 6 draws of init, shuffle, augment and dropout are in both arms; all runs" in text
     )
@@ -131,7 +131,7 @@ def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
     assert found.accuracy_difference.value == pytest.approx(
         weight * alone.accuracy_difference.value + (1 - weight) * means
     )
-    text = compare.as_text([found])
+    text = comparison_text.as_text([found])
     assert (
         "Partly paired: 6 draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; " in text
     )
@@ -159,7 +159,7 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
     """B is far better on these examples, so only the draws can be in the way of a winner."""
     seeds = [1, 2, 3, 4, 5]
     found = compared(arm(0.5, 5)._replace(drawn=drawn(one, seeds)), arm(0.1, 5, 2)._replace(drawn=drawn(other, seeds)))
-    text = compare.as_text([found])
+    text = comparison_text.as_text([found])
     if {one, other} <= {"algo", "algo_impl"}:
         assert "Paired: 5 draws of init, shuffle, augment and dropout" in text
         assert "B is more accurate by " in text
@@ -248,11 +248,11 @@ def test_equal_predictions_of_two_arms_may_be_luck():
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
     assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
-    assert "cross-entropy" in compare.as_text([compared(a, b)])
+    assert "cross-entropy" in comparison_text.as_text([compared(a, b)])
     other = b._replace(entropies=None, notes=["no scores"])
     found = compared(a, other)
     assert found.cross_entropy_difference is found.b.cross_entropy_mean is None
-    assert "cross-entropy" not in compare.as_text([found])
+    assert "cross-entropy" not in comparison_text.as_text([found])
     assert "B: no scores." in found.notes
 
 
@@ -284,9 +284,9 @@ def test_more_than_two_arms_are_compared_with_the_first_by_holm():
     assert len({one.a.accuracy_mean for one in found}) == 1
     assert found[1].pvalue_holm == pytest.approx(2 * found[1].pvalue)
     assert np.isnan(found[2].pvalue_holm)  # one run is no test, and not counted as one
-    plain = json.loads(json.dumps(compare.as_json(found), allow_nan=False))["comparisons"]
+    plain = json.loads(json.dumps(comparison_text.as_json(found), allow_nan=False))["comparisons"]
     assert [one["b"]["name"] for one in plain] == ["B", "C", "D"]
-    text = compare.as_text(found)
+    text = comparison_text.as_text(found)
     assert text.count("\nA: a.npy, 6 runs\n") == 2
     assert "C is more accurate by " in text
     assert "by Holm" in text
@@ -300,10 +300,10 @@ def test_a_winner_must_survive_holm():
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])
 def test_every_comparison_can_be_told_and_read_by_programs(runs):
     found = compared(arm(0.5, runs[0]), arm(0.01, runs[1], 2)._replace(missing=2, file="b.npy"))
-    text = compare.as_text([found])
+    text = comparison_text.as_text([found])
     assert "nan" not in text
     assert text.splitlines()[1] == f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)"
-    plain = json.loads(json.dumps(compare.as_json([found]), allow_nan=False))
+    plain = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
     assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
     assert text.replace("\n", " ").endswith(plain["verdict"])

@@ -11,7 +11,7 @@ import pytest
 
 from toolnoise.base import command_words, credentials
 from toolnoise.base.program import ROOT
-from toolnoise.checking import check, launch
+from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
 from toolnoise.record import envelope
 from toolnoise.verify import anonymous
@@ -307,10 +307,10 @@ def test_check_takes_variables_and_shows_none(monkeypatch, tmp_path, refused):
     code += "[np.save(out + '/' + name + '.npy', np.arange(3)) for name in ('predictions', 'labels')]; print(sys.argv)"
     monkeypatch.delenv("TOKEN", raising=False)
     words = [sys.executable, "-c", code, "{env:TOKEN}"]
-    command = check.command(words, "init", "", None)
-    assert "TOKEN is not set" in refused(check.check, command, tmp_path)
+    command = reproducibility.command(words, "init", "", None)
+    assert "TOKEN is not set" in refused(reproducibility.check, command, tmp_path)
     monkeypatch.setenv("TOKEN", SECRET)
-    found = check.check(command, tmp_path)
+    found = reproducibility.check(command, tmp_path)
     assert found.reproducible
     assert found.words[-1] == "{env:TOKEN}"
     logs = [path.read_text() for path in (tmp_path / "logs").iterdir()]

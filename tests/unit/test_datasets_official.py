@@ -2,8 +2,8 @@ import csv
 
 import pytest
 
+from toolnoise.analyses.estimate import official
 from toolnoise.base import program
-from toolnoise.datasets import official
 from toolnoise.study import config
 
 REGISTRY = config.registered("datasets")

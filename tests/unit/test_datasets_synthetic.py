@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from toolnoise.analyses.synthesise import formats
 from toolnoise.base import arrays
-from toolnoise.datasets import preparation, prepared, synthetic
+from toolnoise.datasets import preparation, prepared
 from toolnoise.datasets.readers import cifar
+from toolnoise.datasets.readers import faces as faces_reader
 from toolnoise.study import config
 
 # Table 3 of Zhuang et al.: (positive, negative) training examples of 162,770.
@@ -28,13 +30,13 @@ def counts(labels, groups):
     of_label = [labels == label for label in (1, 0)]
     return {
         group: tuple(int((chosen & member).sum()) for chosen in of_label)
-        for group, member in zip(synthetic.GROUPS, groups.T, strict=True)
+        for group, member in zip(faces_reader.GROUPS, groups.T, strict=True)
     }
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_as_many_people_as_in_table_3_are_those_of_table_3(part):
-    labels, groups = synthetic.draw_people(part, 162770)
+    labels, groups = faces_reader.draw_people(part, 162770)
     assert counts(labels, groups) == TABLE_3
     assert (groups[:, 0] ^ groups[:, 1]).all()
     assert (groups[:, 2] ^ groups[:, 3]).all()
@@ -42,7 +44,7 @@ def test_as_many_people_as_in_table_3_are_those_of_table_3(part):
 
 @pytest.mark.parametrize("count", [100, 1000, 4001, 20000])
 def test_fewer_people_are_in_the_same_proportions(count):
-    labels, groups = synthetic.draw_people("train", count)
+    labels, groups = faces_reader.draw_people("train", count)
     assert len(labels) == len(groups) == count
     for group, found in counts(labels, groups).items():
         # Ages are shared out among people already rounded by label and sex.
@@ -93,16 +95,16 @@ def prepare(entry, tmp_path):
 
 @pytest.mark.parametrize("classes", [10, 100])
 def test_cifar_comes_back_bit_for_bit(classes, tmp_path):
-    synthetic.write(f"cifar-{classes}", 200, tmp_path)
+    formats.write(f"cifar-{classes}", 200, tmp_path)
     found = prepare({"reader": "cifar", "path": str(tmp_path / f"cifar-{classes}-binary.tar.gz")}, tmp_path)
     for part, count in (("train", 200), ("test", max(classes, 40))):
-        images, labels = synthetic.draw_pictures(part, classes, count, cifar.SIZE)
+        images, labels = formats.draw_pictures(part, classes, count, cifar.SIZE)
         assert found[f"{part}_images"].tobytes() == images.tobytes()
         assert found[f"{part}_labels"].tolist() == labels.tolist()
 
 
 def test_celeba_comes_back_with_its_labels_and_groups(tmp_path):
-    synthetic.write("celeba", 200, tmp_path)
+    formats.write("celeba", 200, tmp_path)
     names = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt"}
     names["partition"] = "list_eval_partition.txt"
     entry = {
@@ -115,17 +117,17 @@ def test_celeba_comes_back_with_its_labels_and_groups(tmp_path):
     }
     found = prepare(entry, tmp_path)
     for part, count in (("train", 200), ("test", 40)):
-        labels, groups = synthetic.draw_people(part, count)
+        labels, groups = faces_reader.draw_people(part, count)
         assert found[f"{part}_labels"].tolist() == labels.tolist()
         assert found[f"{part}_groups"].tolist() == groups.tolist()
-        faces = synthetic.draw_faces(part, labels, groups, 32)
+        faces = faces_reader.draw_faces(part, labels, groups, 32)
         # Enlarged, compressed and made small again: close.
         assert np.abs(found[f"{part}_images"].astype(float) - faces).mean() < 20
 
 
 @pytest.mark.parametrize("form", ["imagenet", "image-folder"])
 def test_pictures_in_archives_come_back_with_their_labels(form, tmp_path):
-    synthetic.write(form, 60, tmp_path)
+    formats.write(form, 60, tmp_path)
     names = {"train": "ILSVRC2012_img_train.tar", "test": "ILSVRC2012_img_val.tar"}
     names["devkit"] = "ILSVRC2012_devkit_t12.tar.gz"
     files = {"files": {role: {"path": str(tmp_path / name)} for role, name in names.items()}, "image_size": 32}
@@ -133,7 +135,7 @@ def test_pictures_in_archives_come_back_with_their_labels(form, tmp_path):
     found = prepare({"reader": form, **entry}, tmp_path)
     assert len(found["classes"]) == 4
     for part, count in (("train", 60), ("test", 12)):
-        labels = synthetic.draw_pictures(part, 4, count, 32)[1]
+        labels = formats.draw_pictures(part, 4, count, 32)[1]
         assert sorted(found[f"{part}_labels"].tolist()) == sorted(labels.tolist())
         # Pictures of a class have its colour.
         means = found[f"{part}_images"].mean(axis=(1, 2))
@@ -144,12 +146,12 @@ def test_pictures_in_archives_come_back_with_their_labels(form, tmp_path):
 
 
 def test_mnist_comes_back_bit_for_bit(tmp_path):
-    synthetic.write("mnist", 200, tmp_path)
+    formats.write("mnist", 200, tmp_path)
     official = config.registered("datasets")["mnist"]["files"]
     roles = {role: {"path": str(tmp_path / Path(source["path"]).name)} for role, source in official.items()}
     found = prepare({"reader": "mnist", "files": roles}, tmp_path)
     for part, count in (("train", 200), ("test", 40)):
-        images, labels = synthetic.draw_pictures(part, 10, count, 28)
+        images, labels = formats.draw_pictures(part, 10, count, 28)
         assert found[f"{part}_images"].tobytes() == images[..., :1].tobytes()
         assert found[f"{part}_labels"].tolist() == labels.tolist()
 
@@ -158,7 +160,7 @@ def test_mnist_comes_back_bit_for_bit(tmp_path):
 def test_writing_twice_gives_equal_bytes(form, tmp_path):
     written = []
     for folder in (tmp_path / "one", tmp_path / "other"):
-        synthetic.write(form, 40, folder)
+        formats.write(form, 40, folder)
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
     assert written[0]
@@ -166,5 +168,5 @@ def test_writing_twice_gives_equal_bytes(form, tmp_path):
 
 @pytest.mark.parametrize(("form", "count", "key"), [("svhn", 100, "--format"), ("celeba", 39, "--examples")])
 def test_what_cannot_be_written_is_one_line(form, count, key, tmp_path, refused):
-    assert refused(synthetic.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
+    assert refused(formats.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
     assert not (tmp_path / "out").exists()

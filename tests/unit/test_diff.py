@@ -11,7 +11,7 @@ from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.measures import two_runs
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify.diff import diff, report
+from toolnoise.verify.diff import diff_text, two_results
 
 NOON = datetime(2026, 11, 22, 12)
 
@@ -27,7 +27,7 @@ def differ(make_run, tmp_path):
             folders.append(tmp_path / name / "1")
             shutil.rmtree(folders[-1], ignore_errors=True)
             shutil.copytree(made, folders[-1])
-        found = diff.diff(*folders)
+        found = two_results.diff(*folders)
         json.dumps(found, allow_nan=False)
         return found
 
@@ -51,7 +51,7 @@ def test_runs_with_equal_bits_are_bit_equal(differ):
     found = differ()
     assert found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] is None
-    assert report.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times, ")
+    assert diff_text.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times, ")
 
 
 def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
@@ -62,7 +62,7 @@ def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(row | {"seconds": 7} for row in rows)
-    found = diff.diff(tmp_path / "one/1", tmp_path / "other/1/run.json")
+    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1/run.json")
     assert found["equal"]
     assert {"key": "host", "a": None, "b": "b"} in found["made_from"]["environment"]
 
@@ -73,7 +73,7 @@ def test_the_first_epoch_and_tensor_that_differ_are_those_of_the_histories(epoch
     assert not found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] == epoch
     assert found["parting"]["tensors_that_differ_then"] == [tensor]
-    assert f"differ from epoch {epoch} on, in 1 tensor: {tensor}" in report.as_text(found)
+    assert f"differ from epoch {epoch} on, in 1 tensor: {tensor}" in diff_text.as_text(found)
 
 
 def test_the_draws_part_on_their_own(differ, tmp_path):
@@ -82,7 +82,7 @@ def test_the_draws_part_on_their_own(differ, tmp_path):
     lines = history.read_text().splitlines()
     lines[2] = lines[2][: lines[2].rindex(",")] + ",drawn"
     history.write_text("\n".join(lines) + "\n")
-    parted = diff.diff(tmp_path / "one/1", tmp_path / "other/1")["parting"]
+    parted = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")["parting"]
     assert (parted["draws_differ_from_epoch"], parted["weights_differ_from_epoch"]) == (2, None)
 
 
@@ -105,7 +105,7 @@ def test_a_layer_that_leaves_zero_is_the_farthest(differ):
 def test_final_weights_that_the_history_does_not_know_are_a_difference(differ):
     found = differ(lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))
     assert not found["equal"]
-    assert "differ, although the digests in the histories do not" in report.as_text(found)
+    assert "differ, although the digests in the histories do not" in diff_text.as_text(found)
 
 
 def test_the_sign_of_a_zero_is_a_difference(differ):
@@ -123,7 +123,7 @@ def test_diverged_runs_compare_by_their_bits(differ):
     found = differ(diverge)
     assert found["parting"]["status"] == ["completed", "diverged"]
     assert not found["equal"]
-    assert "completed -> diverged" in report.as_text(found)
+    assert "completed -> diverged" in diff_text.as_text(found)
 
 
 def test_a_run_that_stopped_earlier_differs(differ):
@@ -142,7 +142,7 @@ def test_networks_of_other_tensors_are_told_apart(differ):
     assert not found["equal"], "though their digests, which know no names, are equal"
     assert found["parting"]["tensors_not_shared"] == ["a/bias", "b"]
     assert found["parting"]["l2_unit"] is None
-    assert "tensors in only one of them, or with different shapes: a/bias, b" in report.as_text(found)
+    assert "tensors in only one of them, or with different shapes: a/bias, b" in diff_text.as_text(found)
 
 
 MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
@@ -159,14 +159,14 @@ MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
 def test_moved_bits_are_told_where_they_differ(one, other, says, differ):
     found = differ(recorded(moved_bit=other), recorded(moved_bit=one))
     assert found["parting"]["moved_bit"] == [one, other]
-    assert f"\nmoved bit        {says}\n" in report.as_text(found)
+    assert f"\nmoved bit        {says}\n" in diff_text.as_text(found)
 
 
 @pytest.mark.parametrize("moved", [None, MOVE])
 def test_the_same_bit_and_none_are_no_difference(moved, differ):
     found = differ(recorded(moved_bit=moved), recorded(moved_bit=moved))
     assert found["equal"]
-    assert "moved bit" not in report.as_text(found)
+    assert "moved bit" not in diff_text.as_text(found)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_same_bit_and_none_are_no_difference(moved, differ):
 )
 def test_initial_weights_are_compared_by_their_digests(one, other, says, differ):
     first, second = (recorded(**({"initial_sha256": digest} if digest else {})) for digest in (one, other))
-    assert f"initial weights  {says}\n" in report.as_text(differ(second, first))
+    assert f"initial weights  {says}\n" in diff_text.as_text(differ(second, first))
 
 
 def test_what_differs_in_the_spec_is_told_by_its_key(differ):
@@ -185,20 +185,20 @@ def test_what_differs_in_the_spec_is_told_by_its_key(differ):
 
     found = differ(change)
     assert {"key": "recipe.batch_size", "a": 8, "b": 16} in found["made_from"]["spec"]
-    told = report.as_text(found)
+    told = diff_text.as_text(found)
     assert "recipe.batch_size: 8 -> 16" in told
     assert "variant.varying: +impl" in told
 
 
 def test_flags_of_processors_are_told_one_by_one(differ):
     flags = [recorded(observed={"cpu_flags": ["fma", flag]}) for flag in ("avx2", "avx512f")]
-    assert "cpu_flags: -avx2 +avx512f" in report.as_text(differ(*reversed(flags)))
+    assert "cpu_flags: -avx2 +avx512f" in diff_text.as_text(differ(*reversed(flags)))
 
 
 def test_without_a_statement_the_code_is_not_known(differ):
     found = differ()
     assert found["made_from"]["code"] is None
-    assert "code         not known for both: a statement is missing" in report.as_text(found)
+    assert "code         not known for both: a statement is missing" in diff_text.as_text(found)
 
 
 def test_flips_are_sorted_by_who_is_right():
@@ -222,13 +222,13 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
     make_run(3, in_epoch(2, "a/bias"))
     shutil.rmtree(tmp_path / "others/1")
-    found = diff.diff(tmp_path / "runs", tmp_path / "others")
+    found = two_results.diff(tmp_path / "runs", tmp_path / "others")
     assert found["kind"] == "cell"
     assert found["seeds"] == {"shared": [2, 3], "only_a": [1], "only_b": []}
     assert [run["equal"] for run in found["runs"]] == [True, False]
     assert (found["summary"]["bit_equal"], found["summary"]["first_epoch_that_differs"]) == (1, 2)
     assert not found["equal"]
-    told = report.as_text(found)
+    told = diff_text.as_text(found)
     assert "only in A: 1 seed: 1" in told
     assert "1 of 2 shared runs bit-equal" in told
 
@@ -236,9 +236,9 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
 def test_equal_cells_say_so(make_run, tmp_path):
     make_run(1)
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
-    found = diff.diff(tmp_path / "runs", tmp_path / "others")
+    found = two_results.diff(tmp_path / "runs", tmp_path / "others")
     assert found["equal"]
-    assert "bit-equal" in report.as_text(found).splitlines()[-1]
+    assert "bit-equal" in diff_text.as_text(found).splitlines()[-1]
 
 
 @pytest.fixture
@@ -256,15 +256,15 @@ def results(tmp_path, make_run):
 
 def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     one, other = results("a"), results("b")
-    assert diff.diff(one, other)["equal"]
-    assert diff.diff(one.parent, other.parent)["equal"]
+    assert two_results.diff(one, other)["equal"]
+    assert two_results.diff(one.parent, other.parent)["equal"]
     files.write_text(other / "metrics/stability.csv", "metric,value\nchurn,1\n")
     files.write_text(one / "figures/table2.md", "x\n")
     weights = other / "runs/smallcnn/digits/cpu/control/1/weights.npz"
     tensors = arrays.read_npz(weights)
     tensors["a/bias"][1] = 1
     arrays.write_npz(weights, tensors)
-    found = diff.diff(one, other)
+    found = two_results.diff(one, other)
     (study,) = found["studies"]
     assert [row["path"] for row in study["differ"]] == [
         "metrics/stability.csv",
@@ -272,7 +272,7 @@ def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     ]
     assert study["only_a"] == ["figures/table2.md"]
     assert [(cell["cell"], cell["equal"]) for cell in study["cells"]] == [("smallcnn/digits/cpu/control", False)]
-    told = report.as_text(found)
+    told = diff_text.as_text(found)
     assert "in a/bias, at (1,): 0.0 and 1.0" in told
     assert told.endswith("they differ")
 
@@ -283,35 +283,35 @@ def test_times_in_trees_with_statements_are_no_difference(results):
         files.write_text(study / "speed/cpu.json", name)
         stated = Statement("measure-speed", (Artifact(made, "0" * 64, 1),), (), {}, {}, NOON, NOON, {}).as_json()
         files.write_json(study / "statements/speed/cpu.json.intoto.json", stated)
-    assert diff.diff(*studies)["equal"]
+    assert two_results.diff(*studies)["equal"]
 
 
 def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     one, other = results("a"), results("b")
     record = other / "runs/smallcnn/digits/cpu/control/1/run.json"
     record.write_text("{")
-    found = diff.diff(one, other)
+    found = two_results.diff(one, other)
     assert not found["equal"]
-    assert "cannot be compared: smallcnn/digits/cpu/control" in report.as_text(found)
+    assert "cannot be compared: smallcnn/digits/cpu/control" in diff_text.as_text(found)
 
 
 def test_a_link_in_a_tree_is_named_and_never_followed(results):
     one, other = results("a"), results("b")
     (other / "metrics/link.csv").symlink_to(one / "metrics/stability.csv")
-    found = diff.diff(one, other)
+    found = two_results.diff(one, other)
     assert not found["equal"]
-    assert "not plain files, not read: metrics/link.csv" in report.as_text(found)
+    assert "not plain files, not read: metrics/link.csv" in diff_text.as_text(found)
 
 
 def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refused):
     run, study = Path(make_run(1)).parent, results("a")
-    assert "a results, and" in refused(diff.diff, run, study)
-    assert "no such folder" in refused(diff.diff, run, tmp_path / "nothing")
+    assert "a results, and" in refused(two_results.diff, run, study)
+    assert "no such folder" in refused(two_results.diff, run, tmp_path / "nothing")
     (tmp_path / "empty/x").mkdir(parents=True)
-    assert "contains no results" in refused(diff.diff, study, tmp_path / "empty")
+    assert "contains no results" in refused(two_results.diff, study, tmp_path / "empty")
     history = run / "history.csv"
     history.write_text(history.read_text()[:-5])
-    assert "history.csv" in refused(diff.diff, run, run)
+    assert "history.csv" in refused(two_results.diff, run, run)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused
     run = Path(make_run(1)).parent
     record = files.read_json(run / "run.json")
     files.write_json(run / "run.json", record | about)
-    assert says in refused(diff.diff, run, run)
+    assert says in refused(two_results.diff, run, run)
 
 
 def test_tensors_that_are_no_numbers_have_no_distance(differ):

@@ -64,6 +64,7 @@ DIFFERENCES = {
         "epoch,loss\n1,2\n2,4\n",
         "in line 3.loss: 3 and 4",
     ),
+    "a repeated column": ("history.csv", "epoch,loss,loss\n1,2,3\n", "epoch,loss,loss\n1,4,3\n", "at byte 18"),
     "a missing row": ("history.csv", "epoch\n1\n2\n", "epoch\n1\n", 'in line 3: {"epoch": "2"} and -'),
     "a tensor": ("weights.npz", npz(a=ONES, b=ONES), npz(a=ONES, b=LATER), "in b, at (1, 0): 1.0 and 2.0 (1 of 6"),
     "a missing tensor": ("weights.npz", npz(a=ONES, b=ONES), npz(a=ONES), "in b, missing in one of them"),

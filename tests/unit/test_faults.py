@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.checking import init
+from toolnoise.checking import first_study
 
 
 def said(error, capsys, job=""):
@@ -127,7 +127,7 @@ def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capf
     def fails(_):
         raise OSError(errno.EIO, "read")
 
-    monkeypatch.setattr(init, "write", fails)
+    monkeypatch.setattr(first_study, "write", fails)
     with pytest.raises(SystemExit):
         cli.main(["init", "command"])
     assert capfd.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolnoise.base.errors import BadInput
 from toolnoise.record import recorder, repository, statements
 from toolnoise.record.statements import COMMIT, UNKNOWN, Artifact, Statement
-from toolnoise.verify.audit.rules import origins
+from toolnoise.verify.audit.rules import code_origins
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -67,7 +68,7 @@ def stated(made_by):
 def found(statement):
     """What the audit finds about the commit of a statement."""
     tree = SimpleNamespace(statements=[SimpleNamespace(statement=statement)])
-    return [what for _, what in origins.commit_is_known(SimpleNamespace(tree=tree))]
+    return [what for _, what in code_origins.commit_is_known(SimpleNamespace(tree=tree))]
 
 
 def test_a_clean_tree_a_changed_one_and_none_are_told(folder):
@@ -136,3 +137,14 @@ def test_only_what_is_said_to_be_unchanged_is(notes, changes):
     (commit,) = written["predicate"]["buildDefinition"]["resolvedDependencies"]
     commit["annotations"] = {"kind": COMMIT, **notes}
     assert statements.parse(json.dumps(written).encode(), "x").changes == changes
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_git_that_is_killed_gives_no_answer_and_ends_the_job(tmp_path_factory, monkeypatch):
+    tools = tmp_path_factory.mktemp("tools")
+    (tools / "git").write_text("#!/bin/sh\nkill -TERM $$\n")
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    with pytest.raises(BadInput, match="git was killed by SIGTERM; type the same command again"):
+        repository.commit()
+    assert repository.commit.cache_info().currsize == 0

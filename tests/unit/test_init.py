@@ -1,4 +1,6 @@
 import shutil
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 
 from toolnoise.base import command_words
 from toolnoise.base.program import ROOT
-from toolnoise.checking import init
+from toolnoise.checking import first_study
 from toolnoise.study import config, grid
 from toolnoise.study.builders import require_builders
 
@@ -30,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 def written(kind=None):
     """What was said, and the study that was written."""
-    said = init.write(kind)
+    said = first_study.write(kind)
     return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
 
 
@@ -137,21 +139,46 @@ def test_data_of_the_folder_are_found(folder):
 
 def test_nothing_is_written_over(folder, refused):
     (folder / "study.yaml").write_text("mine")
-    assert "study.yaml: exists already" in refused(init.write, "command")
+    assert "study.yaml: exists already" in refused(first_study.write, "command")
     assert (folder / "study.yaml").read_text() == "mine"
 
 
 @pytest.mark.usefixtures("folder")
 def test_for_adopted_runs_the_verb_that_writes_their_study_is_named(refused):
-    assert "toolnoise adopt" in refused(init.write, "adopted")
+    assert "toolnoise adopt" in refused(first_study.write, "adopted")
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_unknown_kind_is_refused(refused):
-    assert "allowed: command, builder" in refused(init.write, "bulider")
+    assert "allowed: command, builder" in refused(first_study.write, "bulider")
 
 
 def test_a_strange_name_of_a_program_stays_one_word(folder):
     (folder / "train 'it\".py").write_text(SEEDED)
     command = written().study["models"]["mine"]["command"]
     assert command_words.words(command)[1] == "train 'it\".py"
+
+
+def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(folder, tmp_path, monkeypatch, capsys):
+    (folder / "train.py").write_text(SEEDED + "import torch\nprint(TOOLNOISE_OUT)\n")
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin/python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo \'["{python}", "{tmp_path}", ["torch"]]\'\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    study = written().study
+    assert study["hardware"]["here"] == {"engine": "command", "accelerator": "cpu", "python": str(tmp_path)}
+    assert study["grid"][0]["hardware"] == ["here"]
+    said = capsys.readouterr().err
+    assert said == f"train.py: warning: {python} lacks torch; name another Python under hardware\n"
+    (folder / "study.yaml").unlink()
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    study = written().study
+    assert (study.get("hardware"), study["grid"][0]["hardware"]) == (None, ["command"])
+
+
+def test_a_program_that_leaves_nothing_in_its_folder_is_told_so_before_it_runs(folder, monkeypatch, capsys):
+    (folder / "train.py").write_text("parser.add_argument('--seed')\n")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    written()
+    assert "train.py: warning: it leaves nothing in TOOLNOISE_OUT, as a study needs;" in capsys.readouterr().err

@@ -5,10 +5,9 @@ import pytest
 
 from toolnoise.analyses.layers import dump as layer_dump
 from toolnoise.analyses.layers import measure as layers
-from toolnoise.analyses.layers.dump import drawn, gram
+from toolnoise.analyses.layers.dump import drawn, gram, in_groups
 from toolnoise.analyses.layers.metric import LAYERS
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.engines import some_at_a_time
 from toolnoise.study.cells import Cell
 
 
@@ -30,10 +29,10 @@ def test_all_examples_may_be_looked_at_and_more_are_refused(refused):
 
 def test_layers_come_in_order_as_many_at_a_time_as_fit_and_a_larger_one_alone():
     sizes = {"a": 3, "b": 4, "c": 9, "d": 1, "e": 2, "f": 5}
-    assert list(some_at_a_time(sizes, 7)) == [["a", "b"], ["c"], ["d", "e"], ["f"]]
-    assert list(some_at_a_time(sizes, 100)) == [list(sizes)]
-    assert list(some_at_a_time(sizes, 0)) == [[name] for name in sizes]
-    assert list(some_at_a_time({}, 7)) == []
+    assert list(in_groups(sizes, 7)) == [["a", "b"], ["c"], ["d", "e"], ["f"]]
+    assert list(in_groups(sizes, 100)) == [list(sizes)]
+    assert list(in_groups(sizes, 0)) == [[name] for name in sizes]
+    assert list(in_groups({}, 7)) == []
 
 
 def test_a_gram_matrix_is_of_centred_columns_however_many_are_summed_at_a_time(monkeypatch):

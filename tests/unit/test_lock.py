@@ -147,7 +147,7 @@ def stated(monkeypatch):
         ),
         ("jax-dev", {"": "jax", "jax": "jax"}),
         # What `make test` installs into the environment of `make demo`: JAX, and the developers' tools.
-        # A program of others may import all of it.
+        # An existing program may import all of it.
         ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax", "command": "dev"}),
     ],
 )
@@ -263,7 +263,9 @@ def locks():
 
 def test_each_lock_file_can_be_tried_and_the_table_says_when_it_was(locks):
     assert {locks.file_of(name) for name in locks.names()} == {*LOCKS, *VERSIONS}
-    tried = re.findall(r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/machines.md").read_text(), re.MULTILINE)
+    tried = re.findall(
+        r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/tables/locks.txt").read_text(), re.MULTILINE
+    )
     assert sorted(name for name, _ in tried) == locks.names()
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.analyses.atlas import measure as atlas
+from toolnoise.analyses.atlas import rows
 from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.study.cells import Task
@@ -26,7 +27,7 @@ def mapped(written, built):
 
 def test_a_block_with_atlas_has_one_job_for_a_task_and_none_for_pairs(mapped):
     assert mapped.pairs == ()
-    assert mapped.atlases == (Task("smallcnn", "digits"),)
+    assert rows.tasks(mapped) == [Task("smallcnn", "digits")]
     (job,) = (job for job in steps.jobs(mapped) if job.verb == "measure-atlas")
     assert job.parameters["cells"] == [[name, variant] for name in TOOLINGS for variant in ("algo", "control")]
     assert ("results/tiny/predictions/smallcnn/digits/cpu-old/algo.json", "beside logits") in job.inputs
@@ -39,7 +40,7 @@ def test_a_block_with_atlas_has_one_job_for_a_task_and_none_for_pairs(mapped):
 def test_a_variant_with_noise_of_the_tooling_is_no_part_of_an_atlas(written, built):
     written["grid"][0] |= {"atlas": True, "variants": ["impl", "algo"]}
     study = built(written)
-    assert {cell.variant for cell in study.mapped(Task("smallcnn", "digits"))} == {"algo"}
+    assert {cell.variant for cell in rows.mapped(study, Task("smallcnn", "digits"))} == {"algo"}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from PIL import Image
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import cells as compared
+from toolnoise.comparison import compared_cells as compared
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability

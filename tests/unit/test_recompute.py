@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from toolnoise.verify.rebuild import rebuild, recompute
-from toolnoise.verify.rebuild.rebuild import CANNOT, DIFFERS, LACKING, REPRODUCED, Outcome
+from toolnoise.verify.rebuild import rebuilding, recompute
+from toolnoise.verify.rebuild.rebuilding import CANNOT, DIFFERS, LACKING, REPRODUCED, Rebuilt
 
 
 def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypatch):
@@ -13,13 +13,12 @@ def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypa
         assert not keep
         for made, verdict in zip(jobs, (REPRODUCED, DIFFERS, LACKING, CANNOT), strict=False):
             tried.append(made.statement.verb)
-            yield Outcome(made, verdict, ("line 1", "line 2"))
+            yield Rebuilt(made, verdict, ("line 1", "line 2"))
 
-    monkeypatch.setattr(rebuild, "rebuild", rebuilt)
+    monkeypatch.setattr(rebuilding, "rebuild", rebuilt)
     verbs = ("configure", "fetch", "train", "run-program", "predict", "measure", "collect", "render", "write-page")
     statements = [
-        SimpleNamespace(path=verb, statement=SimpleNamespace(verb=verb, outputs=(SimpleNamespace(name=verb),)))
-        for verb in (*verbs, "of-nobody")
+        SimpleNamespace(path=verb, statement=SimpleNamespace(verb=verb, name=verb)) for verb in (*verbs, "of-nobody")
     ]
     found = list(recompute.results_are_reproduced(SimpleNamespace(tree=SimpleNamespace(statements=statements))))
     assert tried == ["predict", "measure", "collect", "render"]

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from toolnoise.analyses.remedies import dump as remedy_dump
+from toolnoise.analyses.remedies import stack
 from toolnoise.analyses.remedies.plan import SETS, remedies
 from toolnoise.base import files
 from toolnoise.datasets.prepared import Data, Split
-from toolnoise.dumps import prediction_dump, stacks
+from toolnoise.dumps import prediction_dump
 from toolnoise.training import runs
 
 EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2
@@ -74,13 +75,13 @@ def plainly(run, name):
             window = padded[:, top : top + 6, left : left + 5]
             images = window[:, :, ::-1] if mirrored else window
             # In the parts that the dump was made in: einsum may add in another order for another number of images.
-            parts = [TEST.showing(images).some(slice(start, start + 8)) for start in range(0, EXAMPLES, 8)]
+            parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, EXAMPLES, 8)]
             found.append(np.concatenate([engine.logits(part) for part in parts]))
     return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
 
 
 def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped):
-    found = stacks.read_remedied(*dumped())
+    found = stack.read(*dumped())
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
     for name, layers in zip(NAMES, found.logits, strict=True):
@@ -90,7 +91,7 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(d
 
 
 def test_a_diverged_run_is_there_as_nothing(dumped):
-    found = stacks.read_remedied(*dumped(["flip"]))
+    found = stack.read(*dumped(["flip"]))
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
     assert np.isnan(found.logits[:, 1]).all()
     assert np.isfinite(found.logits[:, [0, 2]]).all()
@@ -106,7 +107,7 @@ def test_a_view_is_computed_once_for_all_the_remedies_that_have_it(dumped, monke
 
 def test_the_dump_lies_in_its_file_and_its_index_names_the_remedies(dumped):
     paths = dumped(["flip"])
-    assert isinstance(stacks.read_remedied(*paths).logits, np.memmap)
+    assert isinstance(stack.read(*paths).logits, np.memmap)
     about = files.read_json(paths[1])
     assert (about["remedies"], about["seeds"], about["shape"]) == (["flip"], [1, 2, 5], [1, 3, EXAMPLES, CLASSES])
     assert "seed" not in about["spec"]
@@ -119,6 +120,6 @@ def test_an_index_that_lacks_a_key_or_counts_otherwise_is_one_line(key, dumped, 
     about = files.read_json(paths[1])
     whole = about.pop(key)
     files.write_json(paths[1], about)
-    assert refused(stacks.read_remedied, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
+    assert refused(stack.read, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
     files.write_json(paths[1], about | {key: [*whole, 7]})
-    assert refused(stacks.read_remedied, *paths).startswith(str(paths[0 if key == "shape" else 1]))
+    assert refused(stack.read, *paths).startswith(str(paths[0 if key == "shape" else 1]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import files
+from toolnoise.checking.left import read as read_left
 from toolnoise.training import runs
 
 
@@ -156,13 +157,13 @@ def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
 )
 def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({name: array}))
-    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(runs.read(record).outcome)
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(read_left, runs.read(record))
 
 
 def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
     left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
     run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
-    assert refused(run.outcome) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+    assert refused(read_left, run) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
 
 
 @pytest.mark.parametrize(
@@ -178,4 +179,4 @@ def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
 
     run = runs.read(make_run(1, change))
     line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
-    assert refused(run.outcome) == line
+    assert refused(read_left, run) == line

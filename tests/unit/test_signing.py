@@ -20,7 +20,7 @@ from toolnoise.record import repository, statements, tree
 from toolnoise.record.statements import COMMIT, Artifact, Statement
 from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root_age, rule
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -301,6 +301,15 @@ def test_a_pattern_is_nobody_and_a_negation_counts(text, principals, told, resul
     assert bool(told) == bool(found.why)
 
 
+@pytest.mark.parametrize("text", [f"{OTHERS}* KEY\n", f"* KEY\n{OTHERS}", f'"ann@*" KEY\n{OTHERS}'])
+def test_a_negation_that_a_pattern_of_another_line_undoes_is_refused(text, keys, refused):
+    # ssh-keygen takes each line alone, and so accepts ann.
+    (keys / "list").write_text(text.replace("KEY\n", (keys / "ann.pub").read_text()))
+    assert "has !ann@example.org, and another" in refused(signing.AllowedSigners, keys / "list")
+    (keys / "list").write_text(OTHERS.replace("KEY\n", (keys / "ann.pub").read_text()) + "* ssh-ed25519 AAAAother\n")
+    signing.AllowedSigners(keys / "list")
+
+
 @pytest.mark.parametrize(("names", "principals"), [("*", ("ann@example.org",)), ("*,!ann@example.org", ())])
 def test_the_names_of_a_certificate_are_the_signers_and_a_negation_counts(names, principals, results, keys, tmp_path):
     ours = tmp_path / "keys"
@@ -492,7 +501,7 @@ def of_commit(root, *commits):
 
 def older(results, asked):
     """What the audit says that asks for a root that is not older."""
-    asked = rule(replay.not_before(asked))
+    asked = rule(root_age.not_before(asked))
     found = examine.examine(tree.load(results[0].parents[3]), rules=(*RULES, asked))
     return [one.what for one in found.findings if one.rule == "root-is-not-older"]
 
@@ -545,7 +554,7 @@ def test_what_has_no_root_is_not_shown_to_be_recent(results):
     "asked", ["", "yesterday", "2026-02-30", "2026-01-31T25:00", "0" * 40, "--all", "9999-12-31T23:59-10"]
 )
 def test_what_is_no_date_and_no_commit_here_is_one_line(asked, refused):
-    assert f"--not-before: found {asked!r}; a date such as" in refused(replay.not_before, asked)
+    assert f"--not-before: found {asked!r}; a date such as" in refused(root_age.not_before, asked)
 
 
 @pytest.mark.usefixtures("root")

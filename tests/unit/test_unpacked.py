@@ -15,8 +15,8 @@ from toolnoise.base.program import ROOT
 from toolnoise.base.standing import as_given
 from toolnoise.record import archive, tree, unpacked
 from toolnoise.verify.audit import beside
-from toolnoise.verify.rebuild import rebuild
-from toolnoise.verify.share import slim
+from toolnoise.verify.rebuild import rebuilding
+from toolnoise.verify.share import slimming
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"
@@ -153,13 +153,13 @@ def test_messages_name_the_archive_and_what_lies_beside_it_is_beside_the_results
 
 def test_the_same_results_are_packed_to_the_same_bytes_whenever_and_wherever(evidence, tmp_path):
     folder = tmp_path / "copy"
-    slim.copy(evidence("outside-small"), folder)
+    slimming.copy(evidence("outside-small"), folder)
     for path in folder.rglob("*"):
         path.chmod(0o700)
-    assert slim.copy(folder, tmp_path / "again.tar")[1] == 77
+    assert slimming.copy(folder, tmp_path / "again.tar")[1] == 77
     assert (tmp_path / "again.tar").read_bytes() == lzma.decompress(PACKED.read_bytes())
     with pytest.raises(BadInput, match="exists; expected: a new archive"):
-        slim.copy(folder, tmp_path / "again.tar")
+        slimming.copy(folder, tmp_path / "again.tar")
 
 
 def test_the_same_files_are_compressed_to_the_same_bytes(tmp_path):
@@ -210,7 +210,7 @@ def test_an_audit_names_the_files_of_an_archive(said, packed, room):
 
 def test_a_rebuild_finds_its_job_in_an_archive(said, room, monkeypatch):
     asked = []
-    monkeypatch.setattr(rebuild, "rebuild", lambda jobs, _: asked.extend(jobs) or [])
+    monkeypatch.setattr(rebuilding, "rebuild", lambda jobs, _: asked.extend(jobs) or [])
     assert said("rebuild", PACKED / "metrics/stability.csv", PACKED / "metrics/runs.csv") == ("\n", 0)
     assert [one.called for one in asked] == [
         f"collect results/outside-small/metrics/{name}.csv" for name in ("stability", "runs")

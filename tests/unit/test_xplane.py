@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolnoise.engines import Kernel, xplane
+from toolnoise.analyses.overhead import xplane
+from toolnoise.analyses.overhead.xplane import Kernel
 
 
 def plane(name, *lines):

@@ -8,7 +8,7 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import adopt
+from toolnoise.comparison import existing_runs
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.study import config
 
@@ -146,12 +146,14 @@ def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakem
         (["runs/{arm}{seed}.npy"], "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"),
         (["runs/{arm}/seed{seed}/preds.npy"], "--labels: missing"),
         (["y.csv"], "no column 'file'; its columns are label"),
+        (["twice.csv"], "found 2 columns 'arm'"),
         (["runs/{arm}/seed{seed}/preds.npy", "--labels", "short.npy"], "39 labels"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(arguments, says, runs, toolnoise, refusal):
     folder, labels, _ = runs
     (folder / "y.csv").write_text("label\n1\n")
+    (folder / "twice.csv").write_text("arm,file,arm\na,runs/a.npy,b\n")
     np.save(folder / "short.npy", labels[:-1])
     assert says in refusal(toolnoise(folder, "adopt", *arguments, "--name", "mine"))
     assert not (folder / "mine.yaml").exists()
@@ -164,7 +166,7 @@ def test_a_name_that_is_no_name_writes_nothing(name, runs, monkeypatch):
     monkeypatch.chdir(folder)
     before = sorted(folder.parent.rglob("*"))
     with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
-        adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+        existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     assert sorted(folder.parent.rglob("*")) == before
 
 
@@ -173,6 +175,6 @@ def test_a_name_that_yaml_would_change_stands_in_quotes(name, runs, monkeypatch)
     folder, *_ = runs
     monkeypatch.chdir(folder)
     (folder / "runs/plain net").rename(folder / "runs" / name)
-    adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+    existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     study = config.read(f"{name}.yaml")
     assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))

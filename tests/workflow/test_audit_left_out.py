@@ -14,7 +14,7 @@ from toolnoise.record import left_out, tree
 from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
-from toolnoise.verify.share import slim
+from toolnoise.verify.share import slimming
 
 LACKS = "as a slim copy: weights (16), predictions (7), data sets (1) and executed notebooks (6) were left out"
 RULE = "only-what-slim-leaves-out-is"
@@ -23,7 +23,7 @@ RULE = "only-what-slim-leaves-out-is"
 @pytest.fixture(scope="module")
 def original(small_study, tmp_path_factory):
     root = tmp_path_factory.mktemp("slim") / "results/small"
-    slim.copy(small_study / "results/small", root)
+    slimming.copy(small_study / "results/small", root)
     paths = (path for path in root.rglob("*") if path.is_file())
     return Folder(root, {path.relative_to(root).as_posix(): path.read_bytes() for path in paths})
 
@@ -223,10 +223,10 @@ def test_a_flip_anywhere_in_the_list_or_its_statement_is_found(copy, bench):
 
 def test_a_slim_copy_of_a_slim_copy_is_listed_anew(copy, tmp_path):
     again = tmp_path / "results/small"
-    slim.copy(copy.root, again)
+    slimming.copy(copy.root, again)
     assert examine.examine(tree.load(again), 1).verdict(strict=True) == f"clean, {LACKS}"
     assert json.loads((again / left_out.FILE).read_text()) == json.loads(copy.path(left_out.FILE).read_text())
     relist(copy, lambda found: found.update({METRICS: "0" * 64}))
     shutil.rmtree(again)
     with pytest.raises(BadInput, match=f"{METRICS}: may not be left out"):
-        slim.copy(copy.root, again)
+        slimming.copy(copy.root, again)

@@ -1,6 +1,7 @@
 """`toolnoise check` as a person runs it: from the wheel, in a folder without a study, on planted faults."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_a_clean_program_is_reproducible_and_needs_numpy_alone(planted, run, blo
     assert {source: seed["counts"] for source, seed in found["seeds"].items()} == dict.fromkeys(SEEDS, True)
     # The initial weights differ before training, the others' seeds in its first epoch.
     assert [seed["epoch"] for seed in found["seeds"].values()] == [0, 1, 1, 1]
-    assert found["not_compared"] == ["seconds"]
+    assert found["not_compared"] == ["seconds of history.csv"]
     assert found["left"] == ["logits.npy", "labels.npy", "weights.npz", "history.csv"]
     assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
 
@@ -88,8 +89,12 @@ def test_the_verdict_in_words(planted, check):
     assert done.returncode == 0
     assert lines[0].startswith("Reproducible: two runs with equal seeds are equal bit for bit (logits.npy, labels.npy")
     assert lines[5].split()[0] == "init"
-    assert lines[7:] == ["Every declared seed counts.", "Not compared, since they are times: seconds of history.csv."]
-    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["control-1", "control-2", "init"]
+    assert lines[7:] == [
+        "Every declared seed counts.",
+        "Not compared, since they look like times: seconds of history.csv.",
+    ]
+    ended = [line.split(":")[0] for line in done.stderr.splitlines() if " started, " not in line]
+    assert ended == ["control-1", "control-2", "init"]
 
 
 NUMPY = {
@@ -128,7 +133,7 @@ def test_the_right_cause_of_a_planted_fault_is_named(kind, cause, planted, check
     found = json.loads(done.stdout)
     first = found["likely"][0]
     assert (first["cause"], first["file"], first["line"]) == (cause, "train.py", line)
-    assert {"set": True, "hash": True}.get(cause, False) == bool(found["equal_with_fixed_hash_seed"])
+    assert (cause in ("set", "hash")) == (found["experiment"] == "hash seed")
     assert found["phase"] == PHASES.get((kind, cause), "training")
     assert {"logits.npy", "weights", "history.csv"} == {*found["difference"]["files"]}
     assert not found["seeds"]
@@ -194,7 +199,7 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
     )
     done = check(options=["--deterministic=--safe 'a b'", "--keep"])
     assert done.returncode == 0, done.stdout + done.stderr
-    kept = Path(done.stderr.splitlines()[-1].removeprefix("outcomes and logs: "))
+    kept = Path(done.stderr.splitlines()[-1].removeprefix("outcomes and logs are kept in "))
     assert sorted(path.name for path in (kept / "outcomes").iterdir()) == ["control-1", "control-2", "init"]
     shutil.rmtree(kept)
 
@@ -210,12 +215,22 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
             "still runs after 3 s; a higher limit; it printed nothing",
         ),
         ([], "print('so far'); raise SystemExit(3)", "ended with exit code 3; its last lines: so far"),
-        ([], "", "control-1: the program left no result; one of logits.npy, predictions.npy, metric.json"),
+        ([], "", "log: {log}"),
+        (["--output", "no.pt"], "", "no.pt: the program did not write it; a file that each run writes; log: {log}"),
     ],
 )
 def test_misuse_is_refused_in_one_line(options, text, line, check, refusal, tmp_path):
     (tmp_path / "train.py").write_text(text)
-    assert refusal(check(options=options)).endswith(line)
+    done = check(options=options)
+    folder = re.search("outcomes and logs are kept in (.*)", done.stderr)
+    said = refusal(done)
+    assert said.endswith(line.format(log=f"{folder[1]}/logs/control-1.log" if folder else ""))
+    if folder:
+        shutil.rmtree(folder[1])
+        assert said.startswith("toolnoise: control-1 (the first run): ")
+    if line == "log: {log}":
+        assert "TOOLNOISE_OUT: the program left no result in this folder; one of logits.npy," in said
+        assert "--output FILE" in said
 
 
 def test_a_command_is_needed(toolnoise, refusal, tmp_path):

@@ -1,4 +1,4 @@
-"""Training programs of others in a study: their own command, in the grid, from a study file to an audit."""
+"""Existing training programs in a study: their own command, in the grid, from a study file to an audit."""
 
 import csv
 import json

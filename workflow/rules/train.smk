@@ -35,7 +35,7 @@ rule train_run:
 
 if "run-program" in STEPS:
 
-    # One run of a training program of others.
+    # One run of an existing training program.
     rule run_program:
         input:
             unpack(get_inputs("run-program")),

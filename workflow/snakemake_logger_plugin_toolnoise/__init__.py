@@ -22,7 +22,7 @@ from toolnoise.base import log
 from toolnoise.base.errors import errors_in_one_line
 from toolnoise.base.printing import escaped, span
 
-# Networks that are built here, training programs of others, and runs that were there before.
+# Networks that are built here, existing training programs, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20

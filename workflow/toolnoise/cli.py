@@ -25,10 +25,10 @@ VERBS = {
     "sign": "toolnoise.verify.verbs.sign",
     "page": "toolnoise.verbs.page",
     "export": "toolnoise.verify.verbs.export",
-    "import": "toolnoise.verify.verbs.importing",
+    "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.verbs.synthesise",
+    "synthesise": "toolnoise.analyses.synthesise.verbs.synthesise",
 }
 
 main = partial(command_line.main, VERBS)

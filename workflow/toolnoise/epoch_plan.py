@@ -54,8 +54,8 @@ def cycle_length(recipe: Mapping[str, Any]) -> int:
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
     """Whole batches in an epoch; the incomplete batch is left out (each epoch's order leaves out other examples)."""
     if recipe["batch_size"] > examples:
-        found = f"found {recipe['batch_size']}"
-        raise BadInput(f"recipe {recipe['name']}", "batch_size", found, f"at most the {examples} training examples")
+        allowed = f"at most the {examples} training examples"
+        raise BadInput(f"recipe {recipe['name']}", "batch_size", f"found {recipe['batch_size']}", allowed)
     return examples // recipe["batch_size"]
 
 

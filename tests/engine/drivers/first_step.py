@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from toolnoise import epoch_plan
+from toolnoise.analyses.overhead.profilers import profile
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
@@ -30,7 +31,7 @@ def main(study_file, data_file, out, *others):
         found[f"gradient/{path}"] = -momentum
     found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
     found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
-    kernels = engine.profile(plan)
+    kernels = profile(engine, plan)
     found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
     found["calls"] = np.array([kernel.calls for kernel in kernels])
     for number, other in enumerate(others):

@@ -23,7 +23,7 @@ def main(study_file, data_file, out, *names):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file)
-    some = data.test.some(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
+    some = data.test.chosen(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
     engine, _ = network.start_engine(spec)
     import keras
 

@@ -1,4 +1,4 @@
-"""A training program of others in NumPy alone: a linear classifier on 64 examples, a seed for each source.
+"""An existing training program in NumPy alone: a linear classifier on 64 examples, a seed for each source.
 
 It is clean. Tests plant faults by replacing text.
 """

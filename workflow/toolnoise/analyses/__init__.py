@@ -1,1 +1,1 @@
-"""Analyses: each folder has what one question needs, from its measure to its figure; nothing in the kernel needs it."""
+"""Analyses: each folder has what one question, or one command, needs; nothing in the kernel needs it."""

@@ -134,7 +134,8 @@ def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
 def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, order and type of an .npy of this size.
 
-    One that claims more numbers than it has is refused: nobody may make room for them, or multiply them.
+    One that claims more numbers than it has is refused: nobody may make room for them, or multiply them. So is one that
+    claims fewer: only at the end of a member of an .npz is its checksum compared.
     """
     version = np.lib.format.read_magic(file)
     if version not in HEADERS:
@@ -142,7 +143,7 @@ def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], boo
     shape, fortran, dtype = HEADERS[version](file)
     claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     # A dimension of 0 makes every claim small.
-    if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize:
+    if (claimed != there and not dtype.hasobject) or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize:
         raise ValueError(f"{name} claims {claimed} bytes and has {there}")
     return shape, fortran, dtype
 

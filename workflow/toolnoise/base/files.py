@@ -19,7 +19,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from toolnoise.base import faults, scratch
@@ -192,6 +192,12 @@ def require_plain(path: str | Path) -> None:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise BadInput(path, "", "a pipe or a device", "expected a file")
+
+
+def is_below(name: str) -> bool:
+    """Whether a name can only mean one file below the folder that it is read from."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
 
 
 def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) -> None:

@@ -1,4 +1,4 @@
-"""A run that was there before the study: its outcome is taken as it is. How it was made is not known here."""
+"""A run from before the study: its outcome is taken as it is. How it was made is not known here."""
 
 from pathlib import Path
 from typing import Any

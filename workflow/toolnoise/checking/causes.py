@@ -3,51 +3,82 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-SURE, LIKELY, POSSIBLE = 3, 2, 1
+# What is unlikely is not shown as a cause; it may still be the place that an ignored seed belongs to.
+SURE, LIKELY, POSSIBLE, UNLIKELY = 3, 2, 1, 0
+# The end of what is said of a draw, if its generator is not seeded anywhere.
+UNSEEDED = ", which nothing seeds"
 
 
 class Cause(NamedTuple):
-    """Something often forgotten: what it is, what to do, the source of noise that it belongs to, if it is one."""
+    """Something often forgotten: what it is, what to do, the source of noise that it belongs to, if it is one.
+
+    If it is a draw, a place in a program adds to `says` when its generator is seeded.
+    """
 
     says: str
     remedy: str
     source: str = ""
+    draws: bool = False
 
 
 # In the order of likelihood where nothing else is known.
 CAUSES = {
     "torch": Cause(
-        "PyTorch draws from its global generator, which nothing has seeded by then",
+        "PyTorch draws from its global generator",
         "call torch.manual_seed(seed) before the model is built",
         "init",
+        draws=True,
     ),
     "loader": Cause(
         "the order of examples comes from PyTorch's global generator",
         "give it generator=torch.Generator().manual_seed(seed)",
         "shuffle",
+        draws=True,
     ),
     "numpy": Cause(
-        "NumPy draws from a generator that nothing seeds",
+        "NumPy draws from a generator",
         "use one numpy.random.default_rng(seed), or call numpy.random.seed(seed) first",
         "augment",
+        draws=True,
     ),
-    "random": Cause(
-        "Python's random draws from a generator that nothing seeds", "use one random.Random(seed)", "augment"
-    ),
+    "random": Cause("Python's random draws from a generator", "use one random.Random(seed)", "augment", draws=True),
     "dropout": Cause(
-        "dropout draws from PyTorch's global generator", "call torch.manual_seed(seed) before training", "dropout"
+        "dropout draws from PyTorch's global generator",
+        "call torch.manual_seed(seed) before training",
+        "dropout",
+        draws=True,
     ),
     "clock": Cause(
         "a seed comes from the clock, the process or the system", "take it from the command line or TOOLNOISE_SEED_*"
+    ),
+    "time": Cause(
+        "a value comes from the clock, the process or the system",
+        "leave it out of what is trained on, and end the training after a number of steps",
+    ),
+    "shared": Cause(
+        "threads draw from one generator, in the order in which they come to it",
+        "give each thread, or each piece of work, a generator with a seed of its own",
+        "augment",
+    ),
+    "race": Cause(
+        "threads change one object, in the order in which they come to it",
+        "let each return its part, and add the parts in a fixed order",
+    ),
+    "checkpoint": Cause(
+        "a run goes on from a checkpoint, if it finds one: another run's, or one without the generators' states",
+        "keep it in TOOLNOISE_CHECKPOINT, and save and restore the state of every generator",
+        "shuffle",
     ),
     "set": Cause(
         "the order of a set differs between processes (hash seed)", "iterate over sorted(...), or over a list"
     ),
     "hash": Cause("hash() of a text differs between processes (hash seed)", "use zlib.crc32(text.encode()) or hashlib"),
     "tensorflow": Cause(
-        "TensorFlow draws from a generator that nothing seeds", "call keras.utils.set_random_seed(seed) first", "init"
+        "TensorFlow draws from its global generator", "call keras.utils.set_random_seed(seed) first", "init", draws=True
     ),
-    "sklearn": Cause("scikit-learn draws from NumPy's global generator", "give it random_state=seed", "shuffle"),
+    "sklearn": Cause(
+        "scikit-learn draws from NumPy's global generator", "give it random_state=seed", "shuffle", draws=True
+    ),
     "workers": Cause(
         "workers of a DataLoader have generators of their own",
         "give it worker_init_fn= and generator=, and seed NumPy and random in each worker",
@@ -70,13 +101,19 @@ CAUSES = {
 
 
 class Suspect(NamedTuple):
-    """A place in a program, as file:line and its text, and how much it is suspected."""
+    """A place in a program, as file:line and its text, how much it is suspected, and when it is seeded, if it draws."""
 
     cause: str
     file: str
     line: int
     code: str
     weight: int
+    seeded: str = ""
+
+    @property
+    def says(self) -> str:
+        """What is often forgotten, of this place."""
+        return CAUSES[self.cause].says + self.seeded
 
 
 def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:

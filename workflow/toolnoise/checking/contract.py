@@ -1,4 +1,4 @@
-"""The contract's first half: what a training program of others is given. docs/outside.md explains it.
+"""The contract's first half: what an existing training program is given. docs/outside.md explains it.
 
 A program gets seeds, folders and its place in the grid as variables, as a JSON file, and as placeholders in its command
 line. The seeds are drawn from the streams: a source that may not vary has the same seed in every run.

@@ -1,19 +1,23 @@
 """Why a program is not reproducible: suspicions from its text, weighed by what its runs showed.
 
-A difference at the start is no matter of the order of examples; one that arises in training is none of the initial
+A difference at the start does not come from the order of examples, nor one that arises in training from the initial
 weights; equal weights with other predictions leave only the evaluation. An experiment counts for more than any text.
 """
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
 from toolnoise.checking.differences import Difference
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
 
-PROVEN, CLEARED = SURE + 2, 0
-HASHED = ("set", "hash")
+# What makes runs equal: a fixed hash seed; a run before them, which leaves what they read; neither; it was not tried.
+Experiment = Literal["hash seed", "first run", "no"] | None
+
+PROVEN = SURE + 2
+HASHED, LEFT = ("set", "hash"), ("checkpoint",)
+PROVED = {"hash seed": HASHED, "first run": LEFT}
 # By the phase in which the difference arises: causes that it speaks for, and causes that it speaks against.
 EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "start": (("torch", "tensorflow"), ("loader", "dropout", "workers", "evaluation", "kernels")),
@@ -24,10 +28,10 @@ EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Diagnosis(NamedTuple):
-    """Likely places, possible places, and causes of which the program's text shows nothing."""
+    """Likely places, possible places, and causes that the program's text does not show."""
 
     phase: Phase | None
-    hash_seed: bool | None
+    experiment: Experiment
     likely: list[Suspect]
     possible: list[Suspect]
     unseen: list[str]
@@ -51,25 +55,27 @@ def worth_an_experiment(suspects: Sequence[Suspect]) -> bool:
     return any(each.cause in HASHED for each in suspects) or not any(each.weight >= SURE for each in suspects)
 
 
-def diagnose(suspects: Sequence[Suspect], difference: Difference, hash_seed: bool | None) -> Diagnosis:
-    """Weigh suspicions; `hash_seed` is whether a fixed hash seed makes runs equal, if that was tried."""
-    when = phase(difference)
-    weighed = ranked([suspect._replace(weight=_weight(suspect, when, hash_seed)) for suspect in suspects])
+def diagnose(suspects: Sequence[Suspect], difference: Difference, experiment: Experiment) -> Diagnosis:
+    """Weigh suspicions by when the runs parted, and by an experiment."""
+    when, proved = phase(difference), PROVED.get(experiment, ())
+    weighed = ranked([suspect._replace(weight=_weight(suspect, when, experiment)) for suspect in suspects])
     seen = {suspect.cause for suspect in weighed}
     return Diagnosis(
         when,
-        hash_seed,
+        experiment,
         [suspect for suspect in weighed if suspect.weight >= LIKELY],
         [suspect for suspect in weighed if suspect.weight == POSSIBLE],
-        [cause for cause in CAUSES if cause not in seen and not (hash_seed and cause not in HASHED)],
+        [cause for cause in CAUSES if cause not in seen and (not proved or cause in proved)],
     )
 
 
-def _weight(suspect: Suspect, when: Phase | None, hash_seed: bool | None) -> int:
-    if hash_seed:
+def _weight(suspect: Suspect, when: Phase | None, experiment: Experiment) -> int:
+    if experiment in PROVED:
         # Draws that nothing seeds would not be equal.
-        return PROVEN if suspect.cause in HASHED else CLEARED
-    if suspect.cause in HASHED and hash_seed is False:
+        return PROVEN if suspect.cause in PROVED[experiment] else UNLIKELY
+    if suspect.weight == UNLIKELY:
+        return UNLIKELY
+    if suspect.cause in HASHED and experiment == "no":
         return POSSIBLE
     for_it, against = EVIDENCE[when] if when else ((), ())
     if suspect.cause in against:

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.checking.outcome import EPOCH, History, Outcome
+from toolnoise.checking import unmodified
+from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
 
-# Columns of a history with times, which differ between any two runs.
+# Columns of a history, and metrics, that are times, which differ between any two runs.
 TIMED = re.compile(
-    r"(^|[^a-z])(times?|seconds|secs?|s|ms|duration|elapsed|speed|throughput|per_sec\w*|date|timestamp)($|[^a-z])"
+    r"(^|[^a-z])(times?|seconds|secs?|s|ms|durations?|elapsed|speed|throughput|per_sec\w*|date|timestamp|wall_?clock"
+    r"|wall_?time|run_?time|latency)($|[^a-z])"
 )
 
 
@@ -19,9 +21,10 @@ class Difference(NamedTuple):
     """What differs, by files; numbers are None where an outcome has no such file or where it does not differ.
 
     `changed` of `examples` predictions differ, `largest` is the largest difference of a logit or a value, `tensors` are
-    the names of those that differ, `n_tensors` all there are. `epoch` and `column` are the first in which histories
+    the names of those that differ, `n_tensors` all there are. `times` are metrics that look like times: what differs in
+    them makes no file differ. `epoch` and `column` are the first in which histories
     differ. `started_equal` is the verdict on row 0 of the histories, if they have it. `reordered` is true if both runs
-    have the same labels and results, in another order.
+    have the same labels and results, in another order. `outputs` says how other files differ that the program writes.
     """
 
     files: list[str]
@@ -29,12 +32,14 @@ class Difference(NamedTuple):
     examples: int | None
     largest: float | None
     metrics: dict[str, tuple[float | None, float | None]]
+    times: dict[str, tuple[float | None, float | None]]
     tensors: list[str]
     n_tensors: int
     epoch: int | None
     column: str | None
     started_equal: bool | None
     reordered: bool
+    outputs: dict[str, str] = {}  # noqa: RUF012 (nothing changes it)
 
 
 def between(outcome: Outcome, other: Outcome) -> Difference:
@@ -44,13 +49,19 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         for name, kind in ((LOGITS, "logits"), (PREDICTIONS, "predictions"), (LABELS, "labels"))
     }
     files = [name for name, pair in arrays.items() if not _equal(*pair)]
-    metrics = _metrics(outcome.metric or {}, other.metric or {})
+    printed = _metrics(outcome.printed, other.printed)
+    changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
+    metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
     tensors = _unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
-    files += [METRIC] if metrics else []
+    files += [METRIC] if metrics.keys() - printed.keys() else []
+    files += [name for name in metrics if name in printed]
     files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
     files += [GROUPS] if _unequal(outcome.groups, other.groups) else []
+    changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
+    outputs = {name: change for name, change in changes.items() if change}
+    files += outputs
     answers = outcome.answers, other.answers
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
@@ -59,18 +70,32 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         len(answers[0]) if comparable else None,
         _largest(outcome, other),
         metrics,
+        {name: pair for name, pair in changed.items() if name not in metrics},
         tensors,
         len({**(outcome.weights or {}), **(other.weights or {})}),
         epoch,
         column,
         _started_equal(outcome.history, other.history, epoch),
         LABELS in files and _sorted_equal(outcome, other),
+        outputs,
     )
 
 
-def timed(history: History) -> list[str]:
-    """The columns that are not compared."""
-    return [column for column in history.columns if TIMED.search(column.lower())]
+def is_time(name: str) -> bool:
+    """Whether a column or a metric has the name of a time."""
+    return bool(TIMED.search(name.lower()))
+
+
+def timed(outcome: Outcome) -> list[str]:
+    """The columns and metrics that are not compared."""
+    columns = outcome.history.columns if outcome.history else []
+    tables = ((HISTORY, columns), (METRIC, outcome.metric or {}), ("the output", outcome.printed))
+    return [f"{name} of {file}" for file, names in tables for name in names if is_time(name)]
+
+
+def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
+    pairs = {name: (values.get(name), others.get(name)) for name in {**values, **others}}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _equal(array: np.ndarray | None, other: np.ndarray | None) -> bool:
@@ -83,10 +108,6 @@ def _unequal(arrays: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) 
     return [name for name in {**arrays, **other} if not _equal(arrays.get(name), other.get(name))]
 
 
-def _metrics(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
-    return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
-
-
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
     pairs = ((outcome.logits, other.logits), (outcome.predictions, other.predictions))
     for a, b in pairs:
@@ -95,7 +116,7 @@ def _largest(outcome: Outcome, other: Outcome) -> float | None:
     return None
 
 
-def _first(history: History | None, other: History | None) -> tuple[int | None, str | None]:
+def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | None, str | None]:
     """The first epoch and the first column in it that differ."""
     if history is None or other is None:
         return None, None if history is other else EPOCH
@@ -104,10 +125,9 @@ def _first(history: History | None, other: History | None) -> tuple[int | None, 
             name for name in (*history.columns, *other.columns) if (name in history.columns) != (name in other.columns)
         ]
         return None, (different or history.columns)[0]
-    left_out = timed(history)
     for a, b in zip(history.rows, other.rows, strict=False):
         for column, value, others in zip(history.columns, a, b, strict=True):
-            if value != others and column not in left_out:
+            if value != others and not is_time(column):
                 return int(a[0]), column
     if len(history.rows) != len(other.rows):
         longer = max(history.rows, other.rows, key=len)
@@ -115,7 +135,7 @@ def _first(history: History | None, other: History | None) -> tuple[int | None, 
     return None, None
 
 
-def _started_equal(first: History | None, other: History | None, epoch: int | None) -> bool | None:
+def _started_equal(first: EpochTable | None, other: EpochTable | None, epoch: int | None) -> bool | None:
     both = [history for history in (first, other) if history and history.rows and history.rows[0][0] == "0"]
     return epoch != 0 if len(both) == 2 else None
 

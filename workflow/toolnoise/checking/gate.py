@@ -6,12 +6,13 @@ If it is not, the log says in words what differs, since when, and what was proba
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
-from toolnoise.checking.outcome import History, Outcome
+from toolnoise.checking.labels import GROUP, METRIC, named
+from toolnoise.checking.left import read as read_left
+from toolnoise.checking.outcome import EpochTable, Outcome
+from toolnoise.measures import control_gate
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -31,33 +32,21 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
             raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", what, wanted)
-    files.write_json(
-        out,
-        {
-            "cell": "/".join(cell),
-            "seeds": [run.seed for run in replicates],
-            # A single run has no other to compare with; no verdict is not a pass.
-            "bit_equal": True if others else None,
-            "weights_sha256": replicates[0].history()[-1]["weights_sha256"],
-        },
-    )
+    weights = replicates[0].history()[-1]["weights_sha256"]
+    files.write_json(out, control_gate.passed(cell, [run.seed for run in replicates], weights))
 
 
 def outcome_of(run: Run) -> Outcome:
     """What the program left in a run, as it was read then."""
-    left, rows = run.outcome(), run.history()
+    left, rows = read_left(run), run.history()
     columns = [column for column in rows[0] if column not in DIGESTS]
     return Outcome(
         run.folder,
         left.get("logits"),
         left.get("predictions"),
-        {name: float(value) for name, value in _named(left, "metric/").items()} or None,
+        {name: float(value) for name, value in named(left, METRIC).items()} or None,
         left.get("labels"),
         run.weights() or None,
-        History(columns, [[row[column] for column in columns] for row in rows]),
-        _named(left, "group/"),
+        EpochTable(columns, [[row[column] for column in columns] for row in rows]),
+        named(left, GROUP),
     )
-
-
-def _named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(start): values for name, values in left.items() if name.startswith(start)}

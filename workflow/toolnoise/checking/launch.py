@@ -1,4 +1,4 @@
-"""A program of others, started and seen to its end: no shell, a process group of its own, a log, a time limit.
+"""An existing program, started and seen to its end: no shell, a process group of its own, a log, a time limit.
 
 Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
 this process is killed, the system kills the program, on Linux; what that has started may go on.
@@ -6,14 +6,16 @@ this process is killed, the system kills the program, on Linux; what that has st
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
@@ -21,7 +23,24 @@ from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
+BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
+# Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
+KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
+
+
+class Stop(NamedTuple):
+    """When a program is stopped, and by which signal: seconds after its start, or after it has printed a pattern."""
+
+    signal: int
+    after: float
+    pattern: re.Pattern | None = None
+
+    def is_due(self, log: Path, times: list[float]) -> bool:
+        """Whether it is time; `times` begins with the start, and gets the time of the pattern."""
+        if self.pattern and len(times) == 1 and self.pattern.search(log.read_text(errors="replace")):
+            times.append(time.monotonic())
+        return len(times) == 1 + bool(self.pattern) and time.monotonic() - times[-1] >= self.after
 
 
 def run(
@@ -31,25 +50,34 @@ def run(
     folder: str | Path = ".",
     limit: float | None = None,
     hidden: Mapping[str, str] | None = None,
-) -> None:
-    """Run a command to its end, at most `limit` seconds, and append what it prints to the log.
+    beat: Callable[[float, str], None] | None = None,
+    stop: Stop | None = None,
+) -> int | None:
+    """Run a command to its end, at most `limit` seconds, and append what it prints to the log; or stop it.
 
-    The values of `hidden` are neither in the log nor in an error: their placeholders are.
+    What is returned is the signal of `stop` if the program was stopped before it ended.
+
+
+    The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
+    seconds, with the seconds so far and the last line of the log.
     """
-    log, redaction, code = Path(log), Redaction(hidden or {}), None
+    log, redaction = Path(log), Redaction(hidden or {})
     name = redaction.text(words[0])
     with log.open("ab") as output, _stoppable(), redaction.into(output.fileno()) as printed:
         child = _started(words, variables, folder, printed, redaction)
         try:
-            with suppress(subprocess.TimeoutExpired):
-                code = child.wait(limit)
+            code = _watched(child, log, limit, beat, stop)
+            if stop and code is None:
+                _stop(child, stop.signal)
+                return stop.signal
         finally:
             _end(child)
     if code is None:
-        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_last(log)}")
+        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_said(log)}")
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        raise BadInput(name, "", ended, _last(log))
+        raise BadInput(name, "", ended, _said(log))
+    return None
 
 
 def _started(
@@ -105,9 +133,57 @@ def _end(child: subprocess.Popen) -> None:
         child.wait()
 
 
-def _last(log: Path) -> str:
-    """The last lines that a program printed, in one."""
+def _watched(
+    child: subprocess.Popen,
+    log: Path,
+    limit: float | None,
+    beat: Callable[[float, str], None] | None,
+    stop: Stop | None,
+) -> int | None:
+    """The exit code of a program, or None if it still runs at its limit or its stop; a log that grows long is cut."""
+    started = beaten = time.monotonic()
+    times = [started]
+    while True:
+        ran = time.monotonic() - started
+        rest = SOON if stop else LOOK
+        if limit is not None:
+            rest = min(rest, limit - ran)
+        try:
+            return child.wait(max(0, rest))
+        except subprocess.TimeoutExpired:
+            ran = time.monotonic() - started
+            if (limit is not None and ran >= limit) or (stop and stop.is_due(log, times)):
+                return None
+        _cut(log)
+        if beat and time.monotonic() - beaten >= BEAT:
+            beaten = time.monotonic()
+            beat(beaten - started, (_last_lines(log) or [""])[-1])
+
+
+def _stop(child: subprocess.Popen, number: int) -> None:
+    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
+
+
+def _cut(log: Path) -> None:
+    """Shorten a log to its beginning; who appends to it goes on behind."""
+    with suppress(OSError):
+        if (size := log.stat().st_size) > MOST:
+            os.truncate(log, KEPT)
+            with log.open("ab") as file:
+                file.write(f"\n[toolnoise cut {size - KEPT} bytes here]\n".encode())
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The last lines that a program printed."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LAST_BYTES))
-        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+        return [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+
+
+def _said(log: Path) -> str:
+    lines = _last_lines(log)
     return f"its last lines: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"

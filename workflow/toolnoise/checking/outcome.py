@@ -1,4 +1,4 @@
-"""The contract's second half: what a training program of others leaves in its folder. docs/outside.md explains it.
+"""The contract's second half: what an existing training program leaves in its folder. docs/outside.md explains it.
 
 An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
 """
@@ -22,7 +22,7 @@ MOST_TEXT = 1 << 26  # bytes
 EPOCH = "epoch"
 
 
-class History(NamedTuple):
+class EpochTable(NamedTuple):
     """The table of a training's epochs, as text; the first column is the epoch, 0 before training."""
 
     columns: list[str]
@@ -38,23 +38,29 @@ class Outcome(NamedTuple):
     metric: dict[str, float] | None
     labels: np.ndarray | None
     weights: dict[str, np.ndarray] | None
-    history: History | None
+    history: EpochTable | None
     groups: dict[str, np.ndarray]
+    # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
+    files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
+    printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each example's predicted class, or predicted value in regression."""
-        return self.predictions if self.logits is None else self.logits.argmax(axis=1)
+        """Each example's predicted class, or predicted value; of a file of numbers, a row with several is scores."""
+        arrays = [self.logits, self.predictions]
+        arrays += [tensors.read_npy(path) for name, path in self.files.items() if name.endswith(".npy")]
+        found = next((array for array in arrays if array is not None and array.ndim in (1, 2) and len(array)), None)
+        return found if found is None or found.ndim == 1 else found.argmax(axis=1)
 
 
 def read(folder: str | Path) -> Outcome:
     """What a program left in its folder."""
     folder = Path(folder)
-    result = _one_of(folder, RESULTS)
+    result = result_of(folder)
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
-    labels = _array(folder / LABELS)
+    labels = tensors.read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
     if labels is None and values is not None:
         raise BadInput(folder / LABELS, "", "no such file", f"the labels of the examples of {result.name}")
     if result.name == LOGITS:
@@ -82,15 +88,16 @@ def read(folder: str | Path) -> Outcome:
     )
 
 
+def result_of(folder: Path) -> Path | None:
+    """The file with a program's result, if it has left one."""
+    return _one_of(folder, RESULTS)
+
+
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
     present = [name for name in names if (folder / name).is_file()]
     if len(present) > 1:
         raise BadInput(folder, "", f"found {' and '.join(present)}", f"only one of {', '.join(names)}")
     return folder / present[0] if present else None
-
-
-def _array(path: Path) -> np.ndarray | None:
-    return tensors.read_npy(path) if path.is_file() else None
 
 
 def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
@@ -133,9 +140,9 @@ def _metric(path: Path) -> dict[str, float]:
     return values
 
 
-def _history(path: Path) -> History:
+def _history(path: Path) -> EpochTable:
     with readable(path, "a CSV file"):
-        columns, *rows = _table(_text(path))
+        columns, *rows = csv.reader(_text(path).splitlines(), strict=True)
     if not columns or columns[0] != EPOCH:
         raise BadInput(path, "", f"found {(columns or ['nothing'])[0]!r} as the first column", f"{EPOCH!r}")
     if len(set(columns)) < len(columns):
@@ -147,14 +154,7 @@ def _history(path: Path) -> History:
         if not re.fullmatch("[0-9]{1,18}", row[0]) or int(row[0]) <= before:
             raise BadInput(path, f"line {number}", f"found epoch {row[0]!r}", "whole numbers that rise, one row each")
         before = int(row[0])
-    return History(columns, rows)
-
-
-def _table(text: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(text.splitlines(), strict=True))
-    except csv.Error as error:
-        raise ValueError(error) from None
+    return EpochTable(columns, rows)
 
 
 def _text(path: Path) -> str:

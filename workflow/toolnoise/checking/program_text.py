@@ -25,7 +25,7 @@ HELPERS = {
 }
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """One file of a program: its name as a person would write it, its lines and its syntax tree."""
 
     file: str
@@ -33,9 +33,9 @@ class Source(NamedTuple):
     tree: ast.Module
 
 
-def sources(words: Sequence[str], folder: Path) -> list[Source]:
+def sources(words: Sequence[str], folder: Path) -> list[SourceFile]:
     """The files of the program that a command starts in a folder, the first one first."""
-    parsed: dict[Path, Source] = {}
+    parsed: dict[Path, SourceFile] = {}
     for number, word in enumerate(words):
         before = words[number - 1] if number else ""
         if before == "-c" and (code := _parsed("-c", word)):
@@ -47,7 +47,7 @@ def sources(words: Sequence[str], folder: Path) -> list[Source]:
     return list(parsed.values())
 
 
-def _read(path: Path, folder: Path, parsed: dict[Path, Source]) -> None:
+def _read(path: Path, folder: Path, parsed: dict[Path, SourceFile]) -> None:
     path = path.resolve()
     if path in parsed or len(parsed) == MOST_FILES or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return
@@ -63,9 +63,9 @@ def _read(path: Path, folder: Path, parsed: dict[Path, Source]) -> None:
         _follow(base, module, folder, parsed)
 
 
-def _parsed(file: str, text: str) -> Source | None:
+def _parsed(file: str, text: str) -> SourceFile | None:
     try:
-        return Source(file, text.splitlines(), syntax.tree(text))
+        return SourceFile(file, text.splitlines(), syntax.tree(text))
     except syntax.UNREADABLE:
         return None
 
@@ -84,14 +84,14 @@ def _imported(tree: ast.Module, home: Path, bases: Sequence[Path]) -> Iterator[t
         yield from ((base, name) for name in names if name for base in where)
 
 
-def _follow(base: Path, module: str, folder: Path, parsed: dict[Path, Source]) -> None:
+def _follow(base: Path, module: str, folder: Path, parsed: dict[Path, SourceFile]) -> None:
     path = base.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py", path / "__main__.py"):
         if "site-packages" not in candidate.parts:
             _read(candidate, folder, parsed)
 
 
-def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:
+def seeds_read(program: Sequence[SourceFile]) -> tuple[str, ...]:
     """The sources of noise whose seeds a program's text reads, from their variables or by toolnoise's helpers."""
     texts = ["\n".join(source.lines) for source in program]
     return tuple(
@@ -104,7 +104,7 @@ def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:
     )
 
 
-def reads(program: Sequence[Source], name: str) -> bool:
+def reads(program: Sequence[SourceFile], name: str) -> bool:
     """Whether a program uses an attribute or a variable of this name, such as `args.seed`."""
     return any(
         name in (getattr(node, "attr", None), getattr(node, "id", None), getattr(node, "arg", None))

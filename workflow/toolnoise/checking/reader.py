@@ -1,15 +1,11 @@
-"""What a program's text says of its calls: their full names, what contains them, which values are sets or times."""
+"""What a program's text says of its calls: their full names, what contains them, which values are sets."""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 
-CLOCKS = re.compile(
-    r"(time\.(time|time_ns|perf_counter|perf_counter_ns|monotonic|monotonic_ns)|datetime\.(datetime\.)?(now|utcnow|today)"
-    r"|uuid\.uuid[14]|os\.(getpid|urandom|getrandom)|secrets\.\w+|id)$"
-)
 # Where the order of what is iterated over does not matter.
 ORDERLESS = ("sorted", "len", "sum", "min", "max", "any", "all", "set", "frozenset", "bool", "isinstance")
 SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
@@ -18,16 +14,15 @@ SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 class Reader:
     """A file with the full names of what it calls, and what contains each node."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self.source = source
         self.nodes = list(ast.walk(source.tree))
         self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self.aliases = dict(_aliases(self.nodes))
         self.calls = [(node, self.name(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
         self.sets: set[str] = set()
-        values = self._assigned()
-        self.sets = {name for name, value in values.items() if self.is_set(value)}
-        self.clocked = {name for name, value in values.items() if any(map(self.is_clock, ast.walk(value)))}
+        self.assigned = self._assigned()
+        self.sets = {name for name, value in self.assigned.items() if self.is_set(value)}
 
     def _assigned(self) -> dict[str, ast.AST]:
         """What each name was last given, by line."""
@@ -68,10 +63,6 @@ class Reader:
         if called and isinstance(node.args[0], ast.Call) and self.name(node.args[0].func) == "range":
             return False
         return bool(called) or isinstance(node, ast.SetComp)
-
-    def is_clock(self, node: ast.AST) -> bool:
-        """Whether a value differs between any two processes: a time, a number of the process, the system's entropy."""
-        return isinstance(node, ast.Call) and bool(CLOCKS.fullmatch(self.name(node.func)))
 
     def scope(self, node: ast.AST) -> ast.With | None:
         """The innermost with-block that has a generator of its own, if a node is in one."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.causes import CAUSES, UNSEEDED, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 
@@ -13,18 +13,19 @@ PHASES = {
     "evaluation": "The weights are equal: the runs part in the evaluation.",
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
-HASH_SEED = {
-    True: "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
-    False: "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+EXPERIMENTS = {
+    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
+    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+    "first run": "By experiment: only the first run differs. It leaves what the others read: a checkpoint, or a cache.",
 }
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:
     """What differs between two runs that should be equal, and what was probably forgotten."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
-    lines += [f"  {part}" for part in _parts(difference)]
+    lines += [f"  {part}" for part in parts(difference)]
     lines += [PHASES[why.phase]] if why.phase else []
-    lines += [HASH_SEED[why.hash_seed]] if why.hash_seed is not None else []
+    lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
     lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
     lines += ["", "Possible:", *_causes(why.possible)] if why.possible else []
     return [*lines, *_unseen(why)]
@@ -35,35 +36,37 @@ def _unseen(why: Diagnosis) -> list[str]:
     if why.likely or not why.unseen:
         return []
     return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
-        f"  {CAUSES[cause].says}: {CAUSES[cause].remedy}" for cause in why.unseen
+        f"  {CAUSES[cause].says}{UNSEEDED if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
+        for cause in why.unseen
     ]
 
 
 def _causes(places: Sequence[Suspect]) -> Iterable[str]:
-    for cause in dict.fromkeys(place.cause for place in places):
-        alike = [place for place in places if place.cause == cause]
+    for cause, says in dict.fromkeys((place.cause, place.says) for place in places):
+        alike = [place for place in places if (place.cause, place.says) == (cause, says)]
         yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
         if len(alike) > MOST_PLACES:
             yield f"  and {len(alike) - MOST_PLACES} more places"
-        yield f"    {CAUSES[cause].says}: {CAUSES[cause].remedy}"
+        yield f"    {says}: {CAUSES[cause].remedy}"
 
 
-def _parts(changed: Difference) -> list[str]:
+def parts(changed: Difference) -> list[str]:
     """What differs between two runs, in a person's words."""
-    parts = []
+    told = []
     if changed.examples:
-        parts.append(f"predictions: {share(changed)}")
+        told.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
-        parts.append(f"largest difference of a logit or value: {number(changed.largest)}")
-    parts += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
+        told.append(f"largest difference of a logit or value: {number(changed.largest)}")
+    told += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
     if changed.tensors:
-        parts.append(
+        told.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
         )
+    told += [f"{name}: {change}" for name, change in changed.outputs.items()]
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
-        parts.append(f"history: first in {where}, column {changed.column}")
-    return parts
+        told.append(f"history: first in {where}, column {changed.column}")
+    return told
 
 
 def share(changed: Difference) -> str:
@@ -76,3 +79,18 @@ def share(changed: Difference) -> str:
 def number(value: float | None) -> str:
     """A number, or that there is none."""
     return "missing" if value is None else f"{value:.3g}"
+
+
+def both(value: float | None, other: float | None) -> str:
+    """Two numbers that differ, with all their digits if three of them are alike."""
+    short = number(value), number(other)
+    return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))
+
+
+def of_noise(changed: Difference, noise: int | None) -> str:
+    """The answers that differ, as a share of those that a new seed changes."""
+    if not changed.files:
+        return ""
+    if not noise or changed.changed is None:
+        return "unknown"
+    return f"{changed.changed / noise:.2g}"

@@ -1,30 +1,6 @@
-"""The jobs of training programs of others: each run, what it leaves, its gate and its measures."""
+"""The jobs of existing training programs: each run, what it leaves, its gate and its measures."""
 
-from toolnoise.steps.reads import (
-    A_CELL,
-    DATA,
-    DUMP,
-    ENSEMBLES,
-    RUN,
-    RUN_FILES,
-    RUNS,
-    STABILITY,
-    TRAINED,
-    WEIGHTS,
-    cell_of_spec,
-    cell_stated,
-    control_of,
-    control_of_cell,
-    datasets,
-    dump_of,
-    measured,
-    records_of,
-    run_of_spec,
-    runs_of,
-    same,
-    spec,
-    training_minutes,
-)
+from toolnoise.steps import reads
 from toolnoise.steps.step import Needs, Outside, Read, Record, Step, Where, Work, Write
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Control, Dataset, Training
@@ -36,8 +12,11 @@ def _programmed(study: Study) -> list[Cell]:
 
 
 def _leaving(study: Study, *, logits: bool) -> list[Cell]:
-    kinds = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
-    return [cell for cell, outcome in kinds.items() if (outcome == programs.LOGITS) == logits]
+    return [cell for cell in _programmed(study) if (_outcome(study, cell) == programs.LOGITS) == logits]
+
+
+def _outcome(study: Study, cell: Cell) -> str:
+    return programs.outcome(study.config, cell.model)
 
 
 def _adopted(study: Study, *, wanted: bool) -> list[Cell]:
@@ -62,34 +41,34 @@ def _gate_of(study: Study, run: Training) -> list[str]:
 ROWS = {
     "run-program": Step(
         "run_program",
-        "run a training program of others once",
+        "run an existing training program once",
         where=Where(
             Training,
-            lambda study: runs_of(study, _adopted(study, wanted=False)),
+            lambda study: reads.runs_of(study, _adopted(study, wanted=False)),
             "grid",
             "model/dataset/hardware/variant of a training program, and one of its seeds",
-            stated=run_of_spec,
+            stated=reads.run_of_spec,
         ),
-        parameters=lambda study, run: spec(study, run.cell, run.seed) | {"study": study.name},
+        parameters=lambda study, run: reads.spec(study, run.cell, run.seed) | {"study": study.name},
         reads={"gate": Read(_gate_of, several=True, optional=True)},
-        writes=RUN,
+        writes=reads.RUN,
         work=Work("toolnoise.checking.run_program:train", aside=("checkpoint",)),
-        needs=Needs(tooling=lambda run: run.hardware, minutes=training_minutes),
+        needs=Needs(tooling=lambda run: run.hardware, minutes=reads.training_minutes),
         record=Record("record", "runs of programs"),
     ),
     "adopt-run": Step(
         "adopt_run",
-        "take a run as it is that was there before the study",
+        "take an existing run as it is",
         where=Where(
             Training,
-            lambda study: runs_of(study, _adopted(study, wanted=True)),
+            lambda study: reads.runs_of(study, _adopted(study, wanted=True)),
             "grid",
             "model/dataset/hardware/variant of adopted runs, and one of their seeds",
-            stated=run_of_spec,
+            stated=reads.run_of_spec,
         ),
-        parameters=lambda study, run: spec(study, run.cell, run.seed),
+        parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
         reads={},
-        writes=RUN,
+        writes=reads.RUN,
         work=Work("toolnoise.checking.adopted:adopt"),
         record=Record("record", "adopted runs"),
         outside=Outside("toolnoise.checking.adopted:files_of"),
@@ -99,21 +78,24 @@ ROWS = {
         "gather_labels",
         "write the test set that the runs of a training program bring",
         where=Where(
-            Dataset, lambda study: datasets(study, of_programs=True), "datasets", "a data set with reader: outcome"
+            Dataset,
+            lambda study: reads.datasets(study, of_programs=True),
+            "datasets",
+            "a data set with reader: outcome",
         ),
         parameters=lambda _, place: place._asdict(),
-        reads={"record": Read(_first_outcome, WEIGHTS)},
+        reads={"record": Read(_first_outcome, reads.WEIGHTS)},
         writes={"out": Write(layout.DATA)},
         work=Work("toolnoise.checking.labels:write"),
     ),
     "dump-outcomes": Step(
         "dump_outcomes",
         "dump what the runs of a training program left",
-        where=Where(Cell, _programmed, *A_CELL, stated=cell_of_spec),
-        parameters=spec,
-        reads=TRAINED,
-        writes=DUMP,
-        work=Work("toolnoise.checking.dump:dump"),
+        where=Where(Cell, _programmed, *reads.A_CELL, stated=reads.cell_of_spec),
+        parameters=reads.spec,
+        reads=reads.TRAINED,
+        writes=reads.DUMP,
+        work=Work("toolnoise.checking.outcome_dump:dump"),
         record=Record("index", "dumps of outcomes"),
     ),
     "check-program": Step(
@@ -124,39 +106,32 @@ ROWS = {
             lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
             "grid",
             "a training program with the variant control",
-            stated=control_of_cell,
+            stated=reads.control_of_cell,
         ),
         parameters=lambda study, place: {
             "cell": list(place.cell),
             "command": study.config["models"][place.model].get("command", ""),
         },
-        reads={"records": records_of(control_of, RUN_FILES)},
+        reads={"records": reads.records_of(reads.control_of, reads.RUN_FILES)},
         writes={"out": Write(layout.GATE)},
         work=Work("toolnoise.checking.gate:check"),
     ),
     "measure-program": Step(
         "measure_program",
         "measure a cell of a training program",
-        where=Where(Cell, lambda study: _leaving(study, logits=True), *A_CELL, stated=cell_stated),
-        parameters=measured,
-        reads=DATA | dump_of(same),
-        writes={
-            "out": STABILITY,
-            "out-runs": RUNS,
-            "out-ensembles": ENSEMBLES,
-        },
-        work=Work("toolnoise.checking.measure:measure"),
+        where=Where(Cell, lambda study: _leaving(study, logits=True), *reads.A_CELL, stated=reads.cell_stated),
+        parameters=reads.measured,
+        reads=reads.DATA | reads.dump_of(reads.same),
+        writes={"out": reads.STABILITY, "out-runs": reads.RUNS, "out-ensembles": reads.ENSEMBLES},
+        work=Work("toolnoise.checking.program_measures:measure_logits"),
     ),
     "measure-outcomes": Step(
         "measure_outcomes",
         "measure a cell of a training program that leaves classes, values or a metric",
-        where=Where(Cell, lambda study: _leaving(study, logits=False), *A_CELL, stated=cell_stated),
-        parameters=lambda study, cell: measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
-        reads=DATA | dump_of(same),
-        writes={
-            "out": STABILITY,
-            "out-runs": RUNS,
-        },
-        work=Work("toolnoise.checking.measure_outcomes:measure"),
+        where=Where(Cell, lambda study: _leaving(study, logits=False), *reads.A_CELL, stated=reads.cell_stated),
+        parameters=lambda study, cell: reads.measured(study, cell) | {"outcome": _outcome(study, cell)},
+        reads=reads.DATA | reads.dump_of(reads.same),
+        writes={"out": reads.STABILITY, "out-runs": reads.RUNS},
+        work=Work("toolnoise.checking.program_measures:measure"),
     ),
 }

@@ -1,4 +1,4 @@
-"""A run of a study whose training is a program of others: started with its seeds; its outcome becomes a run's files.
+"""A run of a study whose training is an existing program: started with its seeds; its outcome becomes a run's files.
 
 The program's folders are beside the run's checkpoint: its outcome is new in each attempt, its own checkpoints survive.
 What it leaves besides weights is in `weights.npz`, too, each array under its name and ":".
@@ -122,13 +122,12 @@ def _launch(
 def _observed(spec: dict[str, Any]) -> dict[str, Any]:
     """The machine, the packages of the program's interpreter, and what is set for its libraries."""
     tooling = spec["hardware"]
-    on_cpu = tooling["accelerator"] == "cpu"
     python, packages = _packages(tooling, command_words.words(spec["model"]["command"])[0])
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
     return {
         **environment.machine(),
         **({"python": python} if python else {}),
-        **({"device": "cpu"} if on_cpu else _gpu(tooling)),
+        **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
         "variables": engine.variables(tooling),
         "versions": {name: version for name, version in packages if re.fullmatch(FRAMEWORKS, name)},
         "packages_sha256": hashlib.sha256(listed.encode()).hexdigest() if packages else "",
@@ -190,19 +189,9 @@ def write(
     rows = _rows(left, whole, digests)
     arrays.write_npz(weights, {**tensors, **_besides(left)})
     files.write_text(history, rows)
-    epochs = rows.count("\n") - 1
     trained = [name for name, values in tensors.items() if values.dtype.kind == "f" and not name.endswith(STATISTICS)]
-    files.write_json(
-        record,
-        {
-            "spec": spec,
-            "status": "completed",
-            "epochs": epochs,
-            "trainable": trained,
-            "observed": observed,
-            "seconds": dict(timings),
-        },
-    )
+    about = {"spec": spec, "status": "completed", "epochs": rows.count("\n") - 1, "trainable": trained}
+    files.write_json(record, about | {"observed": observed, "seconds": dict(timings)})
 
 
 def _besides(left: Outcome) -> dict[str, np.ndarray]:
@@ -215,12 +204,12 @@ def _besides(left: Outcome) -> dict[str, np.ndarray]:
 
 def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
     """The program's history, with the digests of the weights at its end; one row where it left none."""
-    columns, rows = left.history or ([EPOCH], [["1"]])
+    columns, rows = left.history or ([EPOCH], [])
+    *earlier, last = rows or [["1", *[""] * (len(columns) - 1)]]
+    marks = [whole, " ".join(digest[:TENSOR_DIGITS] for digest in digests)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*columns, "weights_sha256", "tensors_sha256"])
-    for number, row in enumerate(rows or [["1", *[""] * (len(columns) - 1)]], 1):
-        last = number == max(1, len(rows))
-        marks = [whole, " ".join(digest[:TENSOR_DIGITS] for digest in digests)] if last else ["", ""]
-        writer.writerow([*row, *marks])
+    writer.writerows([*row, "", ""] for row in earlier)
+    writer.writerow([*last, *marks])
     return out.getvalue()

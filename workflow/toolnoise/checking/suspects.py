@@ -8,9 +8,11 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect, ranked
-from toolnoise.checking.program_text import Source
+from toolnoise.checking import clocks, seeding, threads
+from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.reader import Reader, is_none, is_off
+from toolnoise.checking.seeding import Seeded
 
 SEEDERS = {
     "numpy.random.seed": ("numpy",),
@@ -48,17 +50,25 @@ LISTINGS = re.compile(r"(os\.(listdir|scandir|walk)|glob\.i?glob|\.(iterdir|rglo
 ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "array", "join", "fromkeys", "sample")
 
 
+WEIGHTS = {"never": SURE, "behind": SURE, "perhaps": POSSIBLE, "before": UNLIKELY}
+RESTORES = re.compile(
+    r"(\.(load_state_dict|load_weights|restore\w*)|torch\.load|numpy\.load|pickle\.loads?|joblib\.load|\.?load_model)$"
+)
+STATES = re.compile(r"(set_rng_state\w*|setstate|set_state|bit_generator\.state)$")
+EXISTS = re.compile(r"(exists|is_file|isfile|listdir|i?glob|latest_checkpoint|latest_step)$")
+
+
 class _Facts:
     """What the whole program does somewhere: which generators it seeds, within which blocks, and whether it evaluates.
 
-    Generators of `scoped` are seeded within a with-block alone; the rest of the program is not. `starts` are the calls
-    that seed PyTorch for the whole program, `networks` the classes with layers, `calls` all calls by the called name.
+    Generators of `scoped` are seeded within a with-block alone; the rest of the program is not. `networks` are the
+    classes with layers.
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
-        self.seeded: set[str] = set()
-        self.starts: list[tuple[Reader, ast.Call]] = []
-        self.calls: dict[str, list[tuple[Reader, ast.Call]]] = {}
+        self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
+        self.order = seeding.Calls(readers)
+        self.clocked = clocks.functions(readers)
         self.networks = {
             node.name
             for reader in readers
@@ -66,138 +76,158 @@ class _Facts:
             if isinstance(node, ast.ClassDef)
             and any(isinstance(part, ast.Call) and LAYERS.fullmatch(reader.name(part.func)) for part in ast.walk(node))
         }
-        self.scoped: set[str] = set()
-        self.trains_in_scope = self.evaluates = self.on_gpu = False
+        self.is_scoped = self.trains_in_scope = self.evaluates = self.on_gpu = self.restores_states = False
         for reader in readers:
             values = (getattr(node, "value", getattr(node, "attr", "")) for node in reader.nodes)
             self.on_gpu |= any(isinstance(value, str) and value.startswith("cuda") for value in values)
             for call, name in reader.calls:
                 last = _last(name)
-                self.calls.setdefault(last, []).append((reader, call))
-                given, scope = call.args or call.keywords, reader.scope(call)
-                kinds = SEEDERS.get(name) or (ALL if last in SEED_ALL else ())
-                if given and kinds:
-                    (self.scoped if scope else self.seeded).update(kinds)
-                    self.starts += [(reader, call)] if "torch" in kinds and not scope else []
-                if scope:
-                    self.scoped.add("torch")
+                if reader.scope(call):
+                    self.is_scoped = True
                     self.trains_in_scope |= bool(re.search("backward|train|fit", last))
                 self.evaluates |= last == "eval" or (last == "train" and bool(call.args))
+                self.restores_states |= bool(STATES.search(name))
+            assigned = (target for node in reader.nodes if isinstance(node, ast.Assign) for target in node.targets)
+            self.restores_states |= any(STATES.search(ast.unparse(target)) for target in assigned)
 
-    def is_early(self, reader: Reader, call: ast.Call) -> bool:
-        """Whether all that seeds PyTorch stands behind a call: in its function, or in functions called there alone."""
-        here = reader.function(call)
-
-        def is_behind(other: Reader, node: ast.Call) -> bool:
-            return other is reader and reader.function(node) is here and node.lineno > call.lineno
-
-        def seeds_behind(other: Reader, start: ast.Call) -> bool:
-            callers = self.calls.get(getattr(other.function(start), "name", ""), [])
-            return is_behind(other, start) or (bool(callers) and all(is_behind(*caller) for caller in callers))
-
-        return bool(self.starts) and all(seeds_behind(*start) for start in self.starts)
+    def seeded(self, kind: str, reader: Reader, node: ast.AST, *, later: bool = False) -> Seeded:
+        """When a kind of generator is seeded, seen from a place; `later` if the place only prepares a draw."""
+        return seeding.seeded(self.order, self.starts.get(kind, []), reader, node, later=later)
 
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-_Found = Iterator[tuple[str, ast.AST, int]]
+# A cause, its place, its weight, and the end of the sentence if it is a draw.
+_Hits = Iterator[tuple[str, ast.AST, int, str]]
 
 
-def _draws(reader: Reader, facts: _Facts) -> _Found:
-    """Draws from generators that nothing seeds."""
+def _hit(cause: str, node: ast.AST, order: Seeded) -> tuple[str, ast.AST, int, str]:
+    return cause, node, WEIGHTS[order.order], order.says
+
+
+def _draws(reader: Reader, facts: _Facts) -> _Hits:
+    """Draws from generators that nothing seeds, or not in time."""
     for call, name in reader.calls:
         module, _, last = name.rpartition(".")
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        unseeded = is_none(given[0] if given else None)
-        if module in OWN:
-            kind, objects = OWN[module]
-            draws = last == "SystemRandom" or (last[:1].islower() and kind not in facts.seeded)
-            if unseeded if last in objects else draws:
-                yield kind, call, SURE
-        elif SKLEARN.fullmatch(name) and "numpy" not in facts.seeded:
-            if is_none(reader.keywords(call).get("random_state")):
-                yield "sklearn", call, SURE
-        elif KERAS.match(name) and "tensorflow" not in facts.seeded:
-            yield "tensorflow", call, SURE
+        kind, objects = OWN.get(module, ("", ()))
+        if kind and (last in objects or last == "SystemRandom"):
+            if last == "SystemRandom" or is_none(given[0] if given else None):
+                yield kind, call, SURE, " without a seed"
+        elif kind and last[:1].islower():
+            yield from _unseeded(kind, kind, reader, call, facts)
+        elif SKLEARN.fullmatch(name) and is_none(reader.keywords(call).get("random_state")):
+            yield from _unseeded("sklearn", "numpy", reader, call, facts)
+        elif KERAS.match(name):
+            yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
 
 
-def _torch(reader: Reader, facts: _Facts) -> _Found:
+def _unseeded(cause: str, kind: str, reader: Reader, call: ast.Call, facts: _Facts) -> _Hits:
+    order = facts.seeded(kind, reader, call)
+    if order.order != "before":
+        yield _hit(cause, call, order)
+
+
+def _torch(reader: Reader, facts: _Facts) -> _Hits:
     """Draws from PyTorch's global generator. Where that is seeded, they do not follow a seed of their own."""
-    seeded = "torch" in facts.seeded
     for call, name in reader.calls:
         keywords = reader.keywords(call)
         # With **rest, a generator may be given.
         if {"generator", None} & {*keywords} or reader.scope(call):
             continue
         shuffles = keywords.get("shuffle", call.args[2] if len(call.args) > 2 else None)
+        order = facts.seeded("torch", reader, call)
+        if order.order == "never" and facts.is_scoped:
+            order = Seeded("perhaps", "a with-block")
+        # A loader draws when it is iterated over, dropout in training.
+        later = facts.seeded("torch", reader, call, later=True)
         if (name == LOADER and not is_off(shuffles)) or name in SAMPLERS:
-            yield "loader", call, POSSIBLE if seeded else SURE if "torch" in facts.scoped else LIKELY
+            weights = {**WEIGHTS, "never": SURE if facts.is_scoped else LIKELY}
+            yield "loader", call, weights[later.order], later.says
         elif DROPOUT.fullmatch(name):
-            yield "dropout", call, POSSIBLE if seeded or facts.trains_in_scope else LIKELY
+            weights = {**WEIGHTS, "never": POSSIBLE if facts.trains_in_scope else LIKELY}
+            yield "dropout", call, weights[later.order], later.says
             if not facts.evaluates:
-                yield "evaluation", call, POSSIBLE
-        elif (LAYERS.fullmatch(name) or _last(name) in facts.networks) and facts.is_early(reader, call):
-            yield "torch", call, SURE
-        elif LAYERS.fullmatch(name):
-            # A class may be instantiated before the seed is set, or within a block that sets one, wherever it stands.
-            yield "torch", call, POSSIBLE if seeded or "torch" in facts.scoped else SURE
-        elif name == "torch.seed" or (DRAWS.fullmatch(name) and not seeded):
-            yield "torch", call, SURE
+                yield "evaluation", call, POSSIBLE, ""
+        elif (
+            LAYERS.fullmatch(name)
+            or DRAWS.fullmatch(name)
+            or (_last(name) in facts.networks and order.order == "behind")
+        ):
+            yield _hit("torch", call, order)
+        elif name == "torch.seed":
+            yield "torch", call, SURE, " and takes its seed from the system"
         if name == LOADER and not is_off(keywords.get("num_workers")) and "worker_init_fn" not in keywords:
             # With a generator of the loader, each worker has a seed from it.
-            yield "workers", call, POSSIBLE
+            yield "workers", call, POSSIBLE, ""
 
 
-def _orders(reader: Reader, _: _Facts) -> _Found:
+def _orders(reader: Reader, _: _Facts) -> _Hits:
     """Iteration in an order that differs between processes."""
-    yield from (("set", node.iter, LIKELY) for node in reader.nodes if reader.iterates_over_set(node))
+    loops = (node.iter for node in reader.nodes if reader.iterates_over_set(node))
+    yield from (("set", node, LIKELY, "") for node in loops)
     for call, name in reader.calls:
         last = _last(name)
         method = call.func.value if isinstance(call.func, ast.Attribute) else None
         if last in ITERATES and any(map(reader.is_set, call.args)) and not reader.is_orderless(call):
-            yield "set", call, LIKELY
+            yield "set", call, LIKELY, ""
         if last == "pop" and method is not None and reader.is_set(method):
-            yield "set", call, LIKELY
+            yield "set", call, LIKELY, ""
         if name == "hash":
-            yield "hash", call, LIKELY
+            yield "hash", call, LIKELY, ""
         if UNORDERED.search(name):
-            yield "parallel", call, LIKELY
+            yield "parallel", call, LIKELY, ""
         if LISTINGS.search(name) and not reader.is_orderless(call):
-            yield "files", call, POSSIBLE
+            yield "files", call, LIKELY, ""
 
 
-def _seeds(reader: Reader, _: _Facts) -> _Found:
-    """Seeds from what differs between any two runs."""
+def _seeds(reader: Reader, facts: _Facts) -> _Hits:
+    """Seeds from what differs between any two runs, and other values from the clock."""
+    for node, is_seed in clocks.uses(reader, facts.clocked):
+        yield "clock" if is_seed else "time", node, SURE if is_seed else LIKELY, ""
     for node in reader.nodes:
-        tainted = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in reader.clocked
-        if (tainted or reader.is_clock(node)) and reader.in_seed(node):
-            yield "clock", node, SURE
         folder = isinstance(node, ast.Attribute) and node.attr in ("out", "out_dir", "output_dir", "output")
         if (folder or getattr(node, "value", 0) == "TOOLNOISE_OUT") and reader.in_seed(node):
-            yield "path", node, LIKELY
+            yield "path", node, LIKELY, ""
 
 
-def _kernels(reader: Reader, facts: _Facts) -> _Found:
+def _kernels(reader: Reader, facts: _Facts) -> _Hits:
     """Kernels that are chosen by their speed."""
     for node in reader.nodes:
         targets = node.targets if isinstance(node, ast.Assign) else []
         if "torch.backends.cudnn.benchmark" in map(reader.name, targets) and not is_off(node.value):
-            yield "kernels", node, LIKELY if facts.on_gpu else POSSIBLE
+            yield "kernels", node, LIKELY if facts.on_gpu else POSSIBLE, ""
 
 
-RULES = (_draws, _torch, _orders, _seeds, _kernels)
+def _threads(reader: Reader, _: _Facts) -> _Hits:
+    """What threads share: generators that they draw from, and objects that they change."""
+    for work in threads.work(reader):
+        yield from (("shared", node, SURE, "") for node in threads.draws(reader, work))
+        yield from (("race", node, LIKELY, "") for node in threads.changes(reader, work))
 
 
-def suspects(program: Sequence[Source]) -> list[Suspect]:
+def _checkpoints(reader: Reader, facts: _Facts) -> _Hits:
+    """States that are read if they are found."""
+    for call, name in reader.calls:
+        tests = (above.test for above in reader.parents(call) if isinstance(above, ast.If))
+        parts = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call))
+        if RESTORES.search(name) and any(EXISTS.search(reader.name(part.func)) for part in parts):
+            yield "checkpoint", call, POSSIBLE if facts.restores_states else LIKELY, ""
+
+
+RULES = (_draws, _torch, _orders, _seeds, _kernels, _threads, _checkpoints)
+
+
+def suspects(program: Sequence[SourceFile]) -> list[Suspect]:
     """All suspicions about a program, by weight and likelihood; one for each cause and line."""
     readers = [Reader(source) for source in program]
     facts = _Facts(readers)
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
-        for cause, node, weight in (hit for rule in RULES for hit in rule(reader, facts)):
+        for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):
             place = (cause, reader.source.file, node.lineno)
             if place not in by_place or by_place[place].weight < weight:
-                by_place[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight)
+                by_place[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight, seeded)
     return ranked(by_place.values())

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from toolnoise.base.arrays import require_distinct
+from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import parse_json, readable
 
@@ -31,34 +31,18 @@ _TYPES = {
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of an .npy file."""
+    values = arrays.read_npy(path)
     with readable(path, "a whole .npy file"):
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            shape, fortran, dtype = _npy_header(file, size)
-            start = file.tell()
-        order = "F" if fortran else "C"
-        if 0 in shape:
-            return np.zeros(shape, dtype)
-        return np.memmap(path, dtype, "r", start, shape, order)
+        return _numbers(values)
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name."""
     with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        require_distinct(member.filename for member in members)
-        size = sum(member.file_size for member in members)
+        size = sum(member.file_size for member in archive.infolist())
         if size > MOST_COPIED:
             raise BadInput(path, "", f"found {size} bytes of arrays", f"at most {MOST_COPIED}; or .safetensors")
-        arrays = {}
-        for member in members:
-            with archive.open(member) as file:
-                shape, fortran, dtype = _npy_header(file, member.file_size)
-                values = np.frombuffer(_exactly(file, math.prod(shape) * dtype.itemsize), dtype)
-                # What is left is nothing, but only at its end is a member's checksum compared.
-                file.read(1)
-            arrays[member.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if fortran else "C")
-        return arrays
+        return {name: _numbers(values) for name, values in arrays.read_npz(path).items()}
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
@@ -93,19 +77,10 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
 READERS: Mapping[str, Any] = {".npy": read_npy, ".npz": read_npz, ".safetensors": read_safetensors}
 
 
-def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and type of an .npy of this many bytes, which are all that it claims."""
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f".npy of version {version}")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file, max_header_size=10_000)
-    if dtype.hasobject or dtype.names or dtype.kind not in "biuf":
-        raise ValueError(f"found {dtype}, expected numbers")
-    claimed, left = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if claimed != left:
-        raise ValueError(f"shape {shape} of {dtype} needs {claimed} bytes, found {left}")
-    return shape, fortran, dtype
+def _numbers(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"found {values.dtype}, expected numbers")
+    return values
 
 
 def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:

@@ -1,4 +1,4 @@
-"""Stability of runs that predict numbers, and of runs of which only metrics are known (docs/measures.md)."""
+"""Stability of runs that predict numbers, and of runs that left only metrics (docs/measures.md)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -56,7 +56,7 @@ def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart, stream: int) -
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:
-    """The declarations of the rows of metrics with these names, of which nothing is known, and of distances."""
+    """The declarations of the rows of metrics with these names, about which nothing is known, and of distances."""
     return dict(METRICS) | {metric: declared for name in names for metric, declared in spread(name, ANY).items()}
 
 

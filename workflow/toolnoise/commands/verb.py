@@ -13,13 +13,21 @@ DATA = "try data formats"
 
 Arguments = Mapping[str, Mapping[str, Any]]
 
+
+def flag(says: str) -> Mapping[str, Any]:
+    """An argument that is given or not."""
+    return {"action": "store_true", "help": says}
+
+
+def option(metavar: str, says: str, **further: Any) -> Mapping[str, Any]:
+    """An argument with a value, which the help calls `metavar`."""
+    return {"metavar": metavar, "help": says, **further}
+
+
 OF_THIS_FOLDER = {
-    "--study": {
-        "help": "a configuration, or the study.json among its results (the only study of this folder)",
-        "metavar": "FILE",
-    }
+    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
 }
-AS_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+AS_JSON = {"--json": flag("print JSON")}
 RESULTS = {
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"}
 }
@@ -27,19 +35,11 @@ RESULTS_OR_ARCHIVE = {
     "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
 }
 OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
-ANONYMOUS = {
-    "--anonymous": {
-        "action": "store_true",
-        "help": "leave out host names, users, paths and credentials, for double-blind review",
-    }
-}
+ANONYMOUS = {"--anonymous": flag("leave out host names, users, paths and credentials, for double-blind review")}
 NO_CREDENTIAL = {
-    "--no-credential": {
-        "action": "append",
-        "default": [],
-        "metavar": "TEXT",
-        "help": "share this text although it looks like a credential; repeat for each",
-    }
+    "--no-credential": option(
+        "TEXT", "share this text although it looks like a credential; repeat for each", action="append", default=[]
+    )
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
-from toolnoise.comparison.pairs_of_units import Statistic, in_arm
+from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.read_arms import NAMES
@@ -26,17 +26,12 @@ from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
-from toolnoise.stats.two_means import (
-    hedges_g,
-    mean_difference,
-    paired_difference,
-    probability_of_improvement,
-)
+from toolnoise.stats.two_means import hedges_g, mean_difference, paired_difference, probability_of_improvement
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 
 
-class Arm(NamedTuple):
+class ArmSummary(NamedTuple):
     """One side alone; cross-entropy is None without scores. Churn and SD are those of other draws, or of the same."""
 
     name: str
@@ -53,7 +48,7 @@ class Arm(NamedTuple):
     churn_same_draw: Estimate
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """The shares of predictions that change from a run of A to a run of B."""
 
     churn: Estimate
@@ -64,13 +59,13 @@ class Change(NamedTuple):
 class Comparison(NamedTuple):
     """Two arms and their differences.
 
-    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources of which their runs have the
-    same draw. Of partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
+    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
+    the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
     """
 
     n_examples: int
-    a: Arm
-    b: Arm
+    a: ArmSummary
+    b: ArmSummary
     way: Way
     n_draws: int
     n_draws_each: tuple[int, int]
@@ -87,11 +82,11 @@ class Comparison(NamedTuple):
     cross_entropy_difference: Estimate | None
     churn_difference: Estimate
     churn_ratio: Estimate
-    other_draws: Change
-    same_draw: Change
+    other_draws: Replacement
+    same_draw: Replacement
 
 
-class Side(NamedTuple):
+class ArmRuns(NamedTuple):
     """An arm's runs: what is right, accuracies, draws, the content by which equal runs are known."""
 
     name: str
@@ -114,33 +109,32 @@ def compare_all(
     sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
     comparisons = [_compare(sides[0], other, assumption) for other in sides[1:]]
     adjusted = holm(np.array([comparison.pvalue for comparison in comparisons]))
-    return [
-        comparison._replace(pvalue_holm=float(pvalue)) for comparison, pvalue in zip(comparisons, adjusted, strict=True)
-    ]
+    pairs = zip(comparisons, adjusted.tolist(), strict=True)
+    return [comparison._replace(pvalue_holm=pvalue) for comparison, pvalue in pairs]
 
 
-def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> Side:
+def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> ArmRuns:
     """An arm by its name, on examples with these labels; the assumption is for runs whose draws are not known."""
     predicted = answers.predicted
     drawn = draws.assumed(len(predicted), assumption) if answers.drawn is None else answers.drawn
     # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
     contents = list(answers.bits or [(name, run.tobytes()) for run in predicted])
-    return Side(name, answers, predicted == labels, accuracies(predicted, labels), drawn, contents)
+    return ArmRuns(name, answers, predicted == labels, accuracies(predicted, labels), drawn, contents)
 
 
-def tested(a: Side, b: Side) -> tuple[Design, Result]:
+def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
     """How two arms can be compared, and the test of their accuracies."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = draws.design(*np.split(numbers, [len(a.scores)]))
     return plan, _difference(plan, a.scores, b.scores, _step(a, b))
 
 
-def _step(a: Side, b: Side) -> float:
+def _step(a: ArmRuns, b: ArmRuns) -> float:
     """The smallest difference of a rate; equal differences leave no doubt if both arms are the same runs bit by bit."""
     return 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
 
 
-def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
+def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
     plan, test = tested(a, b)
     scores = _unit_means(plan, a.scores, b.scores)
     right_a, right_b = (means.mean(axis=0) for means in _unit_means(plan, a.right, b.right))
@@ -172,12 +166,12 @@ def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
         _difference(plan, *entropies, np.nan).effect if scored else None,
         pairs_of_units.difference(*churns).within(-1, 1),
         pairs_of_units.ratio(*churns),
-        Change(*(other for other, _ in changes)),
-        Change(*(same for _, same in changes)),
+        Replacement(*(other for other, _ in changes)),
+        Replacement(*(same for _, same in changes)),
     )
 
 
-def _arm(side: Side) -> Arm:
+def _arm(side: ArmRuns) -> ArmSummary:
     answers, unit_of, units = side.answers, side.unit_of, np.unique(side.unit_of)
     churn = pairwise_churn(answers.predicted)
     scores = draws.unit_means(side.scores, unit_of, units)
@@ -186,7 +180,7 @@ def _arm(side: Side) -> Arm:
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
-    return Arm(
+    return ArmSummary(
         side.name,
         answers.file,
         len(side.scores),
@@ -202,7 +196,7 @@ def _arm(side: Side) -> Arm:
     )
 
 
-def _sd_same_draw(side: Side, step: float) -> Estimate:
+def _sd_same_draw(side: ArmRuns, step: float) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
     of_draws = [side.scores[runs] for runs in draws.members(side.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
@@ -213,7 +207,7 @@ def _sd_same_draw(side: Side, step: float) -> Estimate:
 
 
 def _variances(scores: np.ndarray) -> np.ndarray:
-    """What each pair of runs says of the variance; the mean over all pairs is the sample variance."""
+    """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
     return np.square(scores[:, np.newaxis] - scores) / 2
 
 
@@ -225,7 +219,7 @@ def _pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> n
     return draws.pair_means(matrix, unit_of, unit_of, units, units)
 
 
-def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Statistic]:
+def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
     """Means over pairs of different units from each arm's pairs of runs."""
     of_a, of_b = _pair_means(a, plan.a, plan.units_a), _pair_means(b, plan.b, plan.units_b)
     return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
@@ -246,9 +240,8 @@ def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estima
     means = draws.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
-        other, alike = (
-            Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in (means[~same], means[same])
-        )
+        of_pairs = means[~same], means[same]
+        other, alike = (Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in of_pairs)
     else:
         other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
@@ -267,18 +260,15 @@ def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resu
     return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
 
 
-def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
-    """What was seen or assumed of the runs, as sentences."""
+def _notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
+    """What was seen or assumed about the runs, as sentences."""
     notes = []
     for side in (a, b):
         runs, different = len(side.contents), len(set(side.contents))
         if different < runs:
             alike = "bit-identical" if side.answers.bits else "equal in all predictions"
-            notes.append(
-                f"The {runs} runs of {side.name} are {alike} and count as one."
-                if different == 1
-                else f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
-            )
+            some = f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
+            notes.append(f"The {runs} runs of {side.name} are {alike} and count as one." if different == 1 else some)
         notes += [f"{side.name}: {note}." for note in side.answers.notes]
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {

@@ -85,11 +85,9 @@ def _separator(line: str) -> str:
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    return (
-        line.split()
-        if separator == " "
-        else [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
-    )
+    if separator == " ":
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
 
 
 def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray] | None:
@@ -111,10 +109,7 @@ def _texts(path: str, separator: str, skipped: int) -> list[np.ndarray]:
     with Path(path).open(encoding=ENCODING, newline="") as file:
         every = _lines(path, file)
         lines = map(str.split, every) if separator == " " else csv.reader(every, delimiter=separator, strict=True)
-        try:
-            rows = [[field.strip() for field in fields] for fields in lines if fields][skipped:]
-        except csv.Error as error:
-            raise BadInput(path, "", f"damaged ({error})", "CSV") from None
+        rows = [[field.strip() for field in fields] for fields in lines if fields][skipped:]
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadInput(path, f"row {number + 1}", f"found {len(row)} fields", f"{len(rows[0])}, as in the first")

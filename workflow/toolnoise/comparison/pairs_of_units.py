@@ -18,7 +18,7 @@ from toolnoise.stats.estimates import Estimate, t_interval
 ROUNDING = 1e-12  # a standard error below it is none
 
 
-class Statistic(NamedTuple):
+class UnitStatistic(NamedTuple):
     """A value, how it changes without each unit, and what each pair of units adds to its error, [U, U].
 
     `arms` says where each unit has runs: 1 and 2 for one arm alone, 3 for both. `kept` is (n - 1) / n of the n units of
@@ -33,12 +33,12 @@ class Statistic(NamedTuple):
     pairs: np.ndarray
 
 
-def in_arm(matrix: np.ndarray, units: np.ndarray) -> Statistic:
+def in_arm(matrix: np.ndarray, units: np.ndarray) -> UnitStatistic:
     """The mean over pairs of different units of one arm, from those of each pair, [U, U], symmetric."""
     return between_arms(matrix, units, units)
 
 
-def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -> Statistic:
+def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -> UnitStatistic:
     """The mean over pairs of a unit of one arm and a different one of another, [A, B]."""
     units, in_a, in_b = _together(units_a, units_b)
     place = np.ix_(np.searchsorted(units, units_a), np.searchsorted(units, units_b))
@@ -53,10 +53,10 @@ def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -
         number = np.count_nonzero(np.triu(counts + counts.T))
         pairs = of_pairs * np.sqrt(number / np.float64(number - 1))
     kept = 1 - 1 / np.maximum(in_a * len(units_a), in_b * len(units_b))
-    return Statistic(float(value), units, in_a + 2 * in_b, kept, without - value, pairs)
+    return UnitStatistic(float(value), units, in_a + 2 * in_b, kept, without - value, pairs)
 
 
-def estimate(stat: Statistic) -> Estimate:
+def estimate(stat: UnitStatistic) -> Estimate:
     """The value with the jackknife's interval; for several sets of units, with Satterthwaite's degrees of freedom.
 
     There is no interval if a value without a unit is undefined, or if all pairs of units agree: that may be luck.
@@ -71,18 +71,18 @@ def estimate(stat: Statistic) -> Estimate:
     return t_interval(stat.value, error, parts.sum() ** 2 / np.sum(parts**2 / freedoms))
 
 
-def difference(a: Statistic, b: Statistic) -> Estimate:
+def difference(a: UnitStatistic, b: UnitStatistic) -> Estimate:
     """The second arm's minus the first's."""
     return estimate(_less(b, a))
 
 
-def root(stat: Statistic) -> Estimate:
+def root(stat: UnitStatistic) -> Estimate:
     """The square root, with the interval of its logarithm: an SD from a variance."""
     half = estimate(_logarithm(stat, 0.5))
     return Estimate(float(np.sqrt(stat.value)), *np.exp(half[1:]).tolist())
 
 
-def ratio(a: Statistic, b: Statistic, power: float = 1.0) -> Estimate:
+def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
     """The second arm's over the first's, to a power: 1/2 for SDs from variances. Undefined unless both are above 0."""
     logarithm = estimate(_less(_logarithm(b, power), _logarithm(a, power)))
     if not np.isfinite(logarithm.value):
@@ -91,7 +91,7 @@ def ratio(a: Statistic, b: Statistic, power: float = 1.0) -> Estimate:
         return Estimate(*np.exp(logarithm).tolist())
 
 
-def _logarithm(stat: Statistic, power: float) -> Statistic:
+def _logarithm(stat: UnitStatistic, power: float) -> UnitStatistic:
     """The logarithm of a value to a power; without a unit, relative to the mean over units."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value, without = (power * np.log(part) for part in (np.float64(stat.value), stat.value + stat.changes))
@@ -100,7 +100,7 @@ def _logarithm(stat: Statistic, power: float) -> Statistic:
         )
 
 
-def _less(b: Statistic, a: Statistic) -> Statistic:
+def _less(b: UnitStatistic, a: UnitStatistic) -> UnitStatistic:
     """The difference of values of two arms; a unit of both is left out of both at once."""
     units, in_a, in_b = _together(a.units, b.units)
     changes, kept, pairs = np.zeros(len(units)), np.zeros(len(units)), np.zeros((len(units), len(units)))
@@ -109,7 +109,7 @@ def _less(b: Statistic, a: Statistic) -> Statistic:
         changes[place] += sign * arm.changes
         kept[place] = np.maximum(kept[place], arm.kept)
         pairs[np.ix_(place, place)] += sign * arm.pairs
-    return Statistic(b.value - a.value, units, in_a + 2 * in_b, kept, changes, pairs)
+    return UnitStatistic(b.value - a.value, units, in_a + 2 * in_b, kept, changes, pairs)
 
 
 def _together(units_a: np.ndarray, units_b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -34,8 +34,8 @@ STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
 class Labels(NamedTuple):
     """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
 
-    `ids` identify the examples if the file does. Of classes that are texts, `codes` has the numbers, and is given those
-    of further classes as runs predict them. `alone` says that the file has nothing else.
+    `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
+    classes get theirs as runs predict them. `alone` says that the file has nothing else.
     """
 
     source: str
@@ -119,7 +119,6 @@ def numbers(path: str) -> np.ndarray:
         _require_array(path, array, 2)
     if max(array.shape) != array.size:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example")
-    _require_numbers(path, array)
     return array.ravel()
 
 
@@ -141,9 +140,8 @@ def labels_of(path: str) -> Labels:
             return _labels_of_table(path, table)
     reading, _ = _reading(path, Labels("", None, None))
     if reading.what != "rights":
-        raise BadInput(
-            "command line", "--labels", f"{path} has no labels, and is no dump of a study", "a file with the labels"
-        )
+        what = f"{path} has no labels, and is no dump of a study"
+        raise BadInput("command line", "--labels", what, "a file with the labels")
     return Labels(path, None, reading.values.shape[1], reading.ids, alone=False)
 
 
@@ -158,9 +156,8 @@ def read(path: str, labels: Labels) -> Answers:
     if ids is not None and labels.ids is not None:
         order = readings.matching(ids, labels.ids)
         if order is None:
-            raise BadInput(
-                path, "", f"found other examples than in {labels.source}", "the same, once each, by their ids"
-            )
+            what = f"found other examples than in {labels.source}"
+            raise BadInput(path, "", what, "the same, once each, by their ids")
         values, given, ids = values[:, order], None if given is None else given[order], labels.ids
     about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
     # A dump says itself what it has.
@@ -187,7 +184,6 @@ def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
     missing, kept = sum(dump.diverged), dump.finished
     values = dump.logits[kept] if missing else dump.logits
     _require_array(path, values, 3)
-    _require_numbers(path, values)
     known = readings.known_of(path, "", labels.classes, labels.examples, labels.source)
     known.require_examples(values.shape[1], f"shape {values.shape}")
     drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
@@ -208,7 +204,6 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
         runs = _runs_of(path, named)
         for array in runs.values():
             _require_array(path, array, 3)
-            _require_numbers(path, array)
         name = next(iter(runs))
         about = readings.known_of(path, name, *known)
         if len(runs) > 1:
@@ -217,16 +212,14 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
         return readings.of_array(about, values)._replace(labels=given), name
     values = arrays.read_npy(path)
     _require_array(path, values, 3)
-    _require_numbers(path, values)
     return readings.of_array(readings.known_of(path, "", *known), values), ""
 
 
 def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers:
     """The answers of scores, [S, N, C]."""
     if labels.codes is not None:
-        raise BadInput(
-            labels.source, "", "found texts as labels", f"whole numbers: the places of the classes in {path}"
-        )
+        allowed = f"whole numbers: the places of the classes in {path}"
+        raise BadInput(labels.source, "", "found texts as labels", allowed)
     classes = values.shape[2]
     _require_labels(labels.source, labels.classes, classes, path)
     entropies, notes = _entropies(values, labels.classes, _kind(path, name, values))
@@ -239,10 +232,8 @@ def require_same_classes(answers: Answers, other: Answers) -> None:
     for known, asked in ((answers, other), (other, answers)):
         if known.classes and asked.classes not in (None, known.classes):
             raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
-        if known.classes and not asked.rights and asked.predicted.max() >= known.classes:
-            raise BadInput(
-                asked.file, "", f"found class {asked.predicted.max()}", f"the {known.classes} of {known.file}"
-            )
+        if known.classes and not asked.rights and (last := asked.predicted.max()) >= known.classes:
+            raise BadInput(asked.file, "", f"found class {last}", f"the {known.classes} of {known.file}")
 
 
 def zipped(path: str) -> bool:
@@ -316,6 +307,7 @@ def _require_array(path: str, array: np.ndarray, most: int) -> None:
         raise BadInput(path, "", f"found {array.dtype} of shape {array.shape}", f"numbers in 1 to {most} dimensions")
     if 0 in array.shape:
         raise BadInput(path, "", f"found shape {array.shape}", "at least one run and one example")
+    _require_numbers(path, array)
 
 
 def _require_numbers(path: str, values: np.ndarray) -> None:
@@ -356,13 +348,12 @@ def _require_labels_of_its_own(path: str, given: np.ndarray, labels: Labels) -> 
     """Refuse a file whose own labels are not those of the examples."""
     codes = _coded(path, given, labels, "label")
     if codes.shape != labels.classes.shape or (codes != labels.classes).any():
-        raise BadInput(
-            path, "", f"found other labels in it than in {labels.source}", "the same labels, in the same order"
-        )
+        what = f"found other labels in it than in {labels.source}"
+        raise BadInput(path, "", what, "the same labels, in the same order")
 
 
 def _require_labels_among(path: str, predicted: np.ndarray, labels: Labels) -> None:
-    """Refuse predicted classes that are counted or named otherwise than the labels.
+    """Refuse predicted classes that are counted or named differently from the labels.
 
     No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
     """

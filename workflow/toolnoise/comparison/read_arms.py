@@ -50,19 +50,11 @@ def read(given: Sequence[str], labels: Labels) -> Answers:
         return answers[0]
     for runs in answers:
         if len(runs.predicted) != 1:
-            raise BadInput(
-                runs.file,
-                "",
-                f"found {len(runs.predicted)} runs",
-                f"one run in each of {len(paths)} files",
-            )
+            allowed = f"one run in each of {len(paths)} files"
+            raise BadInput(runs.file, "", f"found {len(runs.predicted)} runs", allowed)
         if runs.rights != answers[0].rights:
-            raise BadInput(
-                runs.file,
-                "",
-                "found classes beside right and wrong answers",
-                "one of them in all files of an arm",
-            )
+            what = "found classes beside right and wrong answers"
+            raise BadInput(runs.file, "", what, "one of them in all files of an arm")
         _require_same_question(answers[0], runs)
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
     entropies, bits, drawn = ([getattr(runs, part) for runs in answers] for part in ("entropies", "bits", "drawn"))
@@ -105,7 +97,7 @@ def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[An
 
 
 def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
-    """Refuse arms that answer other questions, or of which more is assumed than can be."""
+    """Refuse arms that answer other questions, and assumptions that cannot hold."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_question(other, arm)
@@ -126,9 +118,8 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
     numbered = [arm for arm in arms if arm.numbers]
     for arm in numbered if paired else ():
         if arm.numbers != numbered[0].numbers:
-            what = (
-                f"found runs {_shown(numbered[0].numbers)} in {numbered[0].file}, {_shown(arm.numbers)} in {arm.file}"
-            )
+            runs = (f"{_shown(each.numbers)} in {each.file}" for each in (numbered[0], arm))
+            what = f"found runs {', '.join(runs)}"
             raise BadInput("command line", "--paired", what, "the same runs in each arm")
 
 

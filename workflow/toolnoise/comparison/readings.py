@@ -34,55 +34,23 @@ from toolnoise.comparison.csv_columns import Table, is_number
 
 # Names of columns as their letters and digits alone, by role.
 EXACT = {
-    "run": {
-        "run",
-        "runid",
-        "seed",
-        "seedid",
-        "randomseed",
-        "rngseed",
-        "replicate",
-        "replica",
-        "rep",
-        "repeat",
-        "trial",
-    },
-    "example": {"example", "exampleid", "id", "questionid", "qid", "question", "sample", "sampleid", "item", "itemid"}
-    | {"instance", "instanceid", "image", "imageid", "docid", "uid", "rowid", "filename", "file", "path"},
+    "run": {"run", "runid", "seed", "seedid", "randomseed", "rngseed", "replicate", "replica", "rep", "repeat"}
+    | {"trial"},
+    "example": {"example", "exampleid", "id", "questionid", "qid", "question", "sample", "sampleid", "item"}
+    | {"itemid", "instance", "instanceid", "image", "imageid", "docid", "uid", "rowid", "filename", "file", "path"},
     "index": {"", "unnamed0", "index", "idx"},
     "pred": {"pred", "preds", "prediction", "predictions", "predicted", "ypred", "yhat", "predlabel", "predclass"}
     | {"predictedlabel", "predictedclass", "argmax"},
     "correct": {"correct", "iscorrect", "correctness", "right", "isright", "hit", "acc", "accuracy", "exactmatch"},
     "label": {"label", "labels", "target", "targets", "y", "ytrue", "true", "truth", "groundtruth", "gt", "gold"}
     | {"goldlabel", "truelabel", "trueclass", "actual", "expected", "reference"},
-    "aside": {
-        "loss",
-        "nll",
-        "entropy",
-        "crossentropy",
-        "perplexity",
-        "margin",
-        "confidence",
-        "maxprob",
-        "time",
-        "epoch",
-    }
-    | {"step", "weight", "split", "fold"},
+    "aside": {"loss", "nll", "entropy", "crossentropy", "perplexity", "margin", "confidence", "maxprob", "time"}
+    | {"epoch", "step", "weight", "split", "fold"},
 }
 # Words within other names, and in names of files and arrays; the first that is met decides.
 WORDS = {
-    "score": {
-        "score",
-        "scores",
-        "logit",
-        "logits",
-        "prob",
-        "probs",
-        "proba",
-        "probability",
-        "probabilities",
-        "softmax",
-    },
+    "score": {"score", "scores", "logit", "logits", "prob", "probs", "proba", "probability", "probabilities"}
+    | {"softmax"},
     "correct": {"correct", "correctness"},
     "pred": {"pred", "preds", "prediction", "predictions", "predicted", "yhat"},
 }
@@ -138,7 +106,7 @@ class Known(NamedTuple):
 
 
 def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
-    """What is known of an array, or of a file of one without a name."""
+    """What is known about an array, or about a file with a nameless one."""
     return Known(path, _role_of_words(_words(name or Path(path).stem)), labels, examples, source)
 
 
@@ -172,9 +140,7 @@ def _role_of_words(words: Sequence[str]) -> str:
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
     """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
     shape, examples = values.shape, known.examples
-    called = (
-        called or f"{' x '.join(map(str, shape))} {'values' if len(shape) > 1 else 'value' + 's' * (shape[0] != 1)}"
-    )
+    called = called or (_count(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
     if values.ndim == 3:
         known.require_examples(shape[1], f"shape {shape}")
         return _scores(known, values, called)
@@ -199,9 +165,8 @@ def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
     if not known.role:
         _require_no_scores(known, values)
     if known.labels is not None and lines > known.labels.max() + 1 and any(map(_are_places, values.T)):
-        known.refuse(
-            f"found {columns} columns without names, one of which counts the lines", f"names (id), and {NAMES}"
-        )
+        allowed = f"names (id), and {NAMES}"
+        known.refuse(f"found {columns} columns without names, one of which counts the lines", allowed)
     return _answers(known, values.T, called)
 
 
@@ -290,7 +255,7 @@ def of_table(known: Known, table: Table) -> Reading:
         if place not in places and of not in ("run", "example", "index", "label")
     ]
     reading = _of_columns(known, role, names, values, table)
-    known.require_examples(reading.values.shape[1], f"{_count(reading.values.shape[1], 'example')}")
+    known.require_examples(reading.values.shape[1], _count(reading.values.shape[1], "example"))
     return reading._replace(how=reading.how + (f"; not read: {_short(rest)}" if rest else ""))
 
 
@@ -302,13 +267,10 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
             continue
         shown = _short([names[place] for place in places])
         if role in ("pred", "correct") and len(places) > 1:
-            known.refuse(
-                f"found {_count(len(places), 'column')} of predictions: {shown}", "one of them, or a column a run"
-            )
+            known.refuse(f"found {len(places)} columns of predictions: {shown}", "one of them, or a column a run")
         if role == "score by run":
-            known.refuse(
-                f"found one score of each run: {shown}", "predicted classes, or a column a class in a file a run"
-            )
+            allowed = "predicted classes, or a column a class in a file a run"
+            known.refuse(f"found one score of each run: {shown}", allowed)
         return role, places
     places = [place for place, each in enumerate(roles) if each in LEFT]
     if not places:
@@ -346,9 +308,8 @@ def _a_column_a_run(
     """The reading of columns, [N, S], of which each is a run unless names leave that open; and the runs' numbers."""
     if values.dtype.kind == "f" and not is_whole(values):
         where = names[np.argwhere(np.mod(values, 1))[0][1]]
-        known.refuse(
-            f"found fractions in {where}, a column of a run", "predicted classes; scores in a file for each run"
-        )
+        allowed = "predicted classes; scores in a file for each run"
+        known.refuse(f"found fractions in {where}, a column of a run", allowed)
     if role == "number":
         return of_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
@@ -365,9 +326,8 @@ def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
     if not _are_places(numbers):
         return list(range(len(names)))
     if role == "score" and 0 not in numbers and known.labels is not None and known.labels.min() > 0:
-        known.refuse(
-            f"found scores {names[0]} to {names[-1]}, of classes from 1", "score_0, ... if class 0 is the first"
-        )
+        allowed = "score_0, ... if class 0 is the first"
+        known.refuse(f"found scores {names[0]} to {names[-1]}, of classes from 1", allowed)
     return _by_number(names)
 
 
@@ -429,9 +389,8 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
     run = np.zeros(lines, np.intp)
     numbers = None
     if names:
-        keys = np.array(
-            ["/".join(key) for key in zip(*(_keys(_column(path, table, name)) for name in names), strict=True)]
-        )
+        parts = (_keys(_column(path, table, name)) for name in names)
+        keys = np.array(["/".join(key) for key in zip(*parts, strict=True)])
         distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
         if len(set(counts)) > 1:
             few, many = counts.argmin(), counts.argmax()

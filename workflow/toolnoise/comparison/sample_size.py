@@ -199,21 +199,18 @@ def _lines(question: SampleSize) -> Iterator[str]:
 def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[tuple[str, ...]]:
     yield ("runs per arm", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
     for entry in shown:
-        gain = [f"{entry['gain']:.3g}" + (_range(entry) if spread.runs else "")] if spread else []
+        gain = [f"{entry['gain']:.3g}"] if spread else []
+        if spread and spread.runs:
+            gain[0] += f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
         yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
-
-
-def _range(entry: dict[str, Any]) -> str:
-    return f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
 
 
 def _by_chance(claim: Claim, chances: Sequence[dict[str, Any]]) -> Iterator[str]:
     """How often chance alone makes such a difference."""
     yield f"Without any change, two arms differ by {claim.size:g} points or more, in either direction,"
     for chance in chances:
-        arms = "with one run each" if chance["runs_per_arm"] == 1 else f"with {chance['runs_per_arm']} runs each"
-        share = chance["share"]
-        yield f"  in {_percent(share)} % of cases {arms}"
+        runs = "one run" if chance["runs_per_arm"] == 1 else f"{chance['runs_per_arm']} runs"
+        yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
 
 
 def _percent(share: float) -> str:
@@ -229,15 +226,10 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
     spread = question.spread
     if spread.runs:
         entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
-    return entry | {
-        "by_chance": [
-            {
-                "runs_per_arm": runs,
-                "share": power.chance_difference(claim.size, spread.sd.value, runs, spread.runs),
-            }
-            for runs in sorted({1, spread.runs or 1})
-        ]
+    shares = {
+        runs: power.chance_difference(claim.size, spread.sd.value, runs, spread.runs) for runs in (1, spread.runs or 1)
     }
+    return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
 
 
 def _shown(question: SampleSize, runs: int) -> dict[str, Any]:

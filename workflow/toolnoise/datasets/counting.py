@@ -1,6 +1,5 @@
 """Counts of the examples of each label in a data set, overall and in each of its groups."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +19,7 @@ def count(dataset: str, data: str | Path, out: str | Path) -> None:
     for part in PARTS:
         split = getattr(prepared_data, part)
         for group, member in {ALL: np.ones(len(split.labels), bool), **prepared_data.members(split)}.items():
-            rows += [
-                (dataset, part, group, *row) for row in _by_label(split.labels[member], len(prepared_data.classes))
-            ]
+            by_label = np.bincount(split.labels[member], minlength=len(prepared_data.classes)).tolist()
+            rows.append((dataset, part, group, ALL, sum(by_label)))
+            rows += [(dataset, part, group, str(label), number) for label, number in enumerate(by_label)]
     metric_files.write(out, COUNTS, rows)
-
-
-def _by_label(labels: np.ndarray, classes: int) -> Iterator[tuple[str, int]]:
-    yield ALL, len(labels)
-    yield from ((str(label), int(number)) for label, number in enumerate(np.bincount(labels, minlength=classes)))

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -75,8 +76,8 @@ def _obtain(source: Source) -> None:
         wanted = PLACE.format(source["url"])
         raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
     except OSError as error:
-        found = f"cannot be written ({faults.called(error)})"
-        raise BadInput(path, "", found, "a writable folder with free space") from None
+        problem = f"cannot be written ({faults.called(error)})"
+        raise BadInput(path, "", problem, "a writable folder with free space") from None
 
 
 def _download(source: Source) -> None:
@@ -91,15 +92,15 @@ def _download(source: Source) -> None:
     pooch.get_logger().setLevel(logging.ERROR)
     checksum = source.get("checksum", NOT_CHECKED)
     if checksum == NOT_CHECKED:
-        told = "has no checksum: nobody can tell whether it is the file that you mean"
-        print(f"toolnoise: warning: {source['url']} {told}", file=sys.stderr, flush=True)
+        warning = f"{source['url']} has no checksum: nobody can tell whether it is the file that you mean"
+        print(f"toolnoise: warning: {warning}", file=sys.stderr, flush=True)
     try:
         pooch.retrieve(
             source["url"],
             None if checksum == NOT_CHECKED else checksum,
             path.name,
             path.parent,
-            downloader=_Resuming(part) if checksum != NOT_CHECKED else _Unverified(part),
+            downloader=_Downloader(part, checked=checksum != NOT_CHECKED),
         )
     except ValueError:  # pooch raises this for a wrong checksum
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
@@ -116,15 +117,21 @@ class _Secure(requests.Session):
         return target
 
 
-class _Resuming:
-    """A downloader for pooch that resumes from an existing partial file."""
+class _Downloader:
+    """A downloader for pooch that resumes from an existing partial file; its checksum decides whether it was the start.
 
-    def __init__(self, part: Path) -> None:
-        self.part = part
+    Without a checksum, nothing else tells that an answer is the file, and all of it. So such a download starts anew in
+    each process, the server must say how long the file is, and a web page is refused.
+    """
+
+    def __init__(self, part: Path, checked: bool) -> None:
+        self.part, self.checked = part, checked
+        self.length: int | None = None
 
     def __call__(self, url: str, out: str, _pooch: object) -> None:
         """Download into the partial file, however often the connection breaks, then rename it to `out`."""
-        self._begin()
+        if not self.checked:
+            self.part.unlink(missing_ok=True)
         pauses = iter(PAUSES)
         while True:
             before = self._size()
@@ -139,17 +146,9 @@ class _Resuming:
                 if refused or pause is None:
                     raise
                 time.sleep(pause)
-        self._end(url)
+        if not self.checked:
+            self._require_whole(url)
         self.part.replace(out)
-
-    def _begin(self) -> None:
-        """What is there already is taken for the start of the file: its checksum decides."""
-
-    def _answered(self, url: str, answer: requests.Response, length: int | None) -> None:
-        """See an answer before anything is written; `length` is that of the whole file."""
-
-    def _end(self, url: str) -> None:
-        """See the whole file."""
 
     def _size(self) -> int:
         with contextlib.suppress(FileNotFoundError):
@@ -159,10 +158,7 @@ class _Resuming:
     def _continue(self, url: str) -> None:
         size = self._size()
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
-        with (
-            _Secure() as session,
-            session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer,
-        ):
+        with _Secure() as session, session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
             if answer.status_code == requests.codes.requested_range_not_satisfiable:
                 # The file is complete already, or too long: the checksum decides.
                 return
@@ -171,7 +167,8 @@ class _Resuming:
             goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {size}-")
             size = size if goes_on else 0
             length = answer.headers.get("Content-Length")
-            self._answered(url, answer, size + int(length) if length else None)
+            if not self.checked:
+                self._require_length(url, answer, size + int(length) if length else None)
             free = shutil.disk_usage(self.part.parent).free
             if length and int(length) > free:
                 raise BadInput(url, "", f"the file has {int(length)} bytes more", f"{free} are free here")
@@ -181,41 +178,30 @@ class _Resuming:
             ):
                 for block in answer.iter_content(NETWORK_BLOCK):
                     if not length and file.tell() > MOST_UNANNOUNCED:
-                        found = f"more than {MOST_UNANNOUNCED} bytes without saying how long the file is"
-                        raise BadInput(url, "", found, "a server that says it")
+                        problem = f"more than {MOST_UNANNOUNCED} bytes without saying how long the file is"
+                        raise BadInput(url, "", problem, "a server that says it")
                     file.write(block)
                     bar.update(len(block))
 
-
-class _Unverified(_Resuming):
-    """A downloader for a file without a checksum: nothing else tells that an answer is the file, and all of it.
-
-    So it starts anew in each process, the server must say how long the file is, and a web page is refused.
-    """
-
-    length: int | None = None
-
-    def _begin(self) -> None:
-        self.part.unlink(missing_ok=True)
-
-    def _answered(self, url: str, answer: requests.Response, length: int | None) -> None:
+    def _require_length(self, url: str, answer: requests.Response, length: int | None) -> None:
+        """Refuse an answer before anything of it is written; `length` is that of the whole file."""
         chunked = answer.headers.get("Transfer-Encoding", "").lower() == "chunked"
         if (length is None and not chunked) or self.length not in (None, length):
-            found = "does not say how long the file is" if length is None else "gives another file at each attempt"
-            raise BadInput(url, "", f"the server {found}", WANTED_CHECKSUM)
+            fault = "does not say how long the file is" if length is None else "gives another file at each attempt"
+            raise BadInput(url, "", f"the server {fault}", WANTED_CHECKSUM)
         self.length = length
 
-    def _end(self, url: str) -> None:
+    def _require_whole(self, url: str) -> None:
         with self.part.open("rb") as file:
             start = file.read(BLOCK).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         if start.startswith((b"<!doctype html", b"<html")):
-            found = "the answer is a web page, not the file"
+            problem = "the answer is a web page, not the file"
         elif self.length is not None and self._size() != self.length:
-            found = f"the answer has {self._size()} bytes where {self.length} were announced"
+            problem = f"the answer has {self._size()} bytes where {self.length} were announced"
         else:
             return
         self.part.unlink()
-        raise BadInput(url, "", found, WANTED_CHECKSUM)
+        raise BadInput(url, "", problem, WANTED_CHECKSUM)
 
 
 def verified(source: Source) -> dict[str, Any]:
@@ -224,33 +210,28 @@ def verified(source: Source) -> dict[str, Any]:
     wanted = source.get("checksum", NOT_CHECKED)
     algorithm, _, expected = wanted.partition(":")
     digests = {name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", algorithm} - {NOT_CHECKED}}
+    size = 0
     with files.readable(path, "a file or a folder"):
-        size = _digest_folder(path, digests) if path.is_dir() else _digest_file(path, digests)
+        for part, count in _digested(path):
+            size += count
+            for digest in digests.values():
+                digest.update(part)
     if expected and digests[algorithm].hexdigest() != expected.lower():
         where = f"; get it from {source.get('url', source.get('page'))}" if not is_own(source) else ""
-        found = f"its {algorithm} is {digests[algorithm].hexdigest()}"
-        raise BadInput(path, "", found, f"expected {expected}{where}")
+        raise BadInput(path, "", f"its {algorithm} is {digests[algorithm].hexdigest()}", f"expected {expected}{where}")
     published = {"checksum": wanted} if expected else {}
     where = {key: source[key] for key in ("url", "page") if key in source}
     return {"path": str(path), "bytes": size, "sha256": digests["sha256"].hexdigest(), **published, **where}
 
 
-def _digest_file(path: Path, digests: dict[str, Any]) -> int:
-    size = path.stat().st_size
-    with path.open("rb") as file, progress(f"verifying {path.name}", size, "B") as bar:
+def _digested(path: Path) -> Iterator[tuple[bytes, int]]:
+    """A file in blocks, or of each file of a folder its name and its SHA-256; each with the bytes it stands for."""
+    if path.is_dir():
+        with opened(path) as members:
+            for name, content in members.items():
+                yield f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode(), len(content)
+        return
+    with path.open("rb") as file, progress(f"verifying {path.name}", path.stat().st_size, "B") as bar:
         while block := file.read(BLOCK):
-            for digest in digests.values():
-                digest.update(block)
+            yield block, len(block)
             bar.update(len(block))
-    return size
-
-
-def _digest_folder(path: Path, digests: dict[str, Any]) -> int:
-    """Digest the name and the SHA-256 of each file in a folder."""
-    size = 0
-    with opened(path) as members:
-        for name, content in members.items():
-            size += len(content)
-            for digest in digests.values():
-                digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return size

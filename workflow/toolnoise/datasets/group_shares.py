@@ -22,7 +22,7 @@ def classes_of(folders: Sequence[str], entry: Mapping[str, Any], source: str) ->
     """The folders of each class, in the order of its name, but the group's class last: the positive one of two."""
     merged = entry.get("classes", {folder: [folder] for folder in folders})
     group = entry.get("group")
-    wanted = [(f"classes.{name}", folder) for name, mine in merged.items() for folder in mine]
+    wanted = [(f"classes.{name}", folder) for name, members in merged.items() for folder in members]
     for key, folder in [*wanted, *([("group", group)] if group else [])]:
         if folder not in folders:
             raise BadInput(source, key, f"no folder {folder!r} of training images", f"allowed: {', '.join(folders)}")
@@ -44,9 +44,9 @@ def training_set(files: Files, classes: Classes, entry: Mapping[str, Any], sourc
             wanted = round(entry["group_share"] * total)
             least, most = max(1, size - len(others)), min(len(members), size)
             if not least <= wanted <= most:
-                found = f"found {entry['group_share']:g}, {wanted} of {total} examples"
+                share = f"found {entry['group_share']:g}, {wanted} of {total} examples"
                 allowed = f"allowed: {least} to {most} of the {size} of class {name!r}"
-                raise BadInput(source, "group_share", found, allowed)
+                raise BadInput(source, "group_share", share, allowed)
             chosen += _first(members, wanted, "train", group) + _first(others, size - wanted, "train", name)
         else:
             chosen += _first(class_files, size, "train", name)

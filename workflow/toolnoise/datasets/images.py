@@ -28,8 +28,9 @@ def middle(image: Image.Image, size: int) -> Image.Image:
     """Scale the image until its shorter side has `size` pixels, and crop the square in its middle."""
     scale = size / min(image.size)
     if scale * max(image.size) > MOST_STRETCHED * size:
-        found = "{} x {} pixels are longer than wide by more than".format(*image.size)
-        raise ValueError(f"{found} {MOST_STRETCHED} times")
+        raise ValueError(
+            f"{image.width} x {image.height} pixels are longer than wide by more than {MOST_STRETCHED} times"
+        )
     if scale != 1:
         image = image.resize([max(size, round(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
     left, top = ((side - size) // 2 for side in image.size)
@@ -64,8 +65,8 @@ class Decoder:
                 if self.shape is None:
                     self.shape = pixels.shape
                 if pixels.shape != self.shape:
-                    found = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
-                    raise BadInput(members.path, name, found, "one size, or image_size in the data set's entry")
+                    sizes = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
+                    raise BadInput(members.path, name, sizes, "one size, or image_size in the data set's entry")
                 yield pixels
                 bar.update()
 
@@ -79,5 +80,5 @@ class Decoder:
                 return np.asarray(decoded if self.size is None else self.fit(decoded, self.size))
         except BROKEN as error:
             reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
-            found = f"does not decode ({reason})"
-            raise BadInput(members.path, name, found, f"allowed: {', '.join(FORMATS)}") from None
+            allowed = f"allowed: {', '.join(FORMATS)}"
+            raise BadInput(members.path, name, f"does not decode ({reason})", allowed) from None

@@ -4,7 +4,7 @@ import importlib
 import itertools
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from toolnoise.datasets.readers import READERS
 
 def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
     """Read a data set, check it and write its prepared form; `threads` threads decode images."""
-    with _opened(dataset, entry, threads) as raw:
+    with ExitStack() as stack:
+        raw = _read(dataset, entry, threads, stack)
         images = {part: _rows(getattr(raw, part)) for part in PARTS}
         labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
         source = entry.get("path", f"dataset {dataset}")
@@ -28,15 +29,16 @@ def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int =
 
 def first_image(dataset: str, entry: dict[str, Any]) -> Data:
     """A data set as a network's builder sees it, its first image and its classes, without preparing it."""
-    with _opened(dataset, entry, 1) as raw:
+    with ExitStack() as stack:
+        raw = _read(dataset, entry, 1, stack)
         image = next(iter(raw.train.images))[np.newaxis]
         first = Split(image, np.zeros(1, np.int32), raw.maximum, margin=raw.margin)
         return Data(first, first, tuple(raw.classes), (), "")
 
 
-def _opened(dataset: str, entry: dict[str, Any], threads: int) -> AbstractContextManager[Raw]:
+def _read(dataset: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     module, _, function = READERS[entry["reader"]].partition(":")
-    return getattr(importlib.import_module(module), function)(dataset, entry, threads)
+    return getattr(importlib.import_module(module), function)(dataset, entry, threads, stack)
 
 
 def _rows(part: Part) -> Rows:

@@ -22,7 +22,7 @@ CHANNELS = {
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
-# What there is of data that only a training program of others has seen.
+# What there is of data that only an existing training program has seen.
 LABELS_ONLY = {"test_labels", "classes"}
 # The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
 ARRAYS = {
@@ -82,9 +82,9 @@ class Split:
 
     def first(self, count: int) -> "Split":
         """The first `count` examples, or all examples if there are fewer."""
-        return self.some(slice(count))
+        return self.chosen(slice(count))
 
-    def some(self, which: np.ndarray | slice) -> "Split":
+    def chosen(self, which: np.ndarray | slice) -> "Split":
         """Some of the examples."""
         per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
         return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
@@ -155,11 +155,11 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         raise BadInput(path, "train_images", f"found {channels} channels", f"normalise: {normalise} is for {wanted}")
     splits = {}
     for part in PARTS:
-        images, labels = arrays[f"{part}_images"], _classes(path, f"{part}_labels", arrays[f"{part}_labels"])
+        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32, copy=False)
         member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
-        if member.shape != (len(labels), len(groups)) or member.dtype != bool:
-            stored = f"found {member.dtype} of shape {member.shape}"
-            raise BadInput(path, f"{part}_groups", stored, f"yes or no for each example and group {groups}")
+        if member.shape != (len(labels), len(groups)):
+            allowed = f"yes or no for each example and group {groups}"
+            raise BadInput(path, f"{part}_groups", f"found {member.dtype} of shape {member.shape}", allowed)
         checks = arrays.get(f"{part}_checks")
         if streamed and (checks is None or len(checks) != len(labels)):
             raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
@@ -174,18 +174,14 @@ def targets(path: str | Path) -> dict[str, np.ndarray]:
     labels = members.get("test_labels")
     if labels is None:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
+    # Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are.
+    if labels.dtype.kind in "iu":
+        if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
+            raise BadInput(path, "test_labels", f"found labels {labels.min()} to {labels.max()}", "classes, from 0 up")
+        labels = labels.astype(np.int32, copy=False)
     if "groups" in members and members.get("test_groups", np.empty(0)).shape != (len(labels), len(members["groups"])):
         raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
-    return members | {"test_labels": _classes(path, "test_labels", labels)}
-
-
-def _classes(path: str | Path, name: str, labels: np.ndarray) -> np.ndarray:
-    """Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are."""
-    if labels.dtype.kind not in "iu":
-        return labels
-    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
-        raise BadInput(path, name, f"found labels {labels.min()} to {labels.max()}", "classes, from 0 up")
-    return labels.astype(np.int32, copy=False)
+    return members | {"test_labels": labels}
 
 
 def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
@@ -197,15 +193,12 @@ def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
 def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
     labels, classes, groups = arrays["test_labels"], arrays["classes"], tuple(map(str, arrays.get("groups", ())))
     member = arrays.get("test_groups", np.zeros((len(labels), 0), bool))
-    whole = labels.ndim == 1 and labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
+    whole = labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
     if not whole or labels.min() < 0 or labels.max() >= len(classes) or member.shape != (len(labels), len(groups)):
         raise BadInput(path, "test_labels", f"found {labels.dtype} of shape {labels.shape}", "classes of examples")
-    labels, sha256 = _classes(path, "test_labels", labels), _sha256(arrays)
-    train, test = (
-        Split(np.empty((len(some), 0, 0, 0), np.uint8), some, groups=of_them, file=path)
-        for some, of_them in ((labels[:0], member[:0]), (labels, member))
-    )
-    return Data(train, test, tuple(map(str, classes)), groups, sha256)
+    pixels, labels = np.empty((len(labels), 0, 0, 0), np.uint8), labels.astype(np.int32, copy=False)
+    test = Split(pixels, labels, groups=member, file=path)
+    return Data(test.first(0), test, tuple(map(str, classes)), groups, _sha256(arrays))
 
 
 def check(
@@ -222,15 +215,15 @@ def check(
         if len(shape) != 4 or not np.prod(shape):
             raise BadInput(source, f"{part}_images", f"found shape {shape}", "example x height x width (x channel)")
         if labels.shape != shape[:1] or labels.dtype.kind not in "iu":
-            found = f"found {labels.dtype} of shape {labels.shape}"
-            raise BadInput(source, f"{part}_labels", found, f"{shape[0]} integers, one per image")
+            stored = f"found {labels.dtype} of shape {labels.shape}"
+            raise BadInput(source, f"{part}_labels", stored, f"{shape[0]} integers, one per image")
         absent = sorted(set(range(len(classes))) - set(np.unique(labels).tolist()))
         if absent:
-            found = f"class {classes[absent[0]]} has no example"
-            raise BadInput(source, f"{part}_labels", found, f"every one of the {len(classes)} classes in both splits")
+            allowed = f"every one of the {len(classes)} classes in both splits"
+            raise BadInput(source, f"{part}_labels", f"class {classes[absent[0]]} has no example", allowed)
         if labels.min() < 0 or labels.max() >= len(classes):
-            found = f"found labels {labels.min()} to {labels.max()}"
-            raise BadInput(source, f"{part}_labels", found, f"allowed: 0 to {len(classes) - 1}")
+            allowed = f"allowed: 0 to {len(classes) - 1}"
+            raise BadInput(source, f"{part}_labels", f"found labels {labels.min()} to {labels.max()}", allowed)
     if shapes["train"][1:] != shapes["test"][1:]:
         sizes = " and ".join(str(shapes[part][1:]) for part in PARTS)
         raise BadInput(source, "test_images", f"images of two sizes, {sizes}", "one size")

@@ -15,6 +15,11 @@ def sources(entry: dict[str, Any]) -> list[Source]:
     return [entry] if "path" in entry else list(entry.get("files", {}).values())
 
 
+def checksums(entry: dict[str, Any]) -> list[str]:
+    """What two entries of the same data have in common, whatever their names and paths."""
+    return sorted(source.get("checksum", "") for source in sources(entry))
+
+
 def is_own(source: Source) -> bool:
     """Whether only the user can know where this file comes from, so that it must exist from the start."""
     return "url" not in source and "page" not in source

@@ -14,7 +14,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import OPTIONAL, draws
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine, State, Weights
+from toolnoise.engines import State, Weights
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.models.initial import Parameter
 from toolnoise.training import runs
 from toolnoise.training.network import build_model, start_engine
@@ -23,7 +24,7 @@ from toolnoise.training.network import build_model, start_engine
 class Predictor(NamedTuple):
     """The means to predict with a cell's runs: a started engine, its empty network, the data and the machine."""
 
-    engine: Engine
+    engine: KerasEngine
     parameters: tuple[Parameter, ...]
     dataset: prepared.Data
     observed: dict[str, Any]
@@ -32,8 +33,8 @@ class Predictor(NamedTuple):
         """Put weights of a run into the network."""
         for parameter in self.parameters:
             if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
-                found = f"no tensor of shape {parameter.shape}"
-                raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
+                problem = f"no tensor of shape {parameter.shape}"
+                raise BadInput(run.folder / "weights.npz", parameter.path, problem, "weights of this model")
         self.engine.restore(State(weights, {}, 0))
 
     def unused(self, recipe: dict[str, Any]) -> list[str]:

@@ -12,16 +12,14 @@ from toolnoise.formulas import probabilities
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
-# What a training program of others may leave instead of logits.
+# What an existing training program may leave instead of logits.
 KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
-
-
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
 # A source without draws has none of its own in any run.
 DRAWS = shapes.Kind(
     "a list of each run's draws, or null",
-    lambda value: value is None or (isinstance(value, list) and all(INTEGER.fits(one) for one in value)),
+    lambda value: value is None or (isinstance(value, list) and all(map(INTEGER.fits, value))),
 )
 
 PREDICTED: Shape = {"draws": {"*": DRAWS}, "spec": {"study_seed": INTEGER}, "metrics?": [TEXT]}
@@ -41,68 +39,29 @@ class Predictions(NamedTuple):
         return ~np.array(self.diverged, bool)
 
 
-class Remedied(NamedTuple):
-    """Logits (remedy x run x example x class) with the name of each remedy, the seed and the status of each run."""
-
-    logits: np.ndarray
-    remedies: list[str]
-    seeds: list[int]
-    diverged: list[bool]
-
-
-class Representations(NamedTuple):
-    """Gram matrices (run x layer x example x example) with the names of the layers and the seed of each run."""
-
-    grams: np.ndarray
-    layers: list[str]
-    seeds: list[int]
-    diverged: list[bool]
-
-    @property
-    def finished(self) -> np.ndarray:
-        """The runs that can be measured."""
-        return ~np.array(self.diverged, bool)
-
-
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
-    stack, entry = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
+    stack, entry = read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
-        _require_logits(logits, stack, entry["diverged"])
+        require_logits(logits, stack, entry["diverged"])
     elif not np.isfinite(stack).all():
         raise BadInput(logits, "", "found infinite or undefined numbers", "finite ones, as dump-outcomes writes them")
     return Predictions(stack, entry["seeds"], entry["diverged"], _drawn(index, entry))
 
 
-def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
-    """Read a dump and check that it is whole and fits its index."""
-    axes = {"remedies": 0, "seeds": 1, "diverged": 1}
-    stack, entry = _read_stack(logits, index, axes, "remedy", {"remedies": [TEXT]})
-    _require_logits(logits, np.moveaxis(stack, 1, 0), entry["diverged"])
-    return Remedied(stack, entry["remedies"], entry["seeds"], entry["diverged"])
-
-
-def read_layers(grams: str | Path, index: str | Path) -> Representations:
-    """Read a dump and check that it is whole and fits its index."""
-    axes = {"layers": 1, "seeds": 0, "diverged": 0}
-    stack, entry = _read_stack(grams, index, axes, "dump-layers", {"layers": [TEXT]})
-    return Representations(stack, entry["layers"], entry["seeds"], entry["diverged"])
-
-
-def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
+def _drawn(index: str | Path, entry: dict[str, Any]) -> list[Drawn]:
     """The draws of each run; studies with equal seeds have equal draws."""
-    draws, runs = found["draws"], len(found["seeds"])
-    whole = all(numbers is None or len(numbers) == runs for numbers in draws.values())
-    if not whole:
+    draws, runs = entry["draws"], len(entry["seeds"])
+    if any(numbers is not None and len(numbers) != runs for numbers in draws.values()):
         raise BadInput(index, "draws", "not a list of each source's draws", f"one draw for each of the {runs} runs")
-    study = found["spec"]["study_seed"]
+    study = entry["spec"]["study_seed"]
     return [
         {source: None if numbers is None else (study, numbers[run]) for source, numbers in draws.items()}
         for run in range(runs)
     ]
 
 
-def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
+def require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
     """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits.
 
     So do they need finite ones. Only a run that diverged, which nothing measures, may have others.
@@ -116,18 +75,16 @@ def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -
         raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 
-def _read_stack(
-    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, further: Shape
+def read_stack(
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, keys: Shape
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
-    entry = shapes.read(index, {**INDEX, **further}, f"the index that {verb} wrote")
+    entry = shapes.read(index, {**INDEX, **keys}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     kind = KINDS.get(str(entry.get("outcome")), np.float32)
     if list(stack.shape) != entry["shape"] or stack.dtype != kind:
-        stored = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(
-            logits, "", stored, f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
-        )
+        wanted = f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
+        raise BadInput(logits, "", f"found {stack.dtype} of shape {stack.shape}", wanted)
     for key, axis in axes.items():
         if len(entry[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key

@@ -38,11 +38,11 @@ def is_called(wanted: str, name: str) -> bool:
 
     A slice of a GPU (MIG) has fewer cores than the GPU and matches only a tooling that names MIG.
     """
-    found, sought = (re.findall(r"[A-Z0-9]+", text.upper()) for text in (name, wanted))
-    places = range(len(found) - len(sought) + 1)
-    if sought and "MIG" in found and "MIG" not in sought:
+    given, sought = (re.findall(r"[A-Z0-9]+", text.upper()) for text in (name, wanted))
+    places = range(len(given) - len(sought) + 1)
+    if sought and "MIG" in given and "MIG" not in sought:
         return False
-    return any(found[place : place + len(sought)] == sought for place in places)
+    return any(given[place : place + len(sought)] == sought for place in places)
 
 
 def choose(tooling: dict[str, Any], names: Sequence[str]) -> int:
@@ -51,8 +51,8 @@ def choose(tooling: dict[str, Any], names: Sequence[str]) -> int:
         if is_called(tooling["device"], name):
             return place
     kind = tooling["accelerator"].upper()
-    found = f"found {', '.join(dict.fromkeys(names))}" if names else f"no {kind} is visible on this machine"
-    raise BadInput(f"hardware {tooling['name']}", "device", found, f"wanted: {tooling['device'] or f'any {kind}'}")
+    visible = f"found {', '.join(dict.fromkeys(names))}" if names else f"no {kind} is visible on this machine"
+    raise BadInput(f"hardware {tooling['name']}", "device", visible, f"wanted: {tooling['device'] or f'any {kind}'}")
 
 
 def gpus() -> list[Gpu]:

@@ -1,4 +1,4 @@
-"""The engine of training programs of others: it starts nothing here, but sets threads and finds the interpreter."""
+"""The engine of existing training programs: it starts nothing here, but sets threads and finds the interpreter."""
 
 import os
 from collections.abc import Mapping
@@ -25,5 +25,5 @@ def path(tooling: Mapping[str, Any]) -> dict[str, str]:
     if not binaries.is_dir():
         wanted = "a virtual environment or an interpreter"
         raise BadInput(f"hardware {tooling['name']}", "python", f"{tooling['python']} is not there", wanted)
-    found = {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
-    return found | ({"VIRTUAL_ENV": str(python)} if python.is_dir() else {})
+    variables = {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return variables | ({"VIRTUAL_ENV": str(python)} if python.is_dir() else {})

@@ -20,13 +20,7 @@ FRAMEWORK = re.compile(
     r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL|ATEN|TRITON|TORCHINDUCTOR|LIBTPU)_.*|NPROC"
 )
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
-VISIBLE = (
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_DEVICE_ORDER",
-    "NVIDIA_VISIBLE_DEVICES",
-    "TPU_NAME",
-    "TPU_ACCELERATOR_TYPE",
-)
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "TPU_NAME", "TPU_ACCELERATOR_TYPE")
 # What NumPy and its libraries compute by. A list of names: others that begin alike may hold secrets.
 NUMERICAL = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
@@ -75,26 +69,26 @@ def require_cpu(tooling: dict[str, Any]) -> None:
     name = f"hardware {tooling['name']}"
     if tooling["precision"] != "float32" and tooling["kernels"] == "onednn":
         # For these precisions frameworks query the processor, not the pinned instruction set, to decide about oneDNN.
-        found = f"{tooling['precision']} with kernels onednn depends on the processor, not on isa alone"
-        raise BadInput(name, "precision", found, f"allowed: kernels {WITHOUT_ONEDNN[tooling['engine']]}")
+        problem = f"{tooling['precision']} with kernels onednn depends on the processor, not on isa alone"
+        raise BadInput(name, "precision", problem, f"allowed: kernels {WITHOUT_ONEDNN[tooling['engine']]}")
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]
-        found = f"{tooling['isa']} is not available on this CPU ({machine()['cpu']})"
-        raise BadInput(name, "isa", found, f"it has: {', '.join(able) or 'none of them'}")
+        problem = f"{tooling['isa']} is not available on this CPU ({machine()['cpu']})"
+        raise BadInput(name, "isa", problem, f"it has: {', '.join(able) or 'none of them'}")
 
 
 def installed(names: str) -> dict[str, str]:
     """Versions of the installed packages whose whole name matches a pattern; none is imported."""
     packages = importlib.metadata.distributions()
-    found = {(package.metadata["Name"] or "").lower().replace("_", "-"): package.version for package in packages}
-    return {name: version for name, version in sorted(found.items()) if re.fullmatch(names, name)}
+    versions = {(package.metadata["Name"] or "").lower().replace("_", "-"): package.version for package in packages}
+    return {name: version for name, version in sorted(versions.items()) if re.fullmatch(names, name)}
 
 
 def _cpuinfo(field: str) -> str:
     if CPUINFO.exists():
-        found = re.search(rf"^{field}\s*: (.*)$", CPUINFO.read_text(), re.MULTILINE)
-        return found[1].strip() if found else ""
+        line = re.search(rf"^{field}\s*: (.*)$", CPUINFO.read_text(), re.MULTILINE)
+        return line[1].strip() if line else ""
     # macOS; an Apple chip has a name but none of these flags.
     values = [_sysctl(name) for name in SYSCTL[field]]
     return " ".join(values) if field == "model name" else " ".join(values).lower().replace(".", "_")

@@ -5,18 +5,15 @@ for the next steps, is on the device with the plan. A step gathers its batch, cr
 updates the weights in place. All randomness comes with the plan.
 """
 
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import accelerators, allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.keras_engine import EVALUATION_BATCH, LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
@@ -56,13 +53,11 @@ class Engine(KerasEngine):
 
     def _set_up(self, deterministic: bool) -> None:  # noqa: ARG002 (XLA_FLAGS say it)
         self.jax = self.library
+        if self.tooling["accelerator"] == "cpu":
+            allocation.keep_freed_memory()
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
-
-    def _claim_cpu(self) -> dict[str, Any]:
-        allocation.keep_freed_memory()
-        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         try:
@@ -76,14 +71,14 @@ class Engine(KerasEngine):
     def _claim_tpu(self) -> dict[str, Any]:
         """One core of the TPU: one run, one device. Never tried, for lack of a TPU."""
         try:
-            seen = self.jax.devices("tpu")
+            devices = self.jax.devices("tpu")
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
-            found = f"JAX cannot use the {(accelerators.tpu() or ['TPU'])[0]} of this machine ({reason})"
-            raise BadInput(f"hardware {self.tooling['name']}", "device", found, "install jax[tpu]") from None
-        names = [tpu.device_kind for tpu in seen]
+            problem = f"JAX cannot use the {(accelerators.tpu() or ['TPU'])[0]} of this machine ({reason})"
+            raise self._refusal("device", problem, "install jax[tpu]") from None
+        names = [tpu.device_kind for tpu in devices]
         place = accelerators.choose(self.tooling, names)
-        self.jax.config.update("jax_default_device", seen[place])
+        self.jax.config.update("jax_default_device", devices[place])
         return {"device": names[place]}
 
     def _tensor(self, variable: Any) -> Any:
@@ -96,9 +91,9 @@ class Engine(KerasEngine):
     def _called(self, tensors: dict[str, Any], function: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
         """The result of a function with these tensors in the model's variables, and the variables' values after it."""
         weights = self.model.weights
-        with self.keras.StatelessScope(state_mapping=[(one, tensors[one.path]) for one in weights]) as scope:
+        with self.keras.StatelessScope(state_mapping=[(weight, tensors[weight.path]) for weight in weights]) as scope:
             given = function()
-        return given, {one.path: scope.get_current_value(one) for one in weights}
+        return given, {weight.path: scope.get_current_value(weight) for weight in weights}
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
         # XLA compiles for one batch size: the last batch is padded.
@@ -155,7 +150,7 @@ class Engine(KerasEngine):
             line = str(error).strip().splitlines()[0]
             if "determinis" not in line:
                 raise
-            raise BadInput(f"hardware {self.tooling['name']}", "", f"no deterministic kernel ({line})") from None
+            raise self._refusal("", f"no deterministic kernel ({line})") from None
         tensors, self.slots, *summed = carried
         # JAX returns dictionaries sorted; these keep the order of the layers.
         self.tensors = {path: tensors[path] for path in self.tensors}
@@ -232,24 +227,6 @@ class Engine(KerasEngine):
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
         # A copy: training reuses its memory.
         return self.jax.numpy.array(values, tensor.dtype)
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under JAX's profiler."""
-        from jax.profiler import ProfileData, ProfileOptions
-
-        on_gpu, options = self.tooling["accelerator"] == "gpu", ProfileOptions()
-        options.python_tracer_level = 0
-        with tempfile.TemporaryDirectory() as folder:
-            with self.jax.profiler.trace(folder, profiler_options=options):
-                self.epoch(plan)
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            planes = xplane.of_profile_data(ProfileData.from_file(str(trace)))
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_instructions(planes)
-        if not found:
-            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            wanted = driver if on_gpu else "JAX with its host tracer"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
-        return found
 
 
 def _filled(values: np.ndarray, length: int) -> np.ndarray:

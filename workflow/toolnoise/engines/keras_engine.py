@@ -10,8 +10,8 @@ import importlib
 import itertools
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
-from unittest import mock
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
+from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
@@ -52,7 +52,7 @@ class Sums(NamedTuple):
 
 
 class KerasEngine(abc.ABC):
-    """Trains one Keras model in this process."""
+    """Trains one Keras model in this process: training needs nothing else of a framework than its methods."""
 
     # Keras's backend, which is also the name of the module and of the engine.
     framework: str
@@ -66,7 +66,10 @@ class KerasEngine(abc.ABC):
     _imported_under: ClassVar[dict[str, str] | None] = None
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
-        """Import the framework with only the tooling's settings in the environment."""
+        """Import and configure the framework with only the tooling's settings in the environment.
+
+        Return what was observed of machine and framework.
+        """
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
@@ -104,7 +107,7 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
-        """The environment variables that a tooling sets for the framework and its libraries."""
+        """The environment variables that a tooling sets for the framework, which need not be installed."""
 
     def _import(self) -> tuple[Any, Any]:
         """Import the framework and Keras without what they would import for others, other frameworks among it."""
@@ -133,6 +136,9 @@ class KerasEngine(abc.ABC):
         """Further observations of the framework."""
         return {}
 
+    def _refusal(self, key: str, problem: str, allowed: str = "") -> BadInput:
+        return BadInput(f"hardware {self.tooling['name']}", key, problem, allowed)
+
     def _claim_cpu(self) -> dict[str, Any]:
         return {"device": "cpu"}
 
@@ -140,8 +146,8 @@ class KerasEngine(abc.ABC):
         """Use the first visible GPU that matches the tooling, and no other."""
         seen, present = self._gpus(), accelerators.gpus()
         if present and not seen:
-            found = f"{self.framework} cannot use the {present[0].name} of this machine"
-            raise BadInput(f"hardware {self.tooling['name']}", "device", found, accelerators.INSTALL[self.framework])
+            problem = f"{self.framework} cannot use the {present[0].name} of this machine"
+            raise self._refusal("device", problem, accelerators.INSTALL[self.framework])
         names = [name for name, _ in seen]
         place = accelerators.choose(self.tooling, names)
         self._use_gpu(place)
@@ -165,7 +171,7 @@ class KerasEngine(abc.ABC):
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
     ) -> tuple[Parameter, ...]:
-        """Build the network; its own initial values are never used."""
+        """Build the network, whose own initial values are never used; return its tensors in the order of its layers."""
         from toolnoise.models.dropout import Dropout
 
         self.slots, self.step, self.shape, self.loss_scaled = {}, 0, shape, False
@@ -183,8 +189,8 @@ class KerasEngine(abc.ABC):
                 break
         for layer in self.model._flatten_layers():
             if hasattr(layer, "seed_generator"):
-                found = f"{type(layer).__name__} draws random numbers of its own"
-                raise BadInput("model", layer.name, found, "for dropout: toolnoise.models.dropout.Dropout")
+                problem = f"{type(layer).__name__} draws random numbers of its own"
+                raise BadInput("model", layer.name, problem, "for dropout: toolnoise.models.dropout.Dropout")
         self.tensors = {variable.path: self._tensor(variable) for variable in self.model.weights}
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
@@ -216,8 +222,8 @@ class KerasEngine(abc.ABC):
         """Compile the training, and put the training set on the device unless it is streamed."""
         side = min(train.shape[:2])
         if recipe["crop"] > side:
-            found = f"found {recipe['crop']}"
-            raise BadInput(f"recipe {recipe['name']}", "crop", found, f"at most the {side} pixels of an image's side")
+            allowed = f"at most the {side} pixels of an image's side"
+            raise BadInput(f"recipe {recipe['name']}", "crop", f"found {recipe['crop']}", allowed)
         self.recipe, self.train = recipe, train
         self.held = None if train.streamed else self._on_device(train.images, train.labels)
         names = SLOTS[recipe["optimizer"]]
@@ -254,15 +260,20 @@ class KerasEngine(abc.ABC):
         """Return the holder of these values, in the tensor's type: the tensor itself, or a new one."""
 
     def epoch(self, plan: Plan, at: Collection[int] = (), then: Callable[[], None] = lambda: None) -> EpochResult:
-        """Train one epoch; Adam's powers are computed here, so the device keeps no step count."""
+        """Train one epoch: in one compiled call, or in one for each part of streamed data.
+
+        After each number of its steps in `at` the state is that of so many steps, and `then` is called, which must not
+        change it. The epoch ends with the same bits as without. Adam's powers are computed here, so the device keeps no
+        step count.
+        """
         # The sums continue from part to part, so they round as if there were one part.
         sums, before = Sums(np.float32(0), np.int32(0)), self.step
-        for images, labels, some in self._cut(plan, at):
-            steps = self.step + 1 + np.arange(len(some.order))
+        for images, labels, part in self._cut(plan, at):
+            steps = self.step + 1 + np.arange(len(part.order))
             updates = steps - self._left_out_so_far()
-            rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
-            sums = self._train(Chunk(images, labels, some, steps.astype(np.uint32), rates), sums)
-            self.step += len(some.order)
+            rates = np.stack([part.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
+            sums = self._train(Chunk(images, labels, part, steps.astype(np.uint32), rates), sums)
+            self.step += len(part.order)
             if self.step - before in at:
                 then()
         return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
@@ -311,9 +322,9 @@ class KerasEngine(abc.ABC):
         return array[places]
 
     def logits(self, split: Split) -> np.ndarray:
-        """Logits of the current network, in batches of a fixed size."""
-        found = [self._read(self._forward(images)) for images in self._batches(split)]
-        return np.concatenate(found)[: len(split.labels)]
+        """Logits of the current network on the middle of every image, float32, in batches of a fixed size."""
+        batches = [self._read(self._forward(images)) for images in self._batches(split)]
+        return np.concatenate(batches)[: len(split.labels)]
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
         """The middles of all images in batches; after the last image others may follow, to fill the batch."""
@@ -326,68 +337,55 @@ class KerasEngine(abc.ABC):
         return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
     def layers(self) -> dict[str, int]:
-        """Every layer with weights of its own, in order of computation, with output sizes for one blank image."""
+        """Every layer with weights of its own, in the order of computation, and the size of its output for one image.
+
+        Nested layers count, their containers do not. A layer that computes twice is listed twice.
+        """
         names: list[str] = []
 
         def watched(images: Any) -> list[Any]:
-            found = self._watched(images)
-            names[:] = found
-            return list(found.values())
+            outputs = watching.outputs(self.keras, self.model, images)
+            names[:] = outputs
+            return list(outputs.values())
 
         given = self._of_images(watched)(np.zeros((1, *self.shape), np.float32))
         return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
 
     def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
-        """The output of each of these layers on every image; nothing else is computed."""
+        """The output of each of these layers on the middle of every image, [example, number], float32.
+
+        A layer's own activation function is included. The bits are as reproducible as those of `logits`, for the same
+        layers.
+        """
         layers = tuple(layers)
         if layers not in self._watching:
-            self._watching[layers] = self._of_images(lambda images: list(map(self._watched(images).get, layers)))
-        found: list[np.ndarray] = []
+            outputs_of = partial(watching.outputs, self.keras, self.model)
+            self._watching[layers] = self._of_images(lambda images: list(map(outputs_of(images).get, layers)))
+        outputs: list[np.ndarray] = []
         start = 0
         for images in self._batches(split):
-            some = [self._read(values) for values in self._watching[layers](images)]
+            batch = [self._read(values) for values in self._watching[layers](images)]
             # Filled batch by batch: concatenating batches at the end would take twice the memory.
-            found = found or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in some]
-            for whole, values in zip(found, some, strict=True):
+            outputs = outputs or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in batch]
+            for whole, values in zip(outputs, batch, strict=True):
                 whole[start : start + len(values)] = values[: len(whole) - start]
             start += len(images)
-        return found
-
-    def _watched(self, images: Any) -> dict[str, Any]:
-        """The output of each layer with weights of its own, by name, recorded during a call of the network."""
-        ops, watched, call = self.keras.ops, {}, self.keras.Layer.__call__
-
-        def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
-            values = call(layer, *args, **options)
-            if _has_own_weights(layer):
-                times = sum(name.partition("#")[0] == layer.path for name in watched)
-                given = [ops.reshape(one, (ops.shape(one)[0], -1)) for one in self.keras.tree.flatten(values)]
-                flat = ops.cast(ops.concatenate(given, 1), "float32")
-                watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
-            return values
-
-        # Functional, sequential and user-defined models all call their layers, nested ones included.
-        with mock.patch.object(self.keras.Layer, "__call__", watching):
-            self.model(images, training=False)
-        return watched
+        return outputs
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""
         return {path: self._read(tensor) for path, tensor in self.tensors.items()}
 
     def state(self) -> State:
-        """A copy of the training state."""
-        slots = {slot: {path: self._read(one) for path, one in tensors.items()} for slot, tensors in self.slots.items()}
+        """A copy of weights, slots and step."""
+        slots = {
+            slot: {path: self._read(tensor) for path, tensor in tensors.items()} for slot, tensors in self.slots.items()
+        }
         return State(self.weights(), slots, self.step)
 
     def _read(self, tensor: Any) -> np.ndarray:
         """A copy of a tensor's values."""
         return np.array(tensor)
-
-
-def _has_own_weights(layer: Any) -> bool:
-    inside = {id(weight) for one in layer._flatten_layers(include_self=False) for weight in one.weights}
-    return any(id(weight) not in inside for weight in layer.weights)
 
 
 def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:

@@ -21,31 +21,21 @@ def why_not(tooling: dict[str, Any]) -> str:
     engine, elsewhere = tooling["engine"], tooling.get("environment", "")
     if elsewhere and (reason := environments.why_not(elsewhere)):
         return f"environment: {reason}"
-    if engine == programs.ENGINE:
-        return _why_no_program(tooling)
-    if not elsewhere and not importlib.util.find_spec(engine):
+    is_program = engine == programs.ENGINE
+    if not is_program and not elsewhere and not importlib.util.find_spec(engine):
         return f"engine: {engine} is not installed"
     try:
-        if tooling["accelerator"] == "cpu":
+        if is_program:
+            command.path(tooling)
+        elif tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
-        elif tooling["accelerator"] == "tpu":
+        if tooling["accelerator"] == "tpu":
             accelerators.choose(tooling, accelerators.tpu())
-        else:
+        elif tooling["accelerator"] == "gpu":
             accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
-            if not _computes_on_gpus(engine):
+            if not is_program and not _computes_on_gpus(engine):
                 wanted = accelerators.INSTALL[engine]
                 return f"engine: the installed {engine} computes only on CPUs; {wanted}"
-    except BadInput as error:
-        return str(error).removeprefix(f"hardware {tooling['name']}: ")
-    return ""
-
-
-def _why_no_program(tooling: dict[str, Any]) -> str:
-    """Of a training program, only its interpreter and its device can be looked for here."""
-    try:
-        command.path(tooling)
-        if tooling["accelerator"] == "gpu":
-            accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")
     return ""

@@ -6,19 +6,15 @@ randomness comes with the plan.
 """
 
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
-from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import accelerators, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
-from toolnoise.epoch_plan import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
 
@@ -50,6 +46,8 @@ class Engine(KerasEngine):
         tf.config.threading.set_intra_op_parallelism_threads(self.tooling["threads"])
         tf.config.threading.set_inter_op_parallelism_threads(1)
         tf.config.experimental.enable_tensor_float_32_execution(self.tooling["tf32"])
+        if self.tooling["accelerator"] == "cpu":
+            tf.config.set_visible_devices([], "GPU")
         if deterministic:
             # If off, TensorFlow's default lets cuDNN time its algorithms and choose anew in every process.
             tf.config.experimental.enable_op_determinism()
@@ -59,10 +57,6 @@ class Engine(KerasEngine):
 
     def _about(self) -> dict[str, Any]:
         return {"xla": self.tf.config.optimizer.get_jit() or "off", "build": dict(self.tf.sysconfig.get_build_info())}
-
-    def _claim_cpu(self) -> dict[str, Any]:
-        self.tf.config.set_visible_devices([], "GPU")
-        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         seen = self.tf.config.list_physical_devices("GPU")
@@ -87,8 +81,8 @@ class Engine(KerasEngine):
             tf.distribute.cluster_resolver.TPUClusterResolver.connect(tpu=address)
         except (ValueError, RuntimeError, ImportError, OSError, tf.errors.OpError) as error:
             reason = str(error).partition(".")[0]
-            found = f"TensorFlow cannot connect to the {names[place]} ({reason})"
-            raise BadInput(f"hardware {self.tooling['name']}", "device", found, "a TensorFlow built for TPUs") from None
+            problem = f"TensorFlow cannot connect to the {names[place]} ({reason})"
+            raise self._refusal("device", problem, "a TensorFlow built for TPUs") from None
         # For the rest of the process: everything is created there from now on.
         tf.device("/TPU:0").__enter__()
         self._jit_compile = True
@@ -135,7 +129,7 @@ class Engine(KerasEngine):
         except self.tf.errors.UnimplementedError as error:
             op = error.op.name if error.op is not None else ""
             line = error.message.strip().splitlines()[0]
-            raise BadInput(f"hardware {self.tooling['name']}", op, f"no deterministic kernel ({line})") from None
+            raise self._refusal(op, f"no deterministic kernel ({line})") from None
 
     def _loop(self, pixels, targets, *planned):  # noqa: ANN001, ANN002, ANN202 (symbolic tensors)
         tf = self.tf
@@ -197,26 +191,6 @@ class Engine(KerasEngine):
                 tf.raw_ops.ResourceApplyAdam(var=variable, m=slots[0], v=slots[1], lr=lr, grad=gradient, **shared)
             else:
                 tf.raw_ops.ResourceApplyKerasMomentum(var=variable, accum=slots[0], lr=lr, grad=gradient, **shared)
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under TensorFlow's profiler."""
-        from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
-
-        tf, on_gpu = self.tf, self.tooling["accelerator"] == "gpu"
-        # Its options (such as the host's level of detail) are not passed: TensorFlow 2.21 ignores them.
-        with tempfile.TemporaryDirectory() as folder:
-            with tf.profiler.experimental.Profile(folder):
-                self.epoch(plan)
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            space = XSpace.FromString(trace.read_bytes())
-        planes = xplane.of_proto(space)
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_operators(planes)
-        if not found or xplane.lacks(space):
-            reason = xplane.lacks(space) or "recorded no kernel"
-            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            wanted = driver if on_gpu else "TensorFlow with its host tracer"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")
-        return found
 
     def _gathered(self, array: Any, places: Any) -> Any:
         return self.tf.gather(array, places)

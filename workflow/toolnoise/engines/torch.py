@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
-from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
+from toolnoise.engines import allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
-from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 ONEDNN_ISA = {"avx2": "AVX2", "avx512": "AVX512_CORE"}
@@ -54,7 +52,9 @@ class Engine(KerasEngine):
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
-        if self.tooling["accelerator"] == "gpu":
+        if self.tooling["accelerator"] == "cpu":
+            allocation.keep_freed_memory()
+        else:
             # Versions before 2.9 have no such settings.
             float32 = TF32 if self.tooling["tf32"] else FULL
             torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = float32
@@ -73,10 +73,6 @@ class Engine(KerasEngine):
         return {
             "build": {"cuda": self.torch.version.cuda or "", "cudnn": str(self.torch.backends.cudnn.version() or "")}
         }
-
-    def _claim_cpu(self) -> dict[str, Any]:
-        allocation.keep_freed_memory()
-        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         about = map(self.torch.cuda.get_device_properties, range(self.torch.cuda.device_count()))
@@ -125,13 +121,13 @@ class Engine(KerasEngine):
             try:
                 taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers, before + made + 1)
             except RuntimeError as error:
-                op, found, _ = str(error).partition(" does not have a deterministic implementation")
-                if not found:
+                op, nondeterministic, _ = str(error).partition(" does not have a deterministic implementation")
+                if not nondeterministic:
                     raise
-                raise BadInput(f"hardware {self.tooling['name']}", op, "no deterministic kernel") from None
+                raise self._refusal(op, "no deterministic kernel") from None
             # Adam's powers count the updates made.
             made += taken
-            totals = [total + one for total, one in zip(totals, of_step, strict=True)]
+            totals = [total + summand for total, summand in zip(totals, of_step, strict=True)]
         return Sums(*map(self._read, totals))
 
     def _step(
@@ -171,7 +167,7 @@ class Engine(KerasEngine):
             self._update_as_shipped(trained, gradients, slots, rates, update)
         elif self.recipe["optimizer"] == "adam":
             m, v = slots
-            sizes = [one * np.sqrt(1 - powers[1]) / (1 - powers[0]) for one in rates]
+            sizes = [rate * np.sqrt(1 - powers[1]) / (1 - powers[0]) for rate in rates]
             torch._foreach_lerp_(m, gradients, RISE_1)
             torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), RISE_2)
             spread = torch._foreach_sqrt(v)
@@ -180,53 +176,25 @@ class Engine(KerasEngine):
         else:
             (momentum,) = slots
             torch._foreach_mul_(momentum, self.recipe["momentum"])
-            moves = torch._foreach_mul(gradients, [float(-one) for one in rates])
+            moves = torch._foreach_mul(gradients, [float(-rate) for rate in rates])
             torch._foreach_add_(momentum, moves)
             torch._foreach_add_(trained, momentum)
 
     def _update_as_shipped(
-        self,
-        trained: list[Any],
-        gradients: tuple[Any, ...],
-        slots: list[list[Any]],
-        rates: list[np.float32],
-        update: int,
+        self, trained: list[Any], gradients: tuple[Any, ...], slots: list[list[Any]], rates: list[Any], update: int
     ) -> None:
         from torch.optim.adam import adam
         from torch.optim.sgd import sgd
 
-        counted = float(update - 1)
+        plain = {"foreach": False, "weight_decay": 0, "maximize": False}
         for place, (tensor, gradient, rate) in enumerate(zip(trained, gradients, rates, strict=True)):
-            of_tensor = [[slot[place]] for slot in slots]
+            given = [tensor], [gradient], *([slot[place]] for slot in slots)
             if self.recipe["optimizer"] == "adam":
-                adam(
-                    [tensor],
-                    [gradient],
-                    *of_tensor,
-                    [],
-                    [self.torch.tensor(counted)],
-                    foreach=False,
-                    amsgrad=False,
-                    beta1=BETA_1,
-                    beta2=BETA_2,
-                    lr=float(rate),
-                    weight_decay=0,
-                    eps=EPSILON,
-                    maximize=False,
-                )
+                betas = {"beta1": BETA_1, "beta2": BETA_2, "eps": EPSILON}
+                counted = [self.torch.tensor(float(update - 1))]
+                adam(*given, [], counted, amsgrad=False, lr=float(rate), **betas, **plain)
             else:
-                sgd(
-                    [tensor],
-                    [gradient],
-                    of_tensor[0],
-                    foreach=False,
-                    weight_decay=0,
-                    momentum=self.recipe["momentum"],
-                    lr=float(rate),
-                    dampening=0,
-                    nesterov=False,
-                    maximize=False,
-                )
+                sgd(*given, momentum=self.recipe["momentum"], lr=float(rate), dampening=0, nesterov=False, **plain)
 
     def _loss_scale(self, sign: int = 1) -> Any:
         return loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign).view(self.torch.float32)
@@ -245,24 +213,6 @@ class Engine(KerasEngine):
 
     def _read(self, tensor: Any) -> np.ndarray:
         return tensor.detach().cpu().numpy().copy()
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under PyTorch's profiler; on a CPU, operators exclude the operators nested in them."""
-        from torch.profiler import DeviceType, ProfilerActivity, profile
-
-        on_gpu = self.tooling["accelerator"] == "gpu"
-        with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as seen:
-            self.epoch(plan)
-        device = DeviceType.CUDA if on_gpu else DeviceType.CPU
-        rows = [
-            Kernel(row.key, row.count, float(row.self_device_time_total if on_gpu else row.self_cpu_time_total))
-            for row in seen.key_averages()
-            if row.device_type == device and not row.key.startswith(("Memcpy", "Memset", "ProfilerStep"))
-        ]
-        if not rows:
-            wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
-        return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
 
 
 def _moments(torch: Any, values: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:

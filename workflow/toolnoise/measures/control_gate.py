@@ -6,12 +6,12 @@ the gate reports the runs and the first epoch and layer that differ.
 
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from toolnoise.base import files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
+from toolnoise.measures.two_runs import bit_equal
 from toolnoise.training import runs
 
 
@@ -25,21 +25,18 @@ def check(cell: Sequence[str], records: list[str], logits: str | Path, index: st
         if difference:
             raise BadInput(name, f"seeds {first.seed} and {other.seed}", difference, "replicates must be bit-equal")
     dump = stacks.read_predictions(logits, index)
-    stack = [layer.tobytes() for layer in dump.logits]
-    for seed, layer in zip(dump.seeds[1:], stack[1:], strict=True):
-        if layer != stack[0]:
+    for seed, layer in zip(dump.seeds[1:], dump.logits[1:], strict=True):
+        if not bit_equal(layer, dump.logits[0]):
             where = f"seeds {dump.seeds[0]} and {seed}"
             raise BadInput(name, where, "equal weights give different logits", "replicates must be bit-equal")
-    files.write_json(
-        out,
-        {
-            "cell": name,
-            "seeds": [run.seed for run in replicates],
-            # A single run has no other to compare with; no verdict is not a pass.
-            "bit_equal": True if others else None,
-            "weights_sha256": first.history()[-1]["weights_sha256"],
-        },
-    )
+    files.write_json(out, passed(cell, [run.seed for run in replicates], first.history()[-1]["weights_sha256"]))
+
+
+def passed(cell: Sequence[str], seeds: Sequence[int], weights_sha256: str) -> dict[str, Any]:
+    """The verdict on a cell whose runs are bit-equal."""
+    # A single run has no other to compare with; no verdict is not a pass.
+    equal = True if len(seeds) > 1 else None
+    return {"cell": "/".join(cell), "seeds": list(seeds), "bit_equal": equal, "weights_sha256": weights_sha256}
 
 
 def verdict(path: str | Path) -> bool | None:
@@ -62,10 +59,6 @@ def _first_difference(one: runs.Run, other: runs.Run) -> str:
     if len(one_history) != len(other_history):
         return f"they have {len(one_history)} and {len(other_history)} epochs"
     for name in names:
-        if not np.array_equal(_bytes(one_weights[name]), _bytes(other_weights[name])):
+        if not bit_equal(one_weights[name], other_weights[name]):
             return f"their histories are equal but their final weights are not, first in {name}"
     return ""
-
-
-def _bytes(tensor: np.ndarray) -> np.ndarray:
-    return np.frombuffer(tensor.tobytes(), np.uint8)

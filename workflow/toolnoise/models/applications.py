@@ -44,5 +44,5 @@ def _remade(model: keras.Model) -> Callable[[keras.layers.Layer], keras.layers.L
 def _count(layer: keras.layers.Layer) -> tuple[str, int] | None:
     """Kind and number of a layer that Keras named by counting: conv2d is its first Conv2D, conv2d_1 its second."""
     kind = re.sub("(?<=[a-z])(?=[A-Z])", "_", type(layer).__name__).lower()
-    found = re.fullmatch(rf"{kind}(?:_(\d+))?", layer.name)
-    return (kind, int(found[1] or 0)) if found else None
+    match = re.fullmatch(rf"{kind}(?:_(\d+))?", layer.name)
+    return (kind, int(match[1] or 0)) if match else None

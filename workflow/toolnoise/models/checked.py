@@ -27,9 +27,9 @@ def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[...,
             raise
         except (Exception, SystemExit) as error:
             raise refusal(model, error) from None
-        found, allowed = _fault(network, classes)
-        if found:
-            raise BadInput(f"model {model['name']}", "builder", f"{model['builder']} {found}", allowed)
+        fault, allowed = _fault(network, classes)
+        if fault:
+            raise BadInput(f"model {model['name']}", "builder", f"{model['builder']} {fault}", allowed)
         return network
 
     return build
@@ -42,10 +42,10 @@ def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
     folder = Path(module.__file__).parent if module and module.__file__ else Path.cwd()
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
-    own = [frame for frame in inside if "site-packages" not in frame.filename]
-    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    found = f"{model['builder']} raises {type(error).__name__}: {error}{place}"
-    return BadInput(f"model {model['name']}", "builder", found, EXPECTED)
+    of_user = [frame for frame in inside if "site-packages" not in frame.filename]
+    place = f" ({Path(of_user[-1].filename).name}, line {of_user[-1].lineno})" if of_user else ""
+    problem = f"{model['builder']} raises {type(error).__name__}: {error}{place}"
+    return BadInput(f"model {model['name']}", "builder", problem, EXPECTED)
 
 
 def _fault(network: Any, classes: int) -> tuple[str, str]:
@@ -61,12 +61,12 @@ def _fault(network: Any, classes: int) -> tuple[str, str]:
         return "", ""
     shapes = [tuple(output.shape[1:]) for output in outputs]
     if shapes != [(classes,)]:
-        found = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        return f"gives outputs of shape {found}", f"expected one output of {classes} logits, one for each class"
+        sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
+        return f"gives outputs of shape {sizes}", f"expected one output of {classes} logits, one for each class"
     last = _last(outputs[0])
-    return (
-        (f"ends in a {last}", "expected logits: a last layer without an activation") if last in NO_LOGITS else ("", "")
-    )
+    if last in NO_LOGITS:
+        return f"ends in a {last}", "expected logits: a last layer without an activation"
+    return "", ""
 
 
 def _last(output: Any) -> str:

@@ -63,11 +63,9 @@ def _draw(parameter: Parameter, stream: int, model: str) -> np.ndarray:
         return _uniform(stream, shape, -limit, limit)
     if kind == "truncated_normal":
         return _normal(stream, shape, 0.0, np.sqrt(_variance(shape, config)) / CUT_OFF_SPREAD)
-    allowed = sorted(["Constant", "RandomUniform", "TruncatedNormal", *CONSTANTS, *SCALED])
-    found = f"initializer {initializer} of {parameter.path}"
-    raise BadInput(
-        f"model {model}", parameter.path, found, f"allowed: {', '.join(allowed)}, VarianceScaling uniform or truncated"
-    )
+    known = ", ".join(sorted(["Constant", "RandomUniform", "TruncatedNormal", *CONSTANTS, *SCALED]))
+    problem, allowed = f"initializer {initializer} of {parameter.path}", f"allowed: {known}"
+    raise BadInput(f"model {model}", parameter.path, problem, f"{allowed}, VarianceScaling uniform or truncated")
 
 
 def _uniform(stream: int, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:

@@ -45,9 +45,9 @@ def _worked(values: KerasTensor, channels: int, strides: int, name: str) -> Kera
     return _convolved(values, channels, 1, f"{name}_3")
 
 
-def _dealt(one: KerasTensor, other: KerasTensor, name: str) -> KerasTensor:
-    height, width, channels = one.shape[1:]
-    values = layers.Concatenate(name=f"{name}_both")([one, other])
+def _dealt(left: KerasTensor, right: KerasTensor, name: str) -> KerasTensor:
+    height, width, channels = left.shape[1:]
+    values = layers.Concatenate(name=f"{name}_both")([left, right])
     values = layers.Reshape((height, width, 2, channels), name=f"{name}_halves")(values)
     values = layers.Permute((1, 2, 4, 3), name=f"{name}_alternate")(values)
     return layers.Reshape((height, width, 2 * channels), name=f"{name}_dealt")(values)

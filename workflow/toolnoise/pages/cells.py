@@ -164,7 +164,7 @@ def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: st
 
 
 def curves(tables: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
-    """The columns of the histories that are drawn; a training program of others has what it left."""
+    """The columns of the histories that are drawn; an existing training program has what it left."""
     columns = [column for column in tables[0][0] if column not in NOT_DRAWN]
     drawn = [column for column in columns if all(_is_number(row.get(column, "")) for rows in tables for row in rows)]
     return [curve for curve in CURVES if curve in drawn] or drawn

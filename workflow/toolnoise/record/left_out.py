@@ -16,7 +16,7 @@ from toolnoise.study import layout
 FILE = "left-out.json"
 STATEMENT = f"{FOLDER}/{FILE}{SUFFIX}"
 VERB = "slim"
-# Executed notebooks have their pictures among the figures. Snakemake's report repeats these, beside scripts of others.
+# Executed notebooks have their pictures among the figures. Snakemake's report repeats these, and has scripts.
 KINDS = {
     layout.WEIGHTS: "weights",
     layout.LOGITS: "predictions",

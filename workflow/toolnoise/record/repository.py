@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import io
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -36,7 +37,7 @@ DECISIVE = (
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
-# The packages of each engine's framework. No job imports those of another engine's, but a program of others may.
+# The packages of each engine's framework. No job imports those of another engine's, but an existing program may.
 FRAMEWORKS = {
     "tensorflow": {"tensorflow", "tensorflow-cpu"},
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
@@ -229,6 +230,10 @@ def _asked(*arguments: str, given: bytes | None = None) -> Answer:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError as error:
         return Answer(b"", f"git cannot be started ({faults.called(error)})")
+    if done.returncode < 0:
+        # That is no answer of git's: what it stops is not recorded as unknown.
+        killed = f"git was killed by {signal.Signals(-done.returncode).name}"
+        raise BadInput(ROOT, "", killed, "type the same command again")
     first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
     return Answer(done.stdout, first if done.returncode else "")
 

@@ -83,9 +83,23 @@ class Statement(NamedTuple):
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
+    def name(self) -> str:
+        """The first output, which stands for the statement in a finding."""
+        return self.outputs[0].name
+
+    def made_of(self, *kinds: str) -> tuple[Artifact, ...]:
+        """The dependencies of these kinds."""
+        return tuple(one for one in self.dependencies if one.kind in kinds)
+
+    @property
     def inputs(self) -> tuple[Artifact, ...]:
         """The dependencies that other jobs made."""
-        return tuple(one for one in self.dependencies if one.kind == INPUT)
+        return self.made_of(INPUT)
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that the code belongs to, if it is known."""
+        return next((one.sha256 for one in self.made_of(COMMIT)), None)
 
     def as_json(self) -> dict[str, Any]:
         """The statement as JSON values."""

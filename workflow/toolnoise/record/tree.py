@@ -24,7 +24,7 @@ from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
 
-# A signature on all files, for tools of others. No job makes it.
+# A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
@@ -183,6 +183,12 @@ def open_plain(path: Path) -> BinaryIO:
     return os.fdopen(handle, "rb", buffering=0)
 
 
+def read_plain(path: Path, wanted: str) -> bytes:
+    """The bytes of a plain file; `wanted` says what it should be."""
+    with readable(path, wanted), open_plain(path) as file:
+        return file.readall()
+
+
 def shown(name: str) -> str:
     """A name on one line, safe for a terminal: unprintable characters are escaped."""
     return escaped(name)
@@ -275,8 +281,7 @@ def read_statement(root: Path, path: str, size: int) -> Stated:
         raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
         raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
-    with readable(root / path, statements.WANTED), open_plain(root / path) as file:
-        signed = envelope.unpack(file.readall(), root / path)
+    signed = envelope.unpack(read_plain(root / path, statements.WANTED), root / path)
     return Stated(path, statements.opened(signed, root / path), signed.sha256(), len(signed.signatures))
 
 

@@ -10,7 +10,7 @@ from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
-# What twin rows write: one for networks that are built here, others for the training programs of others.
+# What twin rows write: one for networks that are built here, others for existing training programs.
 RUN = {"weights": Write(layout.WEIGHTS), "history": Write(layout.HISTORY), "record": Write(layout.RECORD)}
 DUMP = {"logits": Write(layout.LOGITS), "index": Write(layout.PREDICTIONS)}
 STABILITY = metric("stability", layout.CELL, "toolnoise.formulas.stability", folder="cells")

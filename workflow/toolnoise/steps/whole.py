@@ -278,7 +278,7 @@ ROWS = {
             "data": Read(_data, several=True, optional=True),
         },
         writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
-        work=Work("toolnoise.comparison.cells:show"),
+        work=Work("toolnoise.comparison.compared_cells:show"),
     ),
     PAGE: Step(
         "write_page",

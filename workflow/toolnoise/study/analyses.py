@@ -26,5 +26,5 @@ def adding(name: str) -> tuple[ModuleType, ...]:
     """The modules of this name that analyses have, and rooms with jobs of their own, in the order of their folders."""
     rooms = (path.parent for path in PACKAGE.glob("*/rows.py"))
     paths = sorted(folder / f"{name}.py" for folder in (*PACKAGE.glob("analyses/*"), *rooms))
-    found = (path.relative_to(PACKAGE).parent.parts for path in paths if path.is_file())
-    return tuple(importlib.import_module(".".join([PACKAGE.name, *folder, name])) for folder in found)
+    folders = (path.relative_to(PACKAGE).parent.parts for path in paths if path.is_file())
+    return tuple(importlib.import_module(".".join([PACKAGE.name, *folder, name])) for folder in folders)

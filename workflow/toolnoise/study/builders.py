@@ -29,9 +29,9 @@ def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> Non
         if is_program(model):
             continue
         module, _, function = model["builder"].partition(":")
-        found, allowed = _fault(module, function, model["options"])
-        if found:
-            raise BadInput(file, f"models.{name}", f"{model['builder']}: {found}", allowed)
+        problem, allowed = _fault(module, function, model["options"])
+        if problem:
+            raise BadInput(file, f"models.{name}", f"{model['builder']}: {problem}", allowed)
 
 
 def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str]:
@@ -55,7 +55,7 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
     # A decorator may take other arguments than its function.
     if builder is None or builder.args.kwarg or builder.decorator_list:
         return "", ""
-    known = [one.arg for one in (*builder.args.args, *builder.args.kwonlyargs)][2:]
+    known = [argument.arg for argument in (*builder.args.args, *builder.args.kwonlyargs)][2:]
     unknown = [option for option in options if option not in known]
     return (f"no option {unknown[0]}", _one_of(known)) if unknown else ("", "")
 

@@ -10,12 +10,7 @@ from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES
 from toolnoise.study.kind import TABLE_2, TABLES, Kind, by_place, by_task, by_tooling
 
 _OF_THE_KERNEL = {
-    "table2": Kind(
-        ("stability",),
-        lambda grid: (grid.usual, None),
-        category=TABLE_2,
-        rank=0,
-    ),
+    "table2": Kind(("stability",), lambda grid: (grid.usual, None), category=TABLE_2, rank=0),
     "noise_by_source": Kind(
         ("stability", "runs"),
         lambda grid: (grid.usual, by_tooling),

@@ -5,6 +5,8 @@ from typing import NamedTuple
 # The two modes that the cost of determinism compares; as a variant, a mode lists the sources that may vary.
 MODES = {"default": ("impl",), "deterministic": ()}
 
+_TASK = property(lambda place: (place.model, place.dataset), doc="The model and the data set.")
+
 
 class Dataset(NamedTuple):
     """One data set."""
@@ -19,11 +21,7 @@ class Cell(NamedTuple):
     dataset: str
     hardware: str
     variant: str
-
-    @property
-    def task(self) -> tuple[str, str]:
-        """The model and the data set."""
-        return self.model, self.dataset
+    task = _TASK
 
 
 class Training(NamedTuple):
@@ -60,11 +58,7 @@ class Variants(NamedTuple):
     model: str
     dataset: str
     hardware: str
-
-    @property
-    def task(self) -> tuple[str, str]:
-        """The model and the data set."""
-        return self.model, self.dataset
+    task = _TASK
 
 
 class Pair(NamedTuple):
@@ -75,11 +69,7 @@ class Pair(NamedTuple):
     hardware: str
     other_hardware: str
     variant: str
-
-    @property
-    def task(self) -> tuple[str, str]:
-        """The model and the data set."""
-        return self.model, self.dataset
+    task = _TASK
 
     @property
     def reversed(self) -> "Pair":
@@ -89,8 +79,8 @@ class Pair(NamedTuple):
     @property
     def cells(self) -> tuple[Cell, Cell]:
         """The cells on the two."""
-        one, other = ((*self[:2], hardware, self.variant) for hardware in self[2:4])
-        return Cell(*one), Cell(*other)
+        first, second = (Cell(*self[:2], hardware, self.variant) for hardware in self[2:4])
+        return first, second
 
 
 class Task(NamedTuple):
@@ -98,11 +88,7 @@ class Task(NamedTuple):
 
     model: str
     dataset: str
-
-    @property
-    def task(self) -> tuple[str, str]:
-        """The model and the data set."""
-        return self.model, self.dataset
+    task = _TASK
 
 
 class Profile(NamedTuple):

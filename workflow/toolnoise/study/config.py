@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +38,11 @@ def read_yaml(path: str | Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         why = faults.called(error) if isinstance(error, OSError) else error
         raise BadInput(path, "", f"cannot be read ({why})") from None
-    if Path(path).suffix == ".json":
-        return _json(text, path)
+    is_json = Path(path).suffix == ".json"
     try:
-        return strict_yaml.load(text)
-    except ValueError as error:
-        raise BadInput(path, "", str(error)) from None
-
-
-def _json(text: str, path: str | Path) -> Any:
-    try:
-        return files.parse_json(text)
+        return files.parse_json(text) if is_json else strict_yaml.load(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(path, "", str(error), "expected JSON") from None
+        raise BadInput(path, "", str(error), "expected JSON" if is_json else "") from None
 
 
 def read(path: str | Path) -> Config:
@@ -70,30 +62,28 @@ def resolve(config: object, file: str | Path) -> Config:
     programs.require_possible(config["models"], "models.", file)
     for module in analyses.adding("checks"):
         module.check(config, registered("claims"), file)
+    known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
-            if name not in (known := {**registered(registry), **config[registry]}):
-                raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+            _require_known("name", name, known[registry], key, file)
             named[registry].append(name)
-    known = {**registered("recipes"), **config["recipes"]}
-    known_models = {**registered("models"), **config["models"]}
+    recipes = known["recipes"]
     for number, block in enumerate(config["grid"]):
-        if programs.of_block(block, known_models, f"grid[{number}]", file):
+        if programs.of_block(block, known["models"], f"grid[{number}]", file):
             continue
         if "recipe" not in block:
-            raise BadInput(file, f"grid[{number}]", "lacks the key 'recipe'", _one_of(known))
+            raise BadInput(file, f"grid[{number}]", "lacks the key 'recipe'", _one_of(recipes))
         for model, dataset in itertools.product(block["models"], block["datasets"]):
-            name = recipe_for(block["recipe"], model, dataset, known)
+            name = recipe_for(block["recipe"], model, dataset, recipes)
             if name is None:
-                found = f"no recipe {block['recipe']!r} for {model} on {dataset}{_nearest(block['recipe'], known)}"
-                raise BadInput(file, f"grid[{number}].recipe", found, _one_of(known))
+                problem = f"no recipe {block['recipe']!r} for {model} on {dataset}{_nearest(block['recipe'], recipes)}"
+                raise BadInput(file, f"grid[{number}].recipe", problem, _one_of(recipes))
             named["recipes"].append(name)
     for name in config["prices"]:
-        if name not in (known := {**registered("hardware"), **config["hardware"]}):
-            raise BadInput(file, "prices", f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+        _require_known("name", name, known["hardware"], "prices", file)
     for registry in REGISTRIES:
-        config[registry] = {name: config[registry].get(name) or registered(registry)[name] for name in named[registry]}
+        config[registry] = {name: known[registry][name] for name in named[registry]}
     programs.require_fitting(config, file)
     return config
 
@@ -107,8 +97,8 @@ def _settle_control_seeds(blocks: list[Config], file: str | Path) -> None:
     for number, block in enumerate(blocks):
         if "control" not in block["variants"]:
             continue
-        found = block["seeds"]
-        seeds = found if isinstance(found, int) else len(found)
+        given = block["seeds"]
+        seeds = given if isinstance(given, int) else len(given)
         # In a study.json of a version without the key, Control had every seed of its block.
         every = block["variants"] == ["control"] or Path(file).name == Path(layout.STUDY).name
         asked = block.setdefault("control_seeds", seeds if every else min(CONTROL_SEEDS, seeds))
@@ -158,9 +148,8 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     try:
         value = json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
-        raise BadInput(
-            file, "", f"has a value that JSON cannot hold ({error})", "allowed: plain numbers, text, lists"
-        ) from None
+        problem = f"has a value that JSON cannot hold ({error})"
+        raise BadInput(file, "", problem, "allowed: plain numbers, text, lists") from None
     errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     if errors:
         raise _complaint(errors[0], file)
@@ -170,14 +159,14 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 @functools.cache
 def schema() -> Config:
     """The schema of a configuration, with the available readers, kinds of figures and what analyses add."""
-    found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
-    found["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
+    rules = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
+    rules["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
     # A kind of figure is a notebook.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
-    found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
+    rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
     for module in analyses.adding("schema"):
-        module.complete(found)
-    return found
+        module.complete(rules)
+    return rules
 
 
 def _over_registries(config: object) -> object:
@@ -224,33 +213,20 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 
 
-# Per engine, the CPU kernel libraries and the instruction sets it can be restricted to.
-KERNELS = {
-    "tensorflow": ("onednn", "eigen"),
-    "jax": ("xla",),
-    "torch": ("onednn", "native"),
-    programs.ENGINE: ("onednn",),
-}
-ISAS = {
-    "tensorflow": ("sse41", "avx2", "avx512"),
-    "jax": ("avx2", "avx512"),
-    "torch": ("avx2", "avx512"),
-    programs.ENGINE: ("avx2",),
-}
-# The formulas of its optimisers that an engine knows.
-FORMULAS = {
-    "tensorflow": ("common",),
-    "jax": ("common", "shipped"),
-    "torch": ("common", "shipped"),
-    programs.ENGINE: ("common",),
+# Per engine, the CPU kernel libraries, the instruction sets it can be restricted to, the formulas of its optimisers.
+POSSIBLE = {
+    "tensorflow": {"kernels": ("onednn", "eigen"), "isa": ("sse41", "avx2", "avx512"), "formulas": ("common",)},
+    "jax": {"kernels": ("xla",), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
+    "torch": {"kernels": ("onednn", "native"), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
+    programs.ENGINE: {"kernels": ("onednn",), "isa": ("avx2",), "formulas": ("common",)},
 }
 
 
 def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
     for name, tooling in toolings.items():
         engine = tooling["engine"]
-        possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
-        possible["formulas"] = FORMULAS[engine]
+        on_cpu = tooling["accelerator"] == "cpu"
+        possible = {key: allowed for key, allowed in POSSIBLE[engine].items() if on_cpu or key == "formulas"}
         if engine in ("torch", programs.ENGINE):
             possible["accelerator"] = ("cpu", "gpu")
         if engine == programs.ENGINE:
@@ -260,14 +236,12 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
         elif "python" in tooling:
             raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
         environment = tooling["environment"]
-        if environment and environment not in (known := environments.known()):
-            found = f"unknown environment {environment!r}{_nearest(environment, known)}"
-            raise BadInput(file, f"{at}{name}.environment", found, _one_of(known))
+        if environment:
+            _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
-                raise BadInput(
-                    file, f"{at}{name}.{key}", f"found {tooling[key]!r} with engine {engine!r}", _one_of(allowed)
-                )
+                problem = f"found {tooling[key]!r} with engine {engine!r}"
+                raise BadInput(file, f"{at}{name}.{key}", problem, _one_of(allowed))
 
 
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
@@ -332,24 +306,25 @@ def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return BadInput(file, key, f"lacks the key {missing!r}", f"required: {', '.join(error.validator_value)}")
-    found = f"found {_show(error.instance)}"
+    shown = json.dumps(error.instance)
+    problem = f"found {shown if len(shown) <= 60 else shown[:57] + '...'}"
     if error.validator == "enum":
-        return BadInput(file, key, found, _one_of(error.validator_value))
+        return BadInput(file, key, problem, _one_of(error.validator_value))
     kinds = error.schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     allowed = error.schema.get("description") or " or ".join(_KINDS.get(kind, kind) for kind in kinds)
-    return BadInput(file, key, found, f"allowed: {allowed}")
+    return BadInput(file, key, problem, f"allowed: {allowed}")
 
 
-def _nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+def _require_known(what: str, name: str, known: Collection[str], key: str, file: str | Path) -> None:
+    if name not in known:
+        raise BadInput(file, key, f"unknown {what} {name!r}{_nearest(name, known)}", _one_of(known))
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _one_of(values: Iterable[object]) -> str:
     return "allowed: " + ", ".join(sorted(map(str, values)))
-
-
-def _show(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -24,9 +24,8 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
     for name, entry in entries.items():
         for key, needed in REQUIRED.items():
             if key in entry and entry["reader"] != READER:
-                raise BadInput(
-                    file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {READER}"
-                )
+                problem = f"found it with reader {entry['reader']!r}"
+                raise BadInput(file, f"{at}{name}.{key}", problem, f"reader: {READER}")
             for other in needed:
                 if key in entry and other not in entry:
                     raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
@@ -39,8 +38,8 @@ def _require_each_once(entry: Mapping[str, Any], key: str, file: str | Path) -> 
     for kind, folders in entry["classes"].items():
         for folder in folders:
             if folder in class_of:
-                found = f"folder {folder!r} is in {class_of[folder]!r}, too"
-                raise BadInput(file, f"{key}.classes.{kind}", found, "each folder in one class")
+                problem = f"folder {folder!r} is in {class_of[folder]!r}, too"
+                raise BadInput(file, f"{key}.classes.{kind}", problem, "each folder in one class")
             class_of[folder] = kind
     if "group" in entry and entry["group"] not in class_of:
         raise BadInput(file, f"{key}.group", f"found {entry['group']!r}", f"allowed: {', '.join(class_of)}")

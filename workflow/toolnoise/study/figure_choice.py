@@ -1,6 +1,7 @@
 """The figures of a study: each kind, executed for the toolings and tasks that feed it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,24 +18,26 @@ def possible(
     grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
-    found = {}
+    of_kind = {}
     for name, kind in KINDS.items():
         hidden = excluded.get(name, ())
         figures = _figures(name, *kind.feed(grid.without(hidden)))
-        found[name] = tuple(
+        of_kind[name] = tuple(
             figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
         )
-    return found
+    return of_kind
 
 
-def chosen(
-    possible: Mapping[str, tuple[Figure, ...]], kinds: Sequence[str] | None, file: str | Path
-) -> Iterator[Figure]:
+def of_study(grid: Grid, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
     """The figures of the kinds that a study requests, or of every kind; a requested kind without data is refused."""
-    for kind in possible if kinds is None else kinds:
-        if kinds and not possible[kind]:
+    figures, requested = possible(grid, excluded), grid.config.get("figures")
+    for number, kind in enumerate(requested or ()):
+        if kind not in figures:
+            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(figures))}")
+        # The part that `only` leaves of a grid need not have data for every requested figure.
+        if not figures[kind] and "only" not in grid.config:
             raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
-        yield from possible[kind]
+    return tuple(itertools.chain.from_iterable(figures[kind] for kind in (figures if requested is None else requested)))
 
 
 def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | None) -> Iterator[Figure]:
@@ -42,6 +45,7 @@ def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | N
     parts: dict[str, list[Subject]] = {}
     for cell in cells:
         parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
-    for name, mine in parts.items():
-        hardware, tasks = dict.fromkeys(cell.hardware for cell in mine), dict.fromkeys(cell.task for cell in mine)
+    for name, members in parts.items():
+        hardware = dict.fromkeys(cell.hardware for cell in members)
+        tasks = dict.fromkeys(cell.task for cell in members)
         yield Figure(name, kind, tuple(hardware), tuple(tasks))

@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import programs, published
-from toolnoise.study.cells import Cell, Network, Variants
+from toolnoise.study import programs
+from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
-from toolnoise.study.entries import emulates, has_groups
+from toolnoise.study.entries import has_groups
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
 # Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
 RUNS_FOR_ENSEMBLES = 9
-
-# The variants whose churns show what determinism removes.
-REMOVED = ("algo_impl", "algo", "impl")
 
 
 class Grid:
@@ -25,16 +22,12 @@ class Grid:
 
     def __init__(self, study: Study, seeds: Mapping[Cell, Sequence[int]]) -> None:
         """Take a study, and those of its cells that are shown with their seeds."""
-        self.study, self.cells, self._seeds = study, tuple(seeds), seeds
+        self.study, self.cells, self.seeds = study, tuple(seeds), seeds
         self.config, self.recipe_of, self.networks = study.config, study.recipe_of, study.networks
-        self._pairs, self._frameworks = (
-            [pair for pair in pairs if all(cell in seeds for cell in pair.cells)]
-            for pairs in (study.pairs, study.frameworks)
-        )
 
     def without(self, excluded: Container[Cell]) -> "Grid":
         """The same parts, without these cells."""
-        return Grid(self.study, {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded})
+        return Grid(self.study, {cell: seeds for cell, seeds in self.seeds.items() if cell not in excluded})
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
@@ -75,53 +68,9 @@ class Grid:
         return [cell for cell in self.usual if programs.outcome(self.config, cell.model) == programs.LOGITS]
 
     @property
-    def published(self) -> list[Cell | Network]:
-        """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
-        trained = [cell for cell in self.usual if (*cell.task, cell.variant) in published.trained()]
-        sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
-        # The smallest of all networks is one of the numbers, so that all of them count.
-        timed = self.networks if sizes == published.OVERHEAD_AT and self._are_timed() else ()
-        return [place for place in (*trained, *timed) if self._accelerator(place) == published.ACCELERATOR]
-
-    def _are_timed(self) -> bool:
-        return any(network.model in published.timed() for network in self.networks)
-
-    def _accelerator(self, place: Cell | Network) -> str:
-        return self.config["hardware"][place.hardware]["accelerator"]
-
-    @property
     def grouped(self) -> list[Cell]:
         """Cells whose data have sub-groups."""
         return [cell for cell in self.usual if has_groups(self.config["datasets"][cell.dataset])]
-
-    @property
-    def rare(self) -> list[Cell]:
-        """Cells of models on toolings that are trained with several shares of one group."""
-        group_of = {name: entry["group"] for name, entry in self.config["datasets"].items() if "group_share" in entry}
-        cells = [cell for cell in self.usual if cell.dataset in group_of]
-
-        def series(cell: Cell) -> tuple[str, ...]:
-            return cell.model, cell.hardware, group_of[cell.dataset]
-
-        several = Counter(place for place, _ in {(series(cell), cell.dataset) for cell in cells})
-        return [cell for cell in cells if several[series(cell)] > 1]
-
-    @property
-    def paired(self) -> list[Cell]:
-        """Cells of tasks that two toolings train from equal draws."""
-        tasks = {pair.task for pair in self._pairs}
-        return [cell for cell in self.usual if cell.task in tasks]
-
-    @property
-    def framed(self) -> list[Cell]:
-        """Cells of tasks on toolings that use two frameworks."""
-        framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
-        return [cell for cell in self.usual if cell[:3] in framed]
-
-    @property
-    def mapped(self) -> list[Cell]:
-        """Cells whose toolings are compared all at once."""
-        return [cell for cell in self.cells if cell in self.study.atlas]
 
     @property
     def with_ensembles(self) -> list[Cell]:
@@ -130,57 +79,26 @@ class Grid:
         return [cell for cell in self.scored if cell.task in enough and self._runs_of_a_draw(cell) > 1]
 
     def _runs_of_a_draw(self, cell: Cell) -> int:
-        return max(Counter(seed // DRAW for seed in self._seeds[cell]).values())
-
-    @property
-    def with_identical_runs(self) -> list[Cell]:
-        """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
-        return [cell for cell in self.built if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
+        return max(Counter(seed // DRAW for seed in self.seeds[cell]).values())
 
     @property
     def with_draws(self) -> list[Cell]:
         """Cells with several draws of what is fixed in them."""
-        return [cell for cell in self.usual if len({seed // DRAW for seed in self._seeds[cell]}) > 1]
-
-    @property
-    def isolating(self) -> list[Cell]:
-        """Cells of data sets on toolings that have two or more variants with a single source."""
-        places = _several(self.scored, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
-        return [cell for cell in self.scored if cell[1:3] in places]
+        return [cell for cell in self.usual if len({seed // DRAW for seed in self.seeds[cell]}) > 1]
 
     @property
     def moving(self) -> list[Cell]:
         """Cells of tasks on toolings in which a bit is moved after different epochs."""
-        places = _several(self.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
+        places = several(self.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
         return [cell for cell in self.usual if cell[:3] in places]
 
     @property
     def compared(self) -> list[Cell]:
         """Cells that are put into a ratio."""
         cells = self.usual
-        pairs = (both for place in _places(cells) for both in comparisons(place, cells))
+        pairs = (both for place in places_of(cells) for both in comparisons(place, cells))
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
-
-    @property
-    def costed(self) -> list[Cell | Network]:
-        """Networks whose cost of determinism is measured, with the cells that show what it removes.
-
-        The cost is that of a real switch, so the noise must be real, too: toolings that emulate it are left out.
-        """
-        networks = {
-            (network.model, network.hardware): network
-            for network in self.networks
-            if not emulates(self.config["hardware"][network.hardware])
-        }
-        places = [
-            place
-            for place in _places(self.usual)
-            if (place.model, place.hardware) in networks
-            and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(self.usual)
-        ]
-        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in REMOVED]
-        return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
 
     @property
     def with_and_without_bn(self) -> list[Cell]:
@@ -191,12 +109,12 @@ class Grid:
         return [cell for cell in cells if cell in without | with_bn]
 
 
-def _places(cells: Iterable[Cell]) -> list[Variants]:
+def places_of(cells: Iterable[Cell]) -> list[Variants]:
     """The tasks of these cells, by tooling."""
     return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
-def _several(
+def several(
     cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
 ) -> set[tuple[str, ...]]:
     """The parts of a study with at least two of the wanted variants."""

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, figure_choice, programs
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure import Figure
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.study import PAIRABLE, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
@@ -59,12 +58,14 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         block_seeds = block["seeds"]
         if isinstance(block_seeds, int):
             block_seeds = range(1, block_seeds + 1)
-        for cell in _product(block):
-            found = _variant(cell, resolved, f"{where}.variants", file)
+        # The variant varies fastest: rows to compare are adjacent in a metric file.
+        parts = (block[key] for key in ("models", "datasets", "hardware", "variants"))
+        for cell in itertools.starmap(Cell, itertools.product(*parts)):
+            cell_variant = _variant(cell, resolved, f"{where}.variants", file)
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
             seeds[cell] = tuple(block_seeds[: block["control_seeds"]] if cell.variant == "control" else block_seeds)
-            if block["draws"] > 1 and has_draws(found):
+            if block["draws"] > 1 and has_draws(cell_variant):
                 _require_small(block, where, file)
                 draws[cell] = block["draws"]
                 seeds[cell] = tuple(draw * DRAW + seed for draw in range(1, block["draws"] + 1) for seed in block_seeds)
@@ -80,7 +81,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if programs.is_program(resolved["models"][cell.model]):
                 continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
-            if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
+            if cell_variant.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
             before = recipe_of.setdefault(cell.task, recipe)
@@ -91,27 +92,20 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas))
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
-    return replace(study, figures=_figures(study, excluded, file))
-
-
-def _product(block: config.Config) -> Iterator[Cell]:
-    # The variant varies fastest: rows to compare are adjacent in a metric file.
-    return itertools.starmap(
-        Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
-    )
+    return replace(study, figures=figure_choice.of_study(Grid(study, study.classifying), excluded, file))
 
 
 def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) -> Variant:
     """The variant of a cell, which its model and its tooling must have."""
-    found, model = variant(cell.variant), resolved["models"][cell.model]
-    if found is None:
+    cell_variant, model = variant(cell.variant), resolved["models"][cell.model]
+    if cell_variant is None:
         raise BadInput(file, key, f"unknown variant {cell.variant!r}", ALLOWED)
     if programs.is_program(model):
-        programs.require_separable(model, cell.model, found.varying, key, file)
-    if "impl" in found.varying and resolved["hardware"][cell.hardware]["impl_noise"] == "none":
+        programs.require_separable(model, cell.model, cell_variant.varying, key, file)
+    if "impl" in cell_variant.varying and resolved["hardware"][cell.hardware]["impl_noise"] == "none":
         noiseless = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
         raise BadInput(file, key, noiseless, "variants without impl, or a tooling with impl_noise")
-    return found
+    return cell_variant
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:
@@ -136,18 +130,5 @@ def _require_small(block: config.Config, where: str, file: str | Path) -> None:
 def _require_gpus(study: Study, file: str | Path) -> None:
     for number, hardware in enumerate(study.config.get("overhead", {}).get("hardware", [])):
         if study.tooling(hardware)["accelerator"] == "tpu":
-            found = f"{hardware!r} is a TPU, which is deterministic either way"
-            raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
-
-
-def _figures(study: Study, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
-    """The figures of the kinds that a study names, or of every kind that it can feed."""
-    possible = figure_choice.possible(Grid(study, study.classifying), excluded)
-    kinds = study.config.get("figures")
-    for number, kind in enumerate(kinds or ()):
-        if kind not in possible:
-            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(possible))}")
-    if kinds and "only" in study.config:
-        # The remaining grid need not have data for every requested figure.
-        kinds = [kind for kind in kinds if possible[kind]]
-    return tuple(figure_choice.chosen(possible, kinds, file))
+            problem = f"{hardware!r} is a TPU, which is deterministic either way"
+            raise BadInput(file, f"overhead.hardware[{number}]", problem, "toolings whose accelerator is cpu or gpu")

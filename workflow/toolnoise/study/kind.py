@@ -56,8 +56,3 @@ def by_task(cell: Cell) -> str:
 def by_place(cell: Cell) -> str:
     """A figure for each task on each tooling."""
     return f"{cell.hardware}-{by_task(cell)}"
-
-
-def by_dataset(cell: Cell) -> str:
-    """A figure for each data set on each tooling."""
-    return f"{cell.hardware}-{cell.dataset}"

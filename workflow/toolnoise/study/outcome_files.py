@@ -1,4 +1,4 @@
-"""The files in which a training program of others leaves its outcome, by name; docs/outside.md explains them."""
+"""The files in which an existing training program leaves its outcome, by name; docs/outside.md explains them."""
 
 LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
 RESULTS = (LOGITS, PREDICTIONS, METRIC)

@@ -1,9 +1,9 @@
-"""Training programs of others in a study: models with a command, on toolings and data sets that belong to them.
+"""Existing training programs in a study: models with a command, on toolings and data sets that belong to them.
 
 A program has no recipe, and its tooling runs nothing but programs. Its data set is what its outcomes bring.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 
 # The engine of toolings for programs, and the reader of data sets that come with their outcomes.
 ENGINE, READER = "command", "outcome"
+BELONGING = {"hardware": ("engine", ENGINE), "datasets": ("reader", READER)}
 # The recipe in the spec of a run: the program has its own.
 RECIPE = {"name": "program"}
 LOGITS, CLASSES, VALUES, METRIC = "logits", "classes", "values", "metric"
@@ -64,8 +65,8 @@ def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
     sources = model.setdefault("sources", named or list(ALGORITHMIC))
     for source in named:
         if source not in sources:
-            found = f"{{{source}}} stands in the command, and sources are {', '.join(sources)}"
-            raise BadInput(file, f"{at}.sources", found, "every source that the command names")
+            problem = f"{{{source}}} stands in the command, and sources are {', '.join(sources)}"
+            raise BadInput(file, f"{at}.sources", problem, "every source that the command names")
     model["sources"] = [source for source in ALGORITHMIC if source in sources]
 
 
@@ -73,8 +74,8 @@ def of_block(block: Mapping[str, Any], models: Models, where: str, file: str | P
     """The models of a block if they are training programs; a block has only these, or none."""
     programs = [name for name in block["models"] if is_program(models[name])]
     if programs and len(programs) < len(block["models"]):
-        found = f"{', '.join(programs)} beside networks that are built here"
-        raise BadInput(file, f"{where}.models", found, "training programs in blocks of their own")
+        problem = f"{', '.join(programs)} beside networks that are built here"
+        raise BadInput(file, f"{where}.models", problem, "training programs in blocks of their own")
     return programs
 
 
@@ -83,38 +84,27 @@ def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
     for number, block in enumerate(config["grid"]):
         where = f"grid[{number}]"
         programs = of_block(block, config["models"], where, file)
-        for key, name, found in _parts(config, block):
-            if found != bool(programs):
-                what = "training programs" if programs else "networks that are built here"
-                allowed = f"{_wanted(key, bool(programs))} for {what}"
-                raise BadInput(file, f"{where}.{key}", f"found {name!r}", allowed)
-        if programs:
-            _require_plain(block, where, file)
+        for key, (setting, value) in BELONGING.items():
+            for name in block[key]:
+                if (config[key][name][setting] == value) != bool(programs):
+                    wanted = f"with {setting} {value} for training programs"
+                    unwanted = f"without {setting} {value} for networks that are built here"
+                    allowed = f"{key} {wanted if programs else unwanted}"
+                    raise BadInput(file, f"{where}.{key}", f"found {name!r}", allowed)
+        if not programs:
+            continue
+        for key in ("recipe", "remedies", "layers"):
+            if key in block:
+                problem = "found it in a block of training programs"
+                raise BadInput(file, f"{where}.{key}", problem, "models with a builder")
+        if block["atlas"]:
+            raise BadInput(file, f"{where}.atlas", "found true in a block of training programs", "false")
     for name in config.get("overhead", {}).get("models", []):
         if is_program(config["models"][name]):
             raise BadInput(file, "overhead.models", f"found the training program {name!r}", "models with a builder")
     for name in config.get("overhead", {}).get("hardware", []):
         if config["hardware"][name]["engine"] == ENGINE:
             raise BadInput(file, "overhead.hardware", f"found {name!r}, for training programs", "toolings of engines")
-
-
-def _parts(config: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """The toolings and data sets of a block, each with whether it is for programs."""
-    yield from (("hardware", name, config["hardware"][name]["engine"] == ENGINE) for name in block["hardware"])
-    yield from (("datasets", name, config["datasets"][name]["reader"] == READER) for name in block["datasets"])
-
-
-def _wanted(key: str, programs: bool) -> str:
-    names = {"hardware": f"engine {ENGINE}", "datasets": f"reader {READER}"}
-    return f"{key} with {names[key]}" if programs else f"{key} without {names[key]}"
-
-
-def _require_plain(block: Mapping[str, Any], where: str, file: str | Path) -> None:
-    for key in ("recipe", "remedies", "layers"):
-        if key in block:
-            raise BadInput(file, f"{where}.{key}", "found it in a block of training programs", "models with a builder")
-    if block["atlas"]:
-        raise BadInput(file, f"{where}.atlas", "found true in a block of training programs", "false")
 
 
 def require_separable(

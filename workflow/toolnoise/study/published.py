@@ -6,7 +6,6 @@ columns that are inferred rather than printed, and its source. Pure and light: t
 """
 
 import csv
-import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,11 +28,6 @@ ACCELERATOR = "gpu"  # of every tooling with a number of Zhuang et al.
 VARIANTS = {"algo_impl": ("algo_impl", "init+shuffle+impl"), "algo": ("algo", "init+shuffle"), "impl": ("impl",)}
 OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
 EVIDENCE = ("P", "C", "R", "W", "D")  # a number from memory is never quoted
-
-
-def of_paper(variant: str) -> str:
-    """The variant of Zhuang et al. that a variant of a study is; its own name if it is none of theirs."""
-    return next((name for name, names in VARIANTS.items() if variant in names), variant)
 
 
 class Number(NamedTuple):
@@ -83,31 +77,18 @@ def remedy(number: Number) -> str:
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
 
 
-@functools.cache
-def trained() -> frozenset[tuple[str, str, str]]:
-    """The models, data sets and variants of trainings with a number of Zhuang et al."""
-    numbers = (number for number in read() if number.model and number.dataset)
-    return frozenset((number.model, number.dataset, name) for number in numbers for name in number.variants)
-
-
-@functools.cache
-def timed() -> frozenset[str]:
-    """The networks whose cost of determinism has a number of Zhuang et al."""
-    return frozenset(number.model for number in read() if number.metric == "kernel_ratio" and number.model)
-
-
 def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:
     if len(row) != len(Number._fields):
         raise BadInput(path, f"line {line}", f"{len(row)} fields", f"expected {len(Number._fields)}")
     number = Number(*row)
     inferred = number.inferred.split()
-    for key, found, allowed in (
+    for key, values, allowed in (
         ("unit", [number.unit], SCALES),
         ("evidence", [number.evidence], EVIDENCE),
         ("ddof", [number.ddof], ("", "0", "1")),
         ("inferred", inferred, Number._fields),
     ):
-        for value in found:
+        for value in values:
             if value not in allowed:
                 raise BadInput(path, f"line {line}, {key}", f"found {value!r}", f"allowed: {', '.join(allowed)}")
     try:

@@ -6,7 +6,6 @@ and null are read; everything else that YAML 1.1 or 1.2 takes for more than text
 these stands in quotes.
 """
 
-import json
 import math
 import re
 from typing import Any
@@ -40,8 +39,8 @@ class _Loader(yaml.SafeLoader):
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
         if node is not None and _values(node, {}) > MOST_VALUES:
-            found = f"more than {MOST_VALUES} values, with each alias in full"
-            raise ComposerError(None, None, found, node.start_mark)
+            problem = f"more than {MOST_VALUES} values, with each alias in full"
+            raise ComposerError(None, None, problem, node.start_mark)
         return node
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
@@ -68,8 +67,8 @@ class _Loader(yaml.SafeLoader):
             reading = ", which no float holds"
         else:
             reading = self._reading(node)
-        found = f"found {text if len(text) <= 60 else text[:57] + '...'}{reading}"
-        raise ComposerError(None, None, f"{found}; {_ALLOWED.get(kind, _NUMBERS)}", node.start_mark)
+        problem = f"found {text if len(text) <= 60 else text[:57] + '...'}{reading}"
+        raise ComposerError(None, None, f"{problem}; {_ALLOWED.get(kind, _NUMBERS)}", node.start_mark)
 
     def _reading(self, node: yaml.ScalarNode) -> str:
         """What YAML 1.1 makes of it."""
@@ -121,8 +120,8 @@ def _values(node: yaml.Node, known: dict[int, float]) -> float:
     if id(node) not in known:
         known[id(node)] = math.inf
         parts = node.value if isinstance(node, yaml.CollectionNode) else ()
-        flat = (one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
-        known[id(node)] = 1 + sum(_values(one, known) for one in flat)
+        flat = (child for part in parts for child in (part if isinstance(part, tuple) else (part,)))
+        known[id(node)] = 1 + sum(_values(child, known) for child in flat)
     return known[id(node)]
 
 
@@ -131,20 +130,12 @@ def load(text: str) -> Any:
     try:
         return yaml.load(text, _Loader)  # noqa: S506 (derived from SafeLoader)
     except yaml.reader.ReaderError as error:
-        line, found = text.count("\n", 0, error.position) + 1, f"found the character #x{error.character:04x}"
-        raise ValueError(f"line {line}: {found}; expected YAML") from None
+        line, problem = text.count("\n", 0, error.position) + 1, f"found the character #x{error.character:04x}"
+        raise ValueError(f"line {line}: {problem}; expected YAML") from None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        where, found = f"line {mark.line + 1}: " if mark else "", getattr(error, "problem", None) or str(error)
-        raise ValueError(where + found + ("" if "; allowed: " in found else "; expected YAML")) from None
-
-
-def scalar(text: str) -> str:
-    """A name, in quotes if it would be read as something else."""
-    try:
-        return text if load(text) == text else json.dumps(text)
-    except ValueError:
-        return json.dumps(text)
+        where, problem = f"line {mark.line + 1}: " if mark else "", getattr(error, "problem", None) or str(error)
+        raise ValueError(where + problem + ("" if "; allowed: " in problem else "; expected YAML")) from None
 
 
 def dump(value: Any) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, programs
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.entries import emulates, has_groups
+from toolnoise.study.entries import emulates
 from toolnoise.study.figure import Figure
 from toolnoise.study.variants import variant
 
@@ -56,21 +56,15 @@ class Study:
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
-        return _pairs(self._leaving((programs.LOGITS,)), self.atlas)
-
-    @property
-    def atlases(self) -> tuple[Task, ...]:
-        """Every task whose toolings are compared all at once."""
-        return tuple(dict.fromkeys(Task(*cell[:2]) for cell in self.seeds if cell in self.atlas))
-
-    def mapped(self, task: Task) -> tuple[Cell, ...]:
-        """The cells of a task whose toolings are compared all at once."""
-        return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
-
-    @property
-    def grouped(self) -> tuple[Cell, ...]:
-        """The cells whose data have sub-groups."""
-        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
+        seeds = {cell: seeds for cell, seeds in self._leaving((programs.LOGITS,)).items() if cell not in self.atlas}
+        return tuple(
+            Pair(first.model, first.dataset, first.hardware, second.hardware, first.variant)
+            for first, second in itertools.combinations(seeds, 2)
+            if first.variant == second.variant
+            and first.variant in PAIRABLE
+            and first[:2] == second[:2]
+            and not set(seeds[first]).isdisjoint(seeds[second])
+        )
 
     @property
     def compared(self) -> tuple[Variants, ...]:
@@ -85,7 +79,8 @@ class Study:
     @property
     def frameworks(self) -> tuple[Pair, ...]:
         """The pairs whose toolings use two frameworks."""
-        return tuple(pair for pair in self.pairs if self._is_of_frameworks(pair))
+        engine_of = {name: tooling["engine"] for name, tooling in self.config["hardware"].items()}
+        return tuple(pair for pair in self.pairs if engine_of[pair.hardware] != engine_of[pair.other_hardware])
 
     @property
     def exchanged(self) -> tuple[Pair, ...]:
@@ -119,7 +114,7 @@ class Study:
         return self._leaving(programs.CLASSIFYING)
 
     def is_program(self, cell: Cell | Training) -> bool:
-        """Whether the runs of a cell are those of a training program of others."""
+        """Whether the runs of a cell are those of an existing training program."""
         return programs.is_program(self.config["models"][cell.model])
 
     @property
@@ -165,12 +160,8 @@ class Study:
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs leave one of these outcomes."""
         return {
-            cell: mine for cell, mine in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
+            cell: seeds for cell, seeds in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
         }
-
-    def _is_of_frameworks(self, pair: Pair) -> bool:
-        one, other = (self.tooling(hardware)["engine"] for hardware in (pair.hardware, pair.other_hardware))
-        return one != other
 
     def _computing(self, hardware: str) -> Spec:
         """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
@@ -218,17 +209,6 @@ class Study:
 def is_deterministic(cell: Cell) -> bool:
     """Whether the runs of a cell are deterministic."""
     return "impl" not in variant(cell.variant).varying
-
-
-def _pairs(seeds: dict[Cell, tuple[int, ...]], atlas: Collection[Cell]) -> tuple[Pair, ...]:
-    return tuple(
-        Pair(one.model, one.dataset, one.hardware, other.hardware, one.variant)
-        for one, other in itertools.combinations([cell for cell in seeds if cell not in atlas], 2)
-        if one.variant == other.variant
-        and one.variant in PAIRABLE
-        and one[:2] == other[:2]
-        and not set(seeds[one]).isdisjoint(seeds[other])
-    )
 
 
 def _varying(name: str) -> Spec:

@@ -49,9 +49,8 @@ def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, mode
     """Draw the move of a replicate; errors name the model as `model`."""
     kernels = [parameter for parameter in parameters if parameter.trainable and len(parameter.shape) > 1]
     if not kernels:
-        raise BadInput(
-            f"model {model}", "", "no trained tensor of two axes or more", "expected one to move a weight in"
-        )
+        problem = "no trained tensor of two axes or more"
+        raise BadInput(f"model {model}", "", problem, "expected one to move a weight in")
     which, way = map(int, streams.raw(streams.key(study_seed, "bit", replicate, "weight"), 2))
     place = which * sum(math.prod(kernel.shape) for kernel in kernels) >> 64
     for kernel in kernels:

@@ -22,7 +22,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, NUMBER, POSITIVE, TEXT, Shape
 from toolnoise.engines import State, Weights
 from toolnoise.training.recorded_steps import LOGITS
-from toolnoise.training.runs import NUMBERS
+from toolnoise.training.runs import DIGESTS, NUMBERS
 from toolnoise.training.snapshots import packed, unpacked
 
 SECONDS_BETWEEN = 60.0
@@ -32,11 +32,7 @@ ABOUT, WEIGHTS, SNAPSHOTS, RECORDED = "about", "weights", "snapshots", "recorded
 # The first line: the type of the file, and the SHA-256 of everything after the line.
 HEADER = "toolnoise checkpoint 2 sha256 {}\n"
 WANTED = "expected a checkpoint that train wrote"
-ROW: Shape = {
-    "epoch": POSITIVE,
-    **dict.fromkeys(NUMBERS, NUMBER),
-    **dict.fromkeys(("weights_sha256", "tensors_sha256", "draws_sha256"), TEXT),
-}
+ROW: Shape = {"epoch": POSITIVE, **dict.fromkeys(NUMBERS, NUMBER), **dict.fromkeys(DIGESTS, TEXT)}
 # A digest that fits shows that a file is whole, and not who wrote it.
 SHAPE: Shape = {
     "identity": {"*": ANYTHING},
@@ -119,12 +115,11 @@ class Checkpoints:
         shapes.require(about, SHAPE, self.path, "a checkpoint that train wrote")
         step, rows, seconds, resumed = (about[key] for key in ("step", "rows", "seconds", "resumed"))
         for key, wanted in self.identity.items():
-            if (found := about["identity"].get(key)) != wanted:
+            if (stored := about["identity"].get(key)) != wanted:
                 if key in NAMES:
-                    raise BadInput(self.path, key, f"found {found!r}, from another run", f"expected {wanted!r}")
-                raise BadInput(
-                    self.path, key, "from another run, or from an earlier version of this one", "expected this run's"
-                )
+                    raise BadInput(self.path, key, f"found {stored!r}, from another run", f"expected {wanted!r}")
+                problem = "from another run, or from an earlier version of this one"
+                raise BadInput(self.path, key, problem, "expected this run's")
         if [row["epoch"] for row in rows] != list(range(1, len(rows) + 1)) or len(rows) >= self.epochs:
             raise BadInput(self.path, "rows", f"found {len(rows)}", f"one for each of some of {self.epochs} epochs")
         groups: dict[str, Weights] = {}
@@ -133,7 +128,7 @@ class Checkpoints:
             groups.setdefault(group, {})[path] = tensor
         snapshots, recorded = (unpacked(groups.pop(kept, {})) for kept in (SNAPSHOTS, RECORDED))
         state = State(groups.pop(WEIGHTS, {}), groups, step)
-        of_steps = [{path: one[path] for path in one if path != LOGITS} for one in recorded]
+        of_steps = [{path: kept[path] for path in kept if path != LOGITS} for kept in recorded]
         self._require_tensors(state, [*snapshots, *of_steps], started())
         if rows and digest(state.weights) != rows[-1]["weights_sha256"]:
             raise BadInput(self.path, "weights", "not those of its last epoch", WANTED)
@@ -141,12 +136,12 @@ class Checkpoints:
 
     def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
         """Require exactly the engine's tensors, of their shapes and types; a snapshot has those of the weights."""
-        wanted, found = ({WEIGHTS: one.weights, **one.slots} for one in (started, state))
-        found |= {f"snapshot {number}": snapshot for number, snapshot in enumerate(snapshots, 1)}
-        wanted |= {f"snapshot {number}": started.weights for number in range(1, len(snapshots) + 1)}
-        for group in (*wanted, *found):
-            shapes = [_described(one.get(group, {})) for one in (wanted, found)]
-            if shapes[0] != shapes[1]:
+        wanted = {WEIGHTS: started.weights, **started.slots}
+        stored = {WEIGHTS: state.weights, **state.slots}
+        for number, snapshot in enumerate(snapshots, 1):
+            wanted[f"snapshot {number}"], stored[f"snapshot {number}"] = started.weights, snapshot
+        for group in (*wanted, *stored):
+            if _described(wanted.get(group, {})) != _described(stored.get(group, {})):
                 raise BadInput(self.path, group, "not the tensors of this run", "expected every tensor and slot of it")
 
 

@@ -22,21 +22,10 @@ from toolnoise.training import bitflip, recorded_steps
 from toolnoise.training.checkpoints import Checkpoints, Progress
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
 from toolnoise.training.recorded_steps import Recording
-from toolnoise.training.runs import weight_digests
+from toolnoise.training.runs import DIGESTS, NUMBERS, weight_digests
 from toolnoise.training.snapshots import packed
 
-HISTORY = (
-    "epoch",
-    "train_loss",
-    "train_accuracy",
-    "test_loss",
-    "test_accuracy",
-    "learning_rate",
-    "seconds",
-    "weights_sha256",
-    "tensors_sha256",
-    "draws_sha256",
-)
+HISTORY = ("epoch", *NUMBERS, *DIGESTS)
 TENSOR_DIGITS = 12
 
 
@@ -84,7 +73,9 @@ def train(
         rows.append(_epoch(recording, spec, dataset, timings, len(rows)))
         if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycle_length(spec["recipe"]) == 0:
             snapshots.append(engine.weights())
-        print(_epoch_line(rows[-1], spec["recipe"]["epochs"]), flush=True)
+        row = rows[-1]
+        measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
+        print(f"epoch {row['epoch']} of {spec['recipe']['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
     steps = packed(recording.recorded, recorded_steps.MARK)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
@@ -152,13 +143,6 @@ def _has_ended(rows: list[dict[str, Any]], epochs: int) -> bool:
 
 def _has_diverged(row: dict[str, Any]) -> bool:
     return not np.isfinite([row["train_loss"], row["test_loss"]]).all()
-
-
-def _epoch_line(row: dict[str, Any], epochs: int) -> str:
-    return (
-        f"epoch {row['epoch']} of {epochs}: train loss {row['train_loss']:.4g}, "
-        f"test accuracy {row['test_accuracy']:.4f}, {row['seconds']:.1f} s"
-    )
 
 
 def _evaluate(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

@@ -26,7 +26,7 @@ def require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]
     The specs are those of its toolings. Without a tooling that this machine can serve, or without the data here, only
     the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
     """
-    missing = [one["path"] for one in sources(entry) if not Path(one["path"]).exists()]
+    missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
     able = (spec for spec in specs if not environments.of({"spec": spec}) and not serving.why_not(spec["hardware"]))
     spec = next(able, None)
     if missing or entry["streamed"] or spec is None:
@@ -36,8 +36,8 @@ def require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]
     # Frameworks print lines of their own, and a builder may end the process.
     lines = [line.removeprefix(PREFIX) for line in done.stderr.splitlines() if line.startswith(PREFIX)]
     if done.returncode == REFUSED and lines:
-        where, _, found = lines[-1].partition(": ")
-        raise BadInput(where, "", found)
+        where, _, problem = lines[-1].partition(": ")
+        raise BadInput(where, "", problem)
 
 
 def main() -> None:

@@ -12,34 +12,34 @@ from toolnoise import engines
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine, State
+from toolnoise.engines import State
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.models.checked import checked, refusal
 from toolnoise.models.initial import Parameter, initial_weights
 
 
-def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
+def start_engine(spec: dict[str, Any]) -> tuple[KerasEngine, dict[str, Any]]:
     """Start the engine of a spec's tooling, deterministic unless the implementation may vary."""
     engine = engines.load(spec["hardware"]["engine"])
     return engine, engine.start(spec["hardware"], deterministic="impl" not in spec["variant"]["varying"])
 
 
-def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
+def build_model(engine: KerasEngine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
     model, shape, classes = spec["model"], dataset.train.shape, len(dataset.classes)
     builder = _builder(model)
     try:
         inspect.signature(builder).bind(shape, classes, **model["options"])
     except TypeError as error:
-        found = f"{model['builder']}: {error}"
-        raise BadInput(f"model {model['name']}", "options", found, "allowed: the builder's own") from None
+        problem = f"{model['builder']}: {error}"
+        raise BadInput(f"model {model['name']}", "options", problem, "allowed: the builder's own") from None
     try:
         return engine.build(checked(builder, model), model["options"], shape, classes)
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
-        found = (
-            f"{model['builder']} cannot build a network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
-        )
-        raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
+        size = " x ".join(map(str, shape))
+        problem = f"{model['builder']} cannot build a network for images of {size} ({_reason(error)})"
+        raise BadInput(f"model {model['name']}", "builder", problem, "larger images, or another network") from None
 
 
 def _reason(error: ValueError) -> str:

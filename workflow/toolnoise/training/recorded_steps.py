@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolnoise.datasets.prepared import Data
-from toolnoise.engines import Engine, EpochResult, Weights
+from toolnoise.engines import EpochResult, Weights
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, steps_per_epoch
 from toolnoise.study.entries import records_steps
 
@@ -31,7 +32,7 @@ class Recording:
     `recorded` has the tensors and logits of the steps so far, and grows.
     """
 
-    def __init__(self, engine: Engine, recipe: dict[str, Any], dataset: Data) -> None:
+    def __init__(self, engine: KerasEngine, recipe: dict[str, Any], dataset: Data) -> None:
         self.engine = engine
         self.recorded: list[Weights] = []
         self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train.labels))

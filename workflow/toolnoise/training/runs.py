@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base import shapes
-from toolnoise.base.arrays import npz_names, read_npz, require_kinds
+from toolnoise.base.arrays import npz_names, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json, read_text, readable
+from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.training import recorded_steps, snapshots
 
@@ -41,24 +41,12 @@ RUN: Shape = {
 WANTED = "the record that train wrote"
 # The columns of a history that have numbers, in the form that Python writes.
 NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
+DIGESTS = ("weights_sha256", "tensors_sha256", "draws_sha256")
 # No loss of float32 logits is as large, unless it is infinite.
 LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
-# The kinds of what it left, and their dimensions; sub-groups and metrics have names of their own after a slash.
-LEFT = {
-    "logits": ("f", 2),
-    "predictions": ("iuf", 1),
-    "labels": ("iuf", 1),
-    "group": ("b", 1),
-    "metric": ("f", 0),
-}
-# By what a program leaves, the arrays that nobody can do without.
-NEEDED = {
-    "logits": ("logits", "labels"),
-    **dict.fromkeys(("classes", "values"), ("predictions", "labels")),
-}
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -88,22 +76,6 @@ class Run(NamedTuple):
         names = npz_names(self.folder / "weights.npz")
         return self._tensors(mapped=[name for name in names if name.endswith((snapshots.MARK, OUTCOME))])[0]
 
-    def outcome(self) -> dict[str, np.ndarray]:
-        """What the training program left besides its weights, by name, memory-mapped."""
-        path = self.folder / "weights.npz"
-        read = read_npz(path, npz_names(path))
-        left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
-        require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
-        for name in NEEDED.get(self.record["spec"]["model"].get("outcome", ""), ()):
-            if name not in left:
-                raise BadInput(path, name, "no such array", "what the training program left")
-        examples = [(name, len(values)) for name, values in left.items() if values.ndim]
-        for name, count in examples[1:]:
-            first, wanted = examples[0]
-            if count != wanted:
-                raise BadInput(path, name, f"found {count} examples", f"{wanted}, as {first} has")
-        return left
-
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
 
@@ -132,16 +104,16 @@ class Run(NamedTuple):
 
     def _require(self, wanted: dict[str, tuple[int, ...]], packs: dict[str, np.ndarray]) -> None:
         """Require arrays of exactly these names and shapes."""
-        found = {name: pack.shape for name, pack in packs.items()}
-        for name in dict.fromkeys((*wanted, *found)):
-            if found.get(name) != wanted.get(name):
+        stored = {name: pack.shape for name, pack in packs.items()}
+        for name in dict.fromkeys((*wanted, *stored)):
+            if stored.get(name) != wanted.get(name):
                 allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
-                raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
+                raise BadInput(self.folder / "weights.npz", name, f"found {stored.get(name, 'nothing')}", allowed)
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
-        found = read_npz(self.folder / "weights.npz", mapped)
-        tensors = {name: tensor for name, tensor in found.items() if not name.endswith(OUTCOME)}
+        stored = read_npz(self.folder / "weights.npz", mapped)
+        tensors = {name: tensor for name, tensor in stored.items() if not name.endswith(OUTCOME)}
         recorded, packs = (
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)
@@ -156,8 +128,8 @@ class Run(NamedTuple):
         weights = self.weights()
         for path in self.record["trainable"]:
             if weights[path].dtype.kind != "f":
-                found = f"found {weights[path].dtype} of shape {weights[path].shape}"
-                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
+                stored = f"found {weights[path].dtype} of shape {weights[path].shape}"
+                raise BadInput(self.folder / "weights.npz", path, stored, "floats, since it was trained")
         trained = [weights[path].ravel() for path in self.record["trainable"]]
         return np.concatenate(trained) if trained else np.empty(0, np.float32)
 
@@ -170,7 +142,7 @@ class Run(NamedTuple):
             rows = list(reader)
         if len(names := reader.fieldnames or ()) > len(set(names)):
             raise BadInput(path, "line 1", "found a column twice", "the history that train wrote")
-        # A training program of others has columns of its own.
+        # An existing training program has columns of its own.
         trained = NUMBERS if "epochs" in self.record["spec"]["recipe"] else ()
         for column in ("epoch", *trained, "weights_sha256", "tensors_sha256"):
             if not rows or column not in rows[0]:
@@ -181,32 +153,12 @@ class Run(NamedTuple):
             if not re.fullmatch("[0-9]{1,18}", row["epoch"]):
                 raise BadInput(path, f"line {line}, epoch", f"found {row['epoch'][:60]!r}", "a whole number")
             for column in trained:
-                if not _is_number(row[column]):
+                if not _NUMBER.fullmatch(row[column]) or LARGEST < abs(float(row[column])) < math.inf:
                     raise BadInput(path, f"line {line}, {column}", f"found {row[column][:60]!r}", "a number, or nan")
         if len(rows) != self.record["epochs"] or not text.endswith("\n"):
-            found = f"truncated: {len(rows)} epochs or a part"
-            raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
+            allowed = f"the {self.record['epochs']} whole epochs of run.json"
+            raise BadInput(path, "", f"truncated: {len(rows)} epochs or a part", allowed)
         return rows
-
-
-def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text)) and not LARGEST < abs(float(text)) < math.inf
-
-
-def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
-    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
-    try:
-        return read(record).record["spec"] == spec
-    except BadInput:
-        return False
-
-
-def is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
-    """Whether the measurement that `spec` describes has left its record."""
-    try:
-        return read_json(record)["spec"] == spec
-    except (BadInput, KeyError, TypeError):
-        return False
 
 
 def read(record: str | Path) -> Run:
@@ -217,6 +169,6 @@ def read(record: str | Path) -> Run:
     if epochs > planned:
         raise BadInput(record, "epochs", f"found {epochs}", f"at most the {planned} of its recipe")
     if planned % recipe.get("cycles", 1):
-        found = f"found {recipe['cycles']}"
-        raise BadInput(record, "spec.recipe.cycles", found, f"a divisor of its {planned} epochs")
+        allowed = f"a divisor of its {planned} epochs"
+        raise BadInput(record, "spec.recipe.cycles", f"found {recipe['cycles']}", allowed)
     return Run(value, Path(record).parent)

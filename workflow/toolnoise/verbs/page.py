@@ -7,13 +7,13 @@ from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import cells
+    from toolnoise.comparison import compared_cells
     from toolnoise.record import unpacked
     from toolnoise.verify.page import publishing
 
     with unpacked.opened(options.results) as (results,), required_signatures.required(options) as (signers, _):
         written, left_out = publishing.publish(
-            results, options.out, cells.compared, options.anonymous, signers, options.no_credential
+            results, options.out, compared_cells.compared, options.anonymous, signers, options.no_credential
         )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
@@ -30,6 +30,5 @@ VERB = Verb(
         **ANONYMOUS,
         **NO_CREDENTIAL,
         **required_signatures.STATEMENTS,
-        **required_signatures.REVOKED,
     },
 )

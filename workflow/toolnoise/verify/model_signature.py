@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base import files, shapes
@@ -111,7 +111,7 @@ def read(path: str | Path) -> Bundle:
     resources = about["predicate"]["resources"]
     names = [resource["name"] for resource in resources]
     for name in names:
-        if PurePosixPath(name).as_posix() != name or name.startswith("/") or ".." in name.split("/"):
+        if not files.is_below(name):
             raise BadInput(path, "resources", f"found the name {name!r}", "paths below the folder")
     whole = hashlib.sha256(b"".join(bytes.fromhex(resource["digest"]) for resource in resources)).hexdigest()
     if len(set(names)) < len(names) or [resource["digest"]["sha256"] for resource in about["subject"]] != [whole]:

@@ -6,34 +6,30 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
+from toolnoise.commands.verb import option
 
 if TYPE_CHECKING:
     from toolnoise.verify.signing import AllowedSigners
 
+# Of every statement.
 STATEMENTS = {
-    "--require-signatures": {
-        "metavar": "ALLOWED_SIGNERS",
-        "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
-    }
+    "--require-signatures": option(
+        "ALLOWED_SIGNERS", "reject statements that none of these people signed; a file as in ssh-keygen(1)"
+    ),
+    "--revoked-keys": option(
+        "FILE", "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`"
+    ),
 }
-ROOT = {
-    "--require-signature": {
-        "metavar": "KEY",
-        "help": "require a signature of this public key on the root, the page's statement, which names all others",
-    }
-}
-REVOKED = {
-    "--revoked-keys": {
-        "metavar": "FILE",
-        "help": "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`",
-    }
-}
-NOT_BEFORE = {
-    "--not-before": {
-        "metavar": "DATE_OR_COMMIT",
-        "help": "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
+# Of the root, too.
+ALL = STATEMENTS | {
+    "--require-signature": option(
+        "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
+    ),
+    "--not-before": option(
+        "DATE_OR_COMMIT",
+        "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
         "does not descend from this one",
-    }
+    ),
 }
 
 

@@ -9,12 +9,13 @@ statement is checked by the audit.
 import base64
 import functools
 import hashlib
+import itertools
 import os
 import re
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,8 @@ KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
 # What stands for no one person in a list of allowed signers: a negation, or a pattern. For ssh-keygen, " !ann" after a
 # comma is a name with a space, and excludes nobody; whoever wrote it meant to.
 PATTERN = re.compile(r"^\s*!|[*?]")
+# A public key in base64: it begins with the length of its type's name.
+KEY = re.compile(r"\bAAAA[\w+/=]+")
 # How OpenSSH's binary lists of revoked keys begin.
 KRL = b"SSHKRL\n\0"
 REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
@@ -68,12 +71,6 @@ class Allowed(NamedTuple):
 
     line: str
     names: tuple[str, ...]
-
-    @property
-    def negates(self) -> bool:
-        """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
-        quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', self.line).groups()
-        return any(pattern.lstrip().startswith("!") for pattern in (quoted or plain).split(","))
 
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
@@ -126,6 +123,7 @@ class AllowedSigners:
         self._lines = _entries(text)
         if not self._lines:
             raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
+        _require_same_exclusions(path, self._lines)
         self._revoked = ("-r", _revoking(revoked)) if revoked else ()
         self._allowed: dict[str, tuple[Allowed, ...]] = {}
 
@@ -161,7 +159,8 @@ class AllowedSigners:
             return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
         why = f"is signed by {signer.key}, who is not an allowed signer"
         with tempfile.TemporaryDirectory() as place:
-            Path(place, "sig").write_text(_armoured(signature.blob))
+            lines = textwrap.wrap(base64.b64encode(signature.blob).decode(), 70)
+            Path(place, "sig").write_text("\n".join([BEGIN, *lines, END, ""]))
             # The lines of a key are looked up once per key, not once per signature.
             if signer.key not in self._allowed:
                 self._allowed[signer.key] = tuple(self._find(signer, place))
@@ -175,13 +174,13 @@ class AllowedSigners:
 
     def _owner(self, allowed: Allowed, key: str, message: bytes, place: str) -> Verdict:
         """Who signed, if it is the owner of this line's key; only the key is known if the line has but patterns."""
-        people = [name for name in allowed.names if not PATTERN.search(name)]
-        if allowed.negates and not people:
+        people, excluded = [name for name in allowed.names if not PATTERN.search(name)], _excluded(allowed.line)
+        if excluded and not people:
             return Verdict((), f"is signed by {key}, whom no allowed signer names ({', '.join(allowed.names)})")
         refused = {name: self._refusal(name, message, place) for name in people or allowed.names}
         accepted = [name for name, why in refused.items() if not why]
         # The owner is one of the people, and it is not known which one: nobody may be excluded.
-        if not accepted or (allowed.negates and len(accepted) < len(refused)):
+        if not accepted or (excluded and len(accepted) < len(refused)):
             return Verdict((), next(filter(None, refused.values())))
         return Verdict((accepted[0] if people else f"{key} (allowed as {accepted[0]})",))
 
@@ -210,6 +209,30 @@ def _entries(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
 
 
+def _patterns(line: str) -> list[str]:
+    """The names and patterns of a list's line."""
+    quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', line).groups()
+    return [pattern.strip() for pattern in (quoted or plain or "").split(",")]
+
+
+def _excluded(line: str) -> set[str]:
+    """Whom a list's line excludes: `*,!bob@example.org ssh-ed25519 AAAA...`."""
+    return {pattern for pattern in _patterns(line) if pattern.startswith("!")}
+
+
+def _require_same_exclusions(path: str | Path, lines: Sequence[str]) -> None:
+    """Refuse a list in which a pattern allows whom another line with the same key excludes.
+
+    ssh-keygen takes each line alone: `*,!bob@example.org KEY` excludes nobody if there is `* KEY`, too.
+    """
+    for line, other in itertools.product(filter(_excluded, lines), lines):
+        missing = _excluded(line) - _excluded(other)
+        allowed = [pattern for pattern in _patterns(other) if pattern[:1] != "!" and PATTERN.search(pattern)]
+        if missing and allowed and not set(KEY.findall(line)).isdisjoint(KEY.findall(other)):
+            what = f"a line has {min(missing)}, and another with the same key allows {allowed[0]} without it"
+            raise BadInput(path, "", what, "the same exclusions in both")
+
+
 def _revoking(path: str | Path) -> Path:
     """A list of revoked keys; ssh-keygen would reject every signature, without a reason, if it could not read one."""
     with files.readable(path, REVOKING):
@@ -227,7 +250,7 @@ def _revoking(path: str | Path) -> Path:
 
 def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
     for study in tree.load(folder).trees:
-        # Of a signing that was killed.
+        # Left by a signing that was killed.
         scratch.clean(study.root / FOLDER)
     for study in tree.load(folder).trees:
         for error in study.unreadable.values():
@@ -238,8 +261,7 @@ def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Envelope:
-    with files.readable(path, envelope.WANTED), tree.open_plain(path) as file:
-        return envelope.unpack(file.readall(), path)
+    return envelope.unpack(tree.read_plain(path, envelope.WANTED), path)
 
 
 def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
@@ -259,10 +281,6 @@ def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[byte
         for name in names:
             lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
             yield base64.b64decode("".join(lines[1:-1]))
-
-
-def _armoured(blob: bytes) -> str:
-    return "\n".join([BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), END, ""])
 
 
 def _signer(blob: bytes) -> Signer:

@@ -12,7 +12,7 @@ from toolnoise.formulas.per_run import INDEPENDENT, OWN
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import TAIL
 from toolnoise.stats.quantities import PAIRS, SD, Arm, normal_sd, of_runs
-from toolnoise.study.published import Number, of_paper, remedy
+from toolnoise.study.published import VARIANTS, Number, remedy
 
 
 class Subject(NamedTuple):
@@ -50,9 +50,14 @@ def of_study(measure: str, tables: Tables) -> Arms:
     return _by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
 
 
+def _of_paper(variant: str) -> str:
+    """The variant of Zhuang et al. that a variant of a study is; its own name if it is none of theirs."""
+    return next((name for name, names in VARIANTS.items() if variant in names), variant)
+
+
 def _by_the_papers_names(arms: Arms) -> Arms:
     """The same arms, with the authors' own ALGO as `algo` where a task has no other."""
-    named = {(subject, subject._replace(variant=of_paper(subject.variant))): arm for subject, arm in arms.items()}
+    named = {(subject, subject._replace(variant=_of_paper(subject.variant))): arm for subject, arm in arms.items()}
     return {key if named_so != key and named_so in arms else named_so: arm for (key, named_so), arm in named.items()}
 
 

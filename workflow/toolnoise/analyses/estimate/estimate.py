@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
-from toolnoise.analyses.estimate import run_time
+from toolnoise.analyses.estimate import official, run_time
 from toolnoise.analyses.estimate.run_time import Pace
-from toolnoise.base import program
+from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
-from toolnoise.datasets import official, prepared
+from toolnoise.datasets import prepared
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS, writing
@@ -136,7 +137,7 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
 def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
-    # A training program of others has no recipe.
+    # An existing training program has no recipe.
     epochs = recipe.get("epochs", pace.epochs if pace else 0)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
@@ -175,7 +176,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     left = [
         profile
         for profile in profiles
-        if not runs.is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
+        if not _is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
     ]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
@@ -192,7 +193,23 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
 def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
     """The seeds of a cell whose runs have no finished record."""
     paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
-    return [seed for seed, path in paths if not runs.is_finished(path, study.spec(cell, seed))]
+    return [seed for seed, path in paths if not _is_finished(path, study.spec(cell, seed))]
+
+
+def _is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
+    try:
+        return runs.read(record).record["spec"] == spec
+    except BadInput:
+        return False
+
+
+def _is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the measurement that `spec` describes has left its record."""
+    try:
+        return files.read_json(record)["spec"] == spec
+    except (BadInput, KeyError, TypeError):
+        return False
 
 
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
@@ -281,12 +298,13 @@ def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
 
 
 @functools.cache
-def _engine() -> engines.Engine:
+def _engine() -> KerasEngine:
     """An engine to build networks on a CPU: the first installed one, since all build the same."""
     for name in engines.FRAMEWORKS:
         if importlib.util.find_spec(name):
-            engine, possible = engines.load(name), {"kernels": config.KERNELS[name][0], "isa": config.ISAS[name][0]}
-            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], "engine": name, **possible}
+            engine, allowed = engines.load(name), config.POSSIBLE[name]
+            possible = {"engine": name, "kernels": allowed["kernels"][0], "isa": allowed["isa"][0]}
+            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], **possible}
             engine.start(tooling, deterministic=True)
             return engine
     raise ModuleNotFoundError("no framework is installed")

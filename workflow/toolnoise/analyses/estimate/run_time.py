@@ -38,7 +38,7 @@ class Pace(NamedTuple):
     evaluation: float
     weight_bytes: int
     source: str
-    # Of the measured run: a training program of others has no recipe that says it.
+    # Of the measured run: an existing training program has no recipe that says it.
     epochs: int
 
     def run(self, epochs: int) -> float:

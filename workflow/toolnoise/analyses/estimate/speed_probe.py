@@ -10,7 +10,7 @@ from typing import Any
 
 from toolnoise.base import files
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, plan_epoch, steps_per_epoch
 from toolnoise.training.loop import Timings, build_model, initial_state, start_engine, weight_digests
 
@@ -59,7 +59,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
     return observed
 
 
-def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:
+def _time_steps(engine: KerasEngine, plan: Plan) -> tuple[float, int]:
     """Mean seconds per step, and the number of steps timed: all of an epoch, or as many as fill some seconds."""
     engine.epoch(plan.steps(0, WARM_UP_STEPS))
     count = 1

@@ -1,6 +1,14 @@
 """The tables of identical runs."""
 
+from toolnoise.study.cells import Cell
+from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import TABLES, Kind
+
+
+def _repeated(grid: Grid) -> list[Cell]:
+    """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
+    return [cell for cell in grid.built if cell.variant in ("impl", "algo_impl") and len(grid.seeds[cell]) > 1]
+
 
 KINDS = {
     "identical_runs": Kind(
@@ -17,7 +25,7 @@ KINDS = {
     ),
     "identical_tests": Kind(
         ("convergence",),
-        lambda grid: (grid.with_identical_runs, None),
+        lambda grid: (_repeated(grid), None),
         needs="the variant impl or algo_impl with two runs or more",
         category=TABLES,
     ),

@@ -6,7 +6,7 @@ two such matrices, and this rounding changes a distance 1 - CKA of 1e-10 by less
 is stored as NaN.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
-from toolnoise.engines import Engine, some_at_a_time
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.training import runs
 
 AT_A_TIME = 2**28  # activations in memory: a GiB
@@ -57,7 +57,7 @@ def dump(
                 yield np.full(shape[1:], np.nan, np.float32)
             else:
                 network.take(run.weights(), run)
-                yield np.stack(list(_grams(network.engine, test.some(which), sizes)))
+                yield np.stack(list(_grams(network.engine, test.chosen(which), sizes)))
 
     with timings.measure("looking"):
         arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
@@ -83,6 +83,18 @@ def gram(activations: np.ndarray) -> np.ndarray:
         return total.astype(np.float32)
 
 
-def _grams(engine: Engine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
-    for names in some_at_a_time(sizes, AT_A_TIME // len(split.labels)):
+def _grams(engine: KerasEngine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
+    for names in in_groups(sizes, AT_A_TIME // len(split.labels)):
         yield from map(gram, engine.activations(split, names))
+
+
+def in_groups(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Layers in order, in groups whose sizes sum to at most `most`; a larger layer is a group of its own."""
+    names: list[str] = []
+    for name, size in sizes.items():
+        if names and sum(map(sizes.get, names)) + size > most:
+            yield names
+            names = []
+        names.append(name)
+    if names:
+        yield names

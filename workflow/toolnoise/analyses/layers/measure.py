@@ -3,18 +3,24 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from toolnoise.analyses.layers.metric import LAYERS, layers
 from toolnoise.base import metric_files
-from toolnoise.dumps import stacks
+from toolnoise.base.shapes import TEXT
+from toolnoise.dumps.stacks import read_stack
 from toolnoise.measures.reading import counts
+
+AXES = {"layers": 1, "seeds": 0, "diverged": 0}
 
 
 def measure(cell: Sequence[str], grams: str | Path, index: str | Path, out: str | Path) -> None:
     """Write the similarity of corresponding layers of a cell's runs; diverged runs count as missing."""
-    dump = stacks.read_layers(grams, index)
-    finished = dump.finished
-    rows = layers(dump.layers, dump.grams if finished.all() else dump.grams[finished])
-    about = (*cell, dump.grams.shape[-1])
+    # Gram matrices, run x layer x example x example.
+    stack, entry = read_stack(grams, index, AXES, "dump-layers", {"layers": [TEXT]})
+    finished = ~np.array(entry["diverged"], bool)
+    rows = layers(entry["layers"], stack if finished.all() else stack[finished])
+    about = (*cell, stack.shape[-1])
     metric_files.write(
         out,
         LAYERS,

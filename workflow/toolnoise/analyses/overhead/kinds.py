@@ -4,8 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from toolnoise.study.cells import Cell
+from toolnoise.study.cells import Cell, Network, Variants
+from toolnoise.study.entries import emulates
+from toolnoise.study.figure_grid import Grid, places_of
 from toolnoise.study.kind import Kind, by_tooling
+
+# The variants whose churns show what determinism removes.
+REMOVED = ("algo_impl", "algo", "impl")
 
 
 def _by_kernel_size(networks: Iterable[Cell]) -> Callable[[Cell], str]:
@@ -24,6 +29,26 @@ def _family(model: str) -> str:
     return named[1] if named else ""
 
 
+def _costed(grid: Grid) -> list[Cell | Network]:
+    """Networks whose cost of determinism is measured, with the cells that show what it removes.
+
+    The cost is that of a real switch, so the noise must be real, too: toolings that emulate it are left out.
+    """
+    networks = {
+        (network.model, network.hardware): network
+        for network in grid.networks
+        if not emulates(grid.config["hardware"][network.hardware])
+    }
+    places = [
+        place
+        for place in places_of(grid.usual)
+        if (place.model, place.hardware) in networks
+        and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(grid.usual)
+    ]
+    cells = [cell for cell in grid.usual if Variants(*cell[:3]) in places and cell.variant in REMOVED]
+    return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
+
+
 KINDS = {
     "kernels": Kind(
         ("kernels", "overhead"),
@@ -38,7 +63,7 @@ KINDS = {
     ),
     "cost_of_control": Kind(
         ("ratios", "overhead"),
-        lambda grid: (grid.costed, None),
+        lambda grid: (_costed(grid), None),
         needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
         takes=("width",),
     ),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise import streams
+from toolnoise.analyses.overhead import profilers
 from toolnoise.analyses.overhead.metric import PROFILE
 from toolnoise.base import files, metric_files
 from toolnoise.base.timings import Timings
@@ -37,7 +38,7 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
     with timings.measure("steps"):
         engine.epoch(plan)
     with timings.measure("profile"):
-        kernels = engine.profile(plan)
+        kernels = profilers.profile(engine, plan)
     total = sum(kernel.microseconds for kernel in kernels)
     metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in kernels])
     files.write_json(

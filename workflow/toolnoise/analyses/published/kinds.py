@@ -1,6 +1,7 @@
 """The tables of the papers, and their numbers beside ours."""
 
-from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind, by_dataset
+from toolnoise.analyses.published.comparable import isolating, with_numbers
+from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind
 
 KINDS = {
     "table1": Kind(
@@ -33,7 +34,7 @@ KINDS = {
     ),
     "sources": Kind(
         ("stability",),
-        lambda grid: (grid.isolating, by_dataset),
+        lambda grid: (isolating(grid), lambda cell: f"{cell.hardware}-{cell.dataset}"),
         needs="two variants of a single source or more",
         category=TABLES,
         also=("ratios",),
@@ -42,7 +43,7 @@ KINDS = {
     ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
-        lambda grid: (grid.published, None),
+        lambda grid: (with_numbers(grid), None),
         needs="a model, a data set and a variant with a number in resources/published.csv, or such a network, on a GPU",
         category=PUBLISHED,
         also=("overhead",),

@@ -48,7 +48,7 @@ def dump(
         for place, run in enumerate(cell):
             snapshots = [] if run.diverged else run.snapshots()
             for start in range(0, len(test.labels), PART):
-                part = test.some(slice(start, start + PART))
+                part = test.chosen(slice(start, start + PART))
                 here = stack[:, place, start : start + PART]
                 here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
                 shown.update(len(part.labels))

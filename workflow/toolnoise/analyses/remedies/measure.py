@@ -6,9 +6,9 @@ from pathlib import Path
 from toolnoise import streams
 from toolnoise.analyses.remedies import metric as remedies
 from toolnoise.analyses.remedies.metric import REMEDIES
+from toolnoise.analyses.remedies.stack import read
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import stacks
 from toolnoise.measures.reading import counts, predictions_of
 
 SINGLE = "single"  # runs without a remedy
@@ -34,7 +34,7 @@ def measure(
     labels, finished = dataset.test.labels, dump.finished
     by_remedy = {SINGLE: remedies.measure(dump.logits[finished], labels)}
     for path in remedied:
-        stack = stacks.read_remedied(path, Path(path).with_suffix(".json"))
+        stack = read(path, Path(path).with_suffix(".json"))
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
             raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
         for name, of_runs in zip(stack.remedies, stack.logits, strict=True):

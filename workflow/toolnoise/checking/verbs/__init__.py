@@ -1,1 +1,1 @@
-"""The verbs for programs and models of others, each with its arguments, help, group and function (`VERB`)."""
+"""The verbs for existing programs and models, each with its arguments, help, group and function (`VERB`)."""

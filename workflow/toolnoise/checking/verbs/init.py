@@ -6,9 +6,9 @@ from toolnoise.commands.verb import STUDY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.checking import init
+    from toolnoise.checking import first_study
 
-    print(init.write(options.kind))
+    print(first_study.write(options.kind))
 
 
 VERB = Verb(

@@ -1,43 +1,33 @@
-"""`toolnoise adopt`: a study of runs that are already there."""
+"""`toolnoise adopt`: a study of existing runs."""
 
 import argparse
 
-from toolnoise.commands.verb import STUDY, Verb
+from toolnoise.commands.verb import STUDY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import adopt
+    from toolnoise.comparison import existing_runs
 
-    columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
-    print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))
+    columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(existing_runs.adopt(options.found, options.name, options.labels, columns, values=options.values))
 
 
 VERB = Verb(
     group=STUDY,
-    says="make a study of runs that are already there, from any program",
+    says="make a study of existing runs, from any program",
     example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
     run=_run,
     arguments={
         "FOUND": {
             "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
         },
-        "--name": {
-            "required": True,
-            "metavar": "NAME",
-            "help": "the study's name: writes NAME.yaml and adopted/NAME",
-        },
-        "--labels": {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
-        "--values": {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
-        "--metric": {
-            "action": "append",
-            "metavar": "COLUMN",
-            "help": "take this number from the CSV instead of predictions; repeat for each",
-        },
-        "--arm-column": {"default": "arm", "metavar": "COLUMN", "help": "the column that names a run's arm (arm)"},
-        "--seed-column": {
-            "default": "seed",
-            "metavar": "COLUMN",
-            "help": "the column with a run's seed (seed)",
-        },
+        "--name": option("NAME", "the study's name: writes NAME.yaml and adopted/NAME", required=True),
+        "--labels": option("FILE", "the labels of all runs, unless the CSV has a column `labels`"),
+        "--values": flag("predictions are numbers (regression), not classes"),
+        "--metric": option(
+            "COLUMN", "take this number from the CSV instead of predictions; repeat for each", action="append"
+        ),
+        "--arm-column": option("COLUMN", "the column that names a run's arm (arm)", default="arm"),
+        "--seed-column": option("COLUMN", "the column with a run's seed (seed)", default="seed"),
     },
 )

@@ -3,11 +3,11 @@
 import argparse
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import compare, comparison, prediction_files, read_arms
+    from toolnoise.comparison import comparison, comparison_text, prediction_files, read_arms
 
     given = options.arm or [[path] for path in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
@@ -19,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
     judged, right = read_arms.right_or_wrong(arms, labels)
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
     compared = comparison.compare_all(judged, right, assumption)
-    show(compare.as_json(compared) if options.json else compare.as_text(compared))
+    show(comparison_text.as_json(compared) if options.json else comparison_text.as_text(compared))
 
 
 VERB = Verb(
@@ -33,18 +33,17 @@ VERB = Verb(
             "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
             "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
         },
-        "--arm": {
-            "action": "append",
-            "nargs": "+",
-            "metavar": "FILE",
-            "help": "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
-        },
-        "--labels": {
-            "help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump, or has labels itself",
-            "metavar": "FILE",
-        },
-        "--paired": {"action": "store_true", "help": "run s of every method has the same start and order"},
-        "--same-start": {"action": "store_true", "help": "all runs of all methods start from the same weights"},
+        "--arm": option(
+            "FILE",
+            "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
+            action="append",
+            nargs="+",
+        ),
+        "--labels": option(
+            "FILE", "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump, or has labels itself"
+        ),
+        "--paired": flag("run s of every method has the same start and order"),
+        "--same-start": flag("all runs of all methods start from the same weights"),
         **AS_JSON,
     },
 )

@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
 from toolnoise.study.cells import Cell
 
 
@@ -26,37 +26,19 @@ VERB = Verb(
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_run,
     arguments={
-        "--gain": {
-            "type": float,
-            "nargs": "+",
-            "metavar": "POINTS",
-            "help": "difference in mean accuracy to show, in percentage points, such as 0.3",
-        },
-        "--ratio": {
-            "type": float,
-            "nargs": "+",
-            "metavar": "FACTOR",
-            "help": "ratio of two SDs to show, such as 1.5",
-        },
-        "--margin": {
-            "type": float,
-            "nargs": "+",
-            "metavar": "FACTOR",
-            "help": "show two SDs to be equal within this factor, such as 1.5",
-        },
-        "--runs": {
-            "type": int,
-            "nargs": "+",
-            "metavar": "N",
-            "help": "runs per arm: print the effects that they can show",
-        },
-        "--pilot": {"metavar": "CSV", "help": "take the SD of a cell from a study's metrics/stability.csv"},
+        "--gain": option(
+            "POINTS", "difference in mean accuracy to show, in percentage points, such as 0.3", type=float, nargs="+"
+        ),
+        "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
+        "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
+        "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
+        "--pilot": option("CSV", "take the SD of a cell from a study's metrics/stability.csv"),
         **{f"--{name}": {} for name in Cell._fields},
-        "--sd": {"type": float, "metavar": "POINTS", "help": "SD of accuracy in percentage points, without a pilot"},
-        "--sd-runs": {"type": int, "metavar": "N", "help": "number of runs behind --sd, for its interval"},
-        "--power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "statistical power (0.8)"},
-        "--level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "significance level (0.05)"},
-        "--figure": {"metavar": "FILE", "help": "draw power against runs: .svg, .png or .pdf"},
+        "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
+        "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
+        "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),
+        "--level": option("SHARE", "significance level (0.05)", type=float, default=0.05),
+        "--figure": option("FILE", "draw power against runs: .svg, .png or .pdf"),
         **AS_JSON,
     },
 )

@@ -5,8 +5,7 @@ list_eval_partition.txt. Zhuang et al. do not name the label. It is Blond_Hair: 
 of blond hair by sex in the training set, as in Sagawa et al., "Distributionally robust neural networks" (2020).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +30,7 @@ class Faces(NamedTuple):
     groups: np.ndarray
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read faces, labels and groups; each face is scaled as a whole, as the authors' code does."""
     images, attributes, partition = paths_of(name, entry, "images", "attributes", "partition")
     if "target" not in entry:
@@ -40,18 +38,18 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
     groups = entry.get("groups", {})
     parts = read_faces(attributes, partition, entry["target"], groups)
     decoder = Decoder(name, entry, threads, whole)
-    with opened(images) as members:
-        by_name = {member.rpartition("/")[2]: member for member in members}
-        for faces in parts.values():
-            for face in faces.names:
-                if face not in by_name:
-                    raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
-        train, test = (
-            Part(decoder.decode(members, [by_name[face] for face in faces.names]), faces.labels, faces.groups)
-            for faces in parts.values()
-        )
-        classes = [f"{NOT}{entry['target']}", entry["target"]]
-        yield Raw(train, test, classes, tuple(groups), margin=decoder.margin)
+    members = stack.enter_context(opened(images))
+    by_name = {member.rpartition("/")[2]: member for member in members}
+    for faces in parts.values():
+        for face in faces.names:
+            if face not in by_name:
+                raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
+    train, test = (
+        Part(decoder.decode(members, [by_name[face] for face in faces.names]), faces.labels, faces.groups)
+        for faces in parts.values()
+    )
+    classes = [f"{NOT}{entry['target']}", entry["target"]]
+    return Raw(train, test, classes, tuple(groups), margin=decoder.margin)
 
 
 def read_faces(attributes: Path, partition: Path, target: str, groups: dict[str, str]) -> dict[str, Faces]:
@@ -84,8 +82,8 @@ def _attributes(path: Path, wanted: list[str]) -> tuple[list[str], np.ndarray]:
     for number, line in enumerate(lines[2:], 3):
         fields = line.split()
         if len(fields) != 1 + len(columns) or not {"1", "-1"}.issuperset(fields[1:]):
-            found = f"found {line.strip()[:60]!r}"
-            raise BadInput(path, f"line {number}", found, f"a name and {len(columns)} times 1 or -1")
+            allowed = f"a name and {len(columns)} times 1 or -1"
+            raise BadInput(path, f"line {number}", f"found {line.strip()[:60]!r}", allowed)
         names.append(fields[0])
         rows.append([fields[place] == "1" for place in places])
     return names, np.array(rows, bool)

@@ -4,8 +4,7 @@ A record is the label and the red, green and blue planes of 32 x 32 pixels. CIFA
 fine label, which is used (https://www.cs.toronto.edu/~kriz/cifar.html).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,21 +32,20 @@ FORMS = (
 )
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, stack: ExitStack) -> Raw:
     """Read the official archive, or a folder with its files."""
     path = path_of(name, entry, "cifar-10-binary.tar.gz or cifar-100-binary.tar.gz")
-    with opened(path) as members:
-        files = {member.rpartition("/")[2]: member for member in members}
-        form = next((form for form in FORMS if form.train[0] in files), None)
-        if form is None:
-            raise BadInput(path, "", "not CIFAR in binary form", f"expected {' or '.join(f.train[0] for f in FORMS)}")
-        for file in (*form.train, *form.test, form.classes):
-            if file not in files:
-                raise BadInput(path, file, "no such member", f"expected {', '.join(form.train + form.test)}")
-        classes = members[files[form.classes]].decode("utf-8", "replace").split()
-        train, test = (_part(members, [files[file] for file in part], form) for part in (form.train, form.test))
-        yield Raw(train, test, classes)
+    members = stack.enter_context(opened(path))
+    files = {member.rpartition("/")[2]: member for member in members}
+    form = next((form for form in FORMS if form.train[0] in files), None)
+    if form is None:
+        raise BadInput(path, "", "not CIFAR in binary form", f"expected {' or '.join(f.train[0] for f in FORMS)}")
+    for file in (*form.train, *form.test, form.classes):
+        if file not in files:
+            raise BadInput(path, file, "no such member", f"expected {', '.join(form.train + form.test)}")
+    classes = members[files[form.classes]].decode("utf-8", "replace").split()
+    train, test = (_part(members, [files[file] for file in part], form) for part in (form.train, form.test))
+    return Raw(train, test, classes)
 
 
 def _part(members: Members, names: list[str], form: Form) -> Part:

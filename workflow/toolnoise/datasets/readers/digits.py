@@ -1,7 +1,6 @@
 """Scikit-learn's bundled handwritten digits."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,15 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import Part, Raw
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read the digits; the last `test_examples` are the test set."""
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    if not 1 <= entry.get("test_examples", 0) < len(labels):
-        found = f"found {entry.get('test_examples')}"
-        raise BadInput(f"dataset {name}", "test_examples", found, f"allowed: 1 to {len(labels) - 1}")
-    split = len(labels) - entry["test_examples"]
+    count = entry.get("test_examples")
+    if not 1 <= (count or 0) < len(labels):
+        raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(labels) - 1}")
+    split = len(labels) - count
     images = images.reshape(-1, 8, 8, 1).astype(np.uint8)
     train, test = Part(images[:split], labels[:split]), Part(images[split:], labels[split:])
-    yield Raw(train, test, [str(digit) for digit in range(10)], maximum=16)
+    return Raw(train, test, [str(digit) for digit in range(10)], maximum=16)

@@ -4,8 +4,7 @@ Classes and files are in the order of their names. The two folders may lie in a 
 entry may merge folders into classes and choose a group among them (`datasets.group_shares`).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -20,28 +19,27 @@ from toolnoise.datasets.sources import path_of
 FORM = "train/<class>/<image> and test/<class>/<image>"
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read the folder; without `image_size` the images must be of one size."""
     path = path_of(name, entry, f"a folder or an archive with {FORM}")
     decoder = Decoder(name, entry, threads)
-    with opened(path) as members:
-        train, test = (_files(members, part) for part in PARTS)
-        folders, source = sorted({kind for kind, _ in train}), f"dataset {name}"
-        _require_trained(members, test, folders)
-        merged = group_shares.classes_of(folders, entry, source)
-        chosen = (
-            group_shares.training_set(train, merged, entry, source),
-            group_shares.test_set(test, merged, entry, source),
-        )
-        class_of = {folder: kind for kind, mine in merged.items() for folder in mine}
-        parts = []
-        for files in chosen:
-            part = part_of(members, [(class_of[folder], file) for folder, file in files], list(merged), decoder)
-            member = np.array([[folder == entry["group"]] for folder, _ in files]) if "group" in entry else None
-            parts.append(part._replace(groups=member))
-        groups = (entry["group"],) if "group" in entry else ()
-        yield Raw(*parts, list(merged), groups, margin=decoder.margin)
+    members = stack.enter_context(opened(path))
+    train, test = (_files(members, part) for part in PARTS)
+    folders, source = sorted({kind for kind, _ in train}), f"dataset {name}"
+    _require_trained(members, test, folders)
+    merged = group_shares.classes_of(folders, entry, source)
+    chosen = (
+        group_shares.training_set(train, merged, entry, source),
+        group_shares.test_set(test, merged, entry, source),
+    )
+    class_of = {folder: kind for kind, in_class in merged.items() for folder in in_class}
+    parts = []
+    for files in chosen:
+        part = part_of(members, [(class_of[folder], file) for folder, file in files], list(merged), decoder)
+        member = np.array([[folder == entry["group"]] for folder, _ in files]) if "group" in entry else None
+        parts.append(part._replace(groups=member))
+    groups = (entry["group"],) if "group" in entry else ()
+    return Raw(*parts, list(merged), groups, margin=decoder.margin)
 
 
 def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> Part:

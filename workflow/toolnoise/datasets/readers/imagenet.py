@@ -6,8 +6,7 @@ kit. If the user has sorted them, they come with a folder per class. Classes are
 """
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,19 @@ TRUTH, SYNSETS = "data/ILSVRC2012_validation_ground_truth.txt", "data/meta.mat"
 FORM = "<class>/<image>"
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read training and validation images."""
     train_path, test_path = paths_of(name, entry, "train", "test")
     decoder = Decoder(name, entry, threads)
-    with opened(train_path) as train, opened(test_path) as test:
-        train_files = by_class(train, "", FORM)
-        classes = sorted({kind for kind, _ in train_files})
-        if any("/" in file for file in test):
-            test_files = by_class(test, "", FORM)
-        else:
-            test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
-        parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
-        yield Raw(*parts, classes, margin=decoder.margin)
+    train, test = (stack.enter_context(opened(path)) for path in (train_path, test_path))
+    train_files = by_class(train, "", FORM)
+    classes = sorted({kind for kind, _ in train_files})
+    if any("/" in file for file in test):
+        test_files = by_class(test, "", FORM)
+    else:
+        test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
+    parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
+    return Raw(*parts, classes, margin=decoder.margin)
 
 
 def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:

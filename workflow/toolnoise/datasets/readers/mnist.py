@@ -6,8 +6,7 @@ each axis as four bytes (highest byte first), and the numbers (LeCun et al., "Th
 
 import math
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,11 @@ ROLES = ("train_images", "train_labels", "test_images", "test_labels")
 UNSIGNED_BYTES = 8
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read images and labels; the files name no classes, so they are numbered."""
     paths = dict(zip(ROLES, paths_of(name, entry, *ROLES), strict=True))
     train, test = (_part(paths[f"{part}_images"], paths[f"{part}_labels"]) for part in PARTS)
-    yield Raw(train, test, [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
+    return Raw(train, test, [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
 
 
 def _part(images_path: Path, labels_path: Path) -> Part:
@@ -51,6 +49,6 @@ def _numbers(path: Path, axes: int) -> np.ndarray:
         raise BadInput(path, "", f"truncated: {len(content)} bytes", f"{wanted}, which begins with {header}")
     shape = struct.unpack(f">{axes}I", content[4:header])
     if len(content) - header != math.prod(shape):
-        found = f"found {len(content) - header} bytes after its header"
-        raise BadInput(path, "", found, f"{' x '.join(map(str, shape))}, as the header says")
+        allowed = f"{' x '.join(map(str, shape))}, as the header says"
+        raise BadInput(path, "", f"found {len(content) - header} bytes after its header", allowed)
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

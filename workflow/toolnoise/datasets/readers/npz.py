@@ -1,13 +1,12 @@
-"""A user's own arrays, in an .npz file."""
+"""A user's own arrays: in an .npz file, or in a folder of .npy files, which may be larger than memory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toolnoise.base.arrays import read_npz
+from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS, Part, Raw
 from toolnoise.datasets.sources import path_of
@@ -15,31 +14,37 @@ from toolnoise.datasets.sources import path_of
 ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read the file; classes are numbered if it does not name them."""
     path = path_of(name, entry, "an .npz file with " + ", ".join(ARRAYS))
-    yield raw_of(path, read_npz(path))
+    return _raw(path, read_npz(path))
 
 
-def raw_of(path: Path, found: dict[str, np.ndarray]) -> Raw:
+def read_folder(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
+    """Map the files into memory; classes are numbered if there is no classes.npy."""
+    path = path_of(name, entry, "a folder with " + ", ".join(f"{array}.npy" for array in ARRAYS))
+    present = [array for array in (*ARRAYS, "classes") if (path / f"{array}.npy").exists()]
+    return _raw(path, {array: read_npy(path / f"{array}.npy") for array in present})
+
+
+def _raw(path: Path, arrays: dict[str, np.ndarray]) -> Raw:
     """The raw data set in these arrays, which come from `path`; a missing array is an error."""
     for array in ARRAYS:
-        if array not in found:
+        if array not in arrays:
             raise BadInput(path, array, "no such array", "required: " + ", ".join(ARRAYS))
     for array in ("train_images", "test_images"):
-        if found[array].dtype != np.uint8:
-            raise BadInput(path, array, f"found {found[array].dtype}", "allowed: uint8, 0 to 255")
-        if found[array].ndim == 3:
-            found[array] = found[array][..., np.newaxis]
-    if found["train_labels"].dtype.kind not in "iu":
-        raise BadInput(path, "train_labels", f"found {found['train_labels'].dtype}", "allowed: integers from 0 up")
-    classes = found.get("classes")
+        if arrays[array].dtype != np.uint8:
+            raise BadInput(path, array, f"found {arrays[array].dtype}", "allowed: uint8, 0 to 255")
+        if arrays[array].ndim == 3:
+            arrays[array] = arrays[array][..., np.newaxis]
+    labels, classes = arrays["train_labels"], arrays.get("classes")
+    if labels.dtype.kind not in "iu":
+        raise BadInput(path, "train_labels", f"found {labels.dtype}", "allowed: integers from 0 up")
     if classes is None:
-        largest = int(found["train_labels"].max(initial=0))
-        if largest >= max(1, found["train_labels"].size):
+        largest = int(labels.max(initial=0))
+        if largest >= max(1, labels.size):
             allowed = "from 0 up, an example or more of each class"
             raise BadInput(path, "train_labels", f"found label {largest}", allowed)
         classes = range(largest + 1)
-    train, test = (Part(found[f"{part}_images"], found[f"{part}_labels"]) for part in PARTS)
+    train, test = (Part(arrays[f"{part}_images"], arrays[f"{part}_labels"]) for part in PARTS)
     return Raw(train, test, [str(name) for name in classes])

@@ -7,7 +7,7 @@ const PANELS = [
   ["test_accuracy", "Test accuracy", false],
 ];
 
-// What a training program of others wrote into its history is drawn as it is.
+// What an existing training program wrote into its history is drawn as it is.
 const panelsOf = ({ curves: drawn }) => {
   const known = PANELS.filter(([curve]) => curve in drawn);
   return known.length ? known : Object.keys(drawn).map((curve) => [curve, curve, false]);

@@ -6,10 +6,10 @@ folder, through no link out of it, to a plain file; and of that no more is read 
 
 import hashlib
 import os
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
-from toolnoise.base.files import LARGEST_TEXT
+from toolnoise.base.files import LARGEST_TEXT, is_below
 from toolnoise.base.standing import as_given
 from toolnoise.record.tree import RESULTS, open_plain
 
@@ -22,11 +22,11 @@ def folder(root: Path) -> Path | None:
 
 def path(root: Path, name: str) -> Path | None:
     """Where a file of this name lies, if it may be opened."""
-    inside, place = PurePosixPath(name), folder(root)
-    if place is None or inside.is_absolute() or ".." in inside.parts or not name.isprintable():
+    place = folder(root)
+    if place is None or not is_below(name) or not name.isprintable():
         return None
     # Not Path.resolve: of a circle of links it makes an error.
-    real_path = Path(os.path.realpath(place / inside))
+    real_path = Path(os.path.realpath(place / name))
     return real_path if real_path.is_relative_to(place) else None
 
 

@@ -19,7 +19,7 @@ from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Stated, Tree
+from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -90,7 +90,7 @@ class Evidence:
 
     def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement belongs to, or None."""
-        job = self.jobs.get(statement.outputs[0].name)
+        job = self.jobs.get(statement.name)
         return job if job and job.verb == statement.verb else None
 
     def output(self, name: str) -> Artifact | None:
@@ -108,10 +108,10 @@ class Evidence:
 
     def run(self, record: str) -> RunFacts:
         """The facts of the run whose run.json is this artifact."""
-        path = self._there(record)
-        folder = path.rpartition("/")[0]
-        self._there(self.tree.named(f"{folder}/history.csv"))
-        run = runs.read(self.tree.root / path)
+        path = self.small(record)
+        folder = path.parent.relative_to(self.tree.root).as_posix()
+        self.small(self.tree.named(f"{folder}/history.csv"))
+        run = runs.read(path)
         rows, about = run.history(), run.record
         digests = {key: tuple(_text(row[key]) for row in rows) for key in ("weights_sha256", "draws_sha256")}
         return RunFacts(
@@ -134,7 +134,7 @@ class Evidence:
         for stated in self.tree.statements:
             if stated.statement.verb in DRAWN:
                 outputs = stated.statement.outputs
-                record = next((output.name for output in outputs if output.role == "record"), at(stated))
+                record = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
                 try:
                     run = self.run(record)
                     # A run with impossible values is damaged, so it is not compared.
@@ -180,17 +180,13 @@ class Evidence:
 
     def small(self, name: str) -> Path:
         """Where an artifact lies that is small enough to be read at once."""
-        return self.tree.root / self._there(name)
-
-    def _there(self, name: str) -> str:
-        """The path in the study of an artifact that is small enough to be read at once."""
         path = self.tree.inside(name)
         size = self.tree.files.get(path) if path is not None else None
         if size is None:
             raise BadInput(name, "", "is missing", "a file of this study")
         if size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-        return path
+        return self.tree.root / path
 
 
 def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:
@@ -199,7 +195,7 @@ def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], 
     @functools.wraps(check)
     def over_all(evidence: Evidence) -> Found:
         for stated in evidence.tree.statements:
-            yield from guarded(stated.statement.outputs[0].name, lambda of=stated: check(evidence, of.statement))
+            yield from guarded(stated.statement.name, lambda of=stated: check(evidence, of.statement))
 
     return over_all
 
@@ -228,11 +224,6 @@ def differences(value: Any, expected: Any, at: str = "") -> list[str]:
         return list(itertools.chain.from_iterable(below))
     # In JSON, 1 and true are different values.
     return [] if type(value) is type(expected) and value == expected else [at or "all"]
-
-
-def at(stated: Stated) -> str:
-    """The artifact to name in a finding about a whole statement: its first output."""
-    return stated.statement.outputs[0].name
 
 
 def _text(value: Any) -> str:

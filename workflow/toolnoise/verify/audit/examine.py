@@ -21,8 +21,8 @@ from toolnoise.verify import anonymous
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, model, origins, root
-from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, model, root
+from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
 
 # Files that belong to no study are reported under this rule.
@@ -32,7 +32,7 @@ LEFT = "files are left out of this copy: their digests were compared, their cont
 UNSTATED = "the list of these files has no statement: nothing says for which root it was made"
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """A finding: its rule, the artifact by its name in statements, and what is wrong with it."""
 
     rule: str
@@ -59,7 +59,7 @@ class Audit(NamedTuple):
 
     results: Results
     evidence: tuple[Evidence, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     stale: tuple[Stale, ...]
     notes: tuple[str, ...]
     now: datetime
@@ -80,7 +80,7 @@ class Audit(NamedTuple):
 
     @property
     def signatures(self) -> str:
-        """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
+        """What is known about signatures: whether there are any, and whose they are if somebody asked for them."""
         count = sum(bool(stated.signatures) for tree in self.results.trees for stated in tree.all_stated)
         of = f"on {count} of {sum(len(tree.all_stated) for tree in self.results.trees)} statements"
         on_roots = [evidence.root_verdict for evidence in self.evidence if evidence.root_verdict]
@@ -145,21 +145,21 @@ def examine(
     for study in evidence if key else ():
         if top := study.tree.top:
             study.root_verdict = key.check(study.tree.root / top.path, top.statement)
-    findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
+    findings = [AuditFinding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
     for study in evidence:
         for rule in rules:
             name = study.tree.named("study.json")
             # Each finding is reported once, even if the rule finds it more than once.
             problems = dict.fromkeys(guarded(name, lambda study=study, rule=rule: rule.check(study)))
-            findings += [Finding(rule.name, artifact, what) for artifact, what in problems]
-    stale = tuple(result for study in evidence for result in origins.stale(study))
+            findings += [AuditFinding(rule.name, artifact, what) for artifact, what in problems]
+    stale = tuple(result for study in evidence for result in code_origins.stale(study))
     slim = [f"{study.name}: {len(study.left_out)} {LEFT}" for study in results.trees if study.left_out]
     hidden = [f"{study.name}: {anonymous.SAYS}" for study in results.trees if study.anonymised]
     open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
     audit = Audit(results, evidence, tuple(findings), stale, (), now, cached)
     unstated = [f"{name}: {UNSTATED}" for name in audit.unstated]
-    return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *origins.notes()))
+    return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *code_origins.notes()))
 
 
 def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

@@ -51,22 +51,20 @@ def sha256_of_all(
     called with the digest of each file that could be read and its stamp, None if that changed meanwhile; no two calls
     at a time.
     """
-    # All threads draw from one iterator, so none is idle; a list's gives each item to only one thread.
-    waiting, one_at_a_time = iter(list(paths)), threading.Lock()
+    buffers, one_at_a_time = threading.local(), threading.Lock()
 
-    def hashed(path: Path, buffer: memoryview) -> Hashed:
-        result, stamp = _hashed(path, opened, buffer, done)
+    def hashed(named: tuple[str, Path]) -> tuple[str, Hashed]:
+        name, path = named
+        if not hasattr(buffers, "own"):
+            buffers.own = memoryview(bytearray(BLOCK))
+        result, stamp = _hashed(path, opened, buffers.own, done)
         if not result.why:
             with one_at_a_time:
                 each(path, result, stamp)
-        return result
-
-    def work(_number: int) -> list[tuple[str, Hashed]]:
-        buffer = memoryview(bytearray(BLOCK))
-        return [(name, hashed(path, buffer)) for name, path in waiting]
+        return name, result
 
     with ThreadPoolExecutor(threads) as pool:
-        return {name: result for share in pool.map(work, range(threads)) for name, result in share}
+        return dict(pool.map(hashed, paths))
 
 
 def _hashed(

@@ -49,7 +49,8 @@ def _is_same(then: str, now: str, commit: str) -> bool:
     """Whether a module of the commit and one that is here are the same, as their names or else their lines say."""
     if then == now:
         return True
-    path, text = code_digest.source_of(now), _module_then(commit, then)
+    path, name = code_digest.source_of(now), _named(then, _tracked(commit))
+    text = _then(commit, name) if name else None
     return path is not None and text is not None and text.digest == _text_here(path).digest
 
 
@@ -66,11 +67,6 @@ def _text_here(path: Path) -> code_text.Text:
     text = code_digest.read(path).text
     assert text
     return text
-
-
-def _module_then(commit: str, module: str) -> code_text.Text | None:
-    name = _named(module, _tracked(commit))
-    return _then(commit, name) if name else None
 
 
 @functools.cache

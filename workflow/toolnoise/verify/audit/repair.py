@@ -7,7 +7,6 @@ the first file of each such job again. It removes a job's old outputs just befor
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
@@ -50,13 +49,8 @@ def _targets(evidence: Evidence, audit: Audit) -> list[str]:
     return [
         job.outputs[-1][0]
         for first, job in evidence.jobs.items()
-        if job.verb != CONFIGURE and not wanted.isdisjoint(_names(first, [name for name, _ in job.outputs]))
+        if job.verb != CONFIGURE and wanted & {path_for(first).as_posix(), *(name for name, _ in job.outputs)}
     ]
-
-
-def _names(first: str, outputs: list[str]) -> Iterator[str]:
-    yield from outputs
-    yield path_for(first).as_posix()
 
 
 def _command(evidence: Evidence, targets: list[str]) -> list[str]:

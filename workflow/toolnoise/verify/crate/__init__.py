@@ -18,7 +18,6 @@ from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
 from toolnoise.record import tree as trees
-from toolnoise.record.statements import COMMIT
 from toolnoise.record.tree import Tree
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.citation import Author
@@ -42,7 +41,7 @@ class Export(NamedTuple):
 def export(
     study: Path, out: Path, embed: bool, anonymous: bool = False, no_credentials: Collection[str] = ()
 ) -> Export:
-    """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
+    """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
     if anonymous:
         with anonymised.copied(study) as copy:
@@ -53,13 +52,12 @@ def export(
 def _export(study: Path, out: Path, embed: bool, anonymous: bool, no_credentials: Collection[str]) -> Export:
     tree = _finished(trees.load_study(study))
     last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
-    commit = next((dependency.sha256 for dependency in last.dependencies if dependency.kind == COMMIT), None)
     beside = tree.root.resolve().parent.parent / citation.NAME
     cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
     owners = citation.read(cited)
     if anonymous:
         owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
-    contents = Contents(tree, embed, commit, None if anonymous else cited)
+    contents = Contents(tree, embed, last.commit, None if anonymous else cited)
     graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
     unsafe.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
     crate = _crate(graph)

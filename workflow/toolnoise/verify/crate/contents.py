@@ -7,21 +7,21 @@ redistribute it, and its statement says where to get it.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from rocrate.model.file import File
 from rocrate.rocrate import ROCrate
 
-from toolnoise.base import faults, files, program
+from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
-from toolnoise.record.tree import Tree, open_plain
+from toolnoise.record.tree import Tree, open_plain, read_plain
+from toolnoise.verify.share.sharing import unchanged
 
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
-CHUNK = 2**20
 ENTRIES = ("Snakefile", "workflow/Snakefile", "LICENSE")
 RULES = "workflow/rules"
 # The kinds of dependency that belong to the program.
@@ -45,15 +45,11 @@ class Packed(File):
         super().__init__(crate, dest_path=name, properties=properties)
         self.path, self.content = name, content
 
-    def stream(self, chunk_size: int = CHUNK) -> Iterator[tuple[str, bytes]]:
+    def stream(self, chunk_size: int = 0) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002 (as in `rocrate`)
         """The bytes in chunks, each with the path in the crate, as `rocrate` expects."""
-        digest = hashlib.sha256()
-        for chunk in _chunks(self.content.at, chunk_size):
-            digest.update(chunk)
-            yield self.path, chunk
-        if digest.hexdigest() != self.content.sha256:
-            what = f"has SHA-256 {digest.hexdigest()[:12]}…, not {self.content.sha256[:12]}…"
-            raise BadInput(self.content.at, "", what, "the digest in its statement; see `toolnoise audit`")
+        at = self.content.at
+        chunks = [at] if isinstance(at, bytes) else unchanged(at, self.content.sha256, self.content.size)
+        yield from ((self.path, chunk) for chunk in chunks)
 
 
 @dataclass(frozen=True)
@@ -77,18 +73,16 @@ class Contents:
     def program(self) -> dict[str, Content]:
         """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
         rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
-        used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
+        used = {}
+        for name in (*ENTRIES, *rules):
+            committed = repository.show(self.commit, name) if self.commit else None
+            used[name] = in_memory(program.path_of(name).read_bytes() if committed is None else committed)
         return used | ({self.citation.name: in_memory(files.read_bytes(self.citation))} if self.citation else {})
 
     def statement(self, path: str) -> Content:
         """A statement of the study."""
-        with files.readable(self.tree.root / path, "a statement"), open_plain(self.tree.root / path) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return Content(self.tree.root / path, digest, file.tell())
-
-    def _used(self, name: str) -> bytes:
-        committed = repository.show(self.commit, name) if self.commit else None
-        return committed if committed is not None else program.path_of(name).read_bytes()
+        content = in_memory(read_plain(self.tree.root / path, "a statement"))
+        return Content(self.tree.root / path, content.sha256, content.size)
 
     def _of_study(self, artifact: Artifact, path: str) -> Content | None:
         size = self.tree.files.get(path)
@@ -101,7 +95,7 @@ class Contents:
 
     def _of_program(self, artifact: Artifact) -> Content | None:
         here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
-        if here or not self.commit or not is_plain(artifact.name):
+        if here or not self.commit or not files.is_below(artifact.name):
             return here
         return _if_it_is(repository.show(self.commit, artifact.name), artifact)
 
@@ -115,14 +109,8 @@ def in_memory(content: bytes) -> Content:
     return Content(content, hashlib.sha256(content).hexdigest(), len(content))
 
 
-def is_plain(name: str) -> bool:
-    """Whether a name can only mean one file below the folder that it is read from."""
-    path = PurePosixPath(name)
-    return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
-
-
 def _at(path: Path, artifact: Artifact) -> Content | None:
-    if not is_plain(artifact.name):
+    if not files.is_below(artifact.name):
         return None
     try:
         with open_plain(path) as file:
@@ -134,15 +122,3 @@ def _at(path: Path, artifact: Artifact) -> Content | None:
 def _if_it_is(content: bytes | None, artifact: Artifact) -> Content | None:
     packed = None if content is None else in_memory(content)
     return packed if packed and packed.sha256 == artifact.sha256 else None
-
-
-def _chunks(at: Path | bytes, size: int) -> Iterator[bytes]:
-    if isinstance(at, bytes):
-        yield at
-        return
-    try:
-        with open_plain(at) as file:
-            while chunk := file.read(size):
-                yield chunk
-    except OSError as error:
-        raise BadInput(at, "", f"cannot be read ({faults.called(error)})", "a file") from None

@@ -5,8 +5,9 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from toolnoise.base.files import is_below
 from toolnoise.record.statements import SUFFIX, Artifact
-from toolnoise.verify.crate.contents import Content, is_plain
+from toolnoise.verify.crate.contents import Content
 
 Entity = dict[str, Any]
 
@@ -67,7 +68,7 @@ class Graph:
     def file(self, artifact: Artifact, content: Content | None, **properties: Any) -> str:
         """Add a file, packed under its name or only referenced; a second file of that name is only referenced."""
         key = artifact.name, artifact.sha256
-        kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
+        kept = content is not None and is_below(artifact.name) and artifact.name not in (README, DESCRIPTOR)
         identifier = quote(artifact.name)
         if not kept or identifier in self._entities:
             kept, identifier = False, f"#file/{artifact.sha256[:16]}/{identifier}"

@@ -112,14 +112,13 @@ def _licence(graph: Graph, name: str) -> str:
 
 
 def _workflow(graph: Graph, last: Statement, content: Content, authors: list[str], program: Entity) -> None:
-    commit = _commit(last)
     graph.pack(
         WORKFLOW,
         ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
         content,
         name="toolnoise",
         description="Measures how much of a trained network is noise: Snakemake rules around toolnoise's verbs.",
-        version=commit.sha256 if commit else last.versions.get("toolnoise", "unknown"),
+        version=last.commit or last.versions.get("toolnoise", "unknown"),
         url={"@id": README},
         **program,
         conformsTo={"@id": "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"},
@@ -153,7 +152,7 @@ def _job(graph: Graph, tree: Tree, contents: Contents, made: Stated, agents: lis
         parameter = graph.add(f"#parameter/{verb}/value/{quote(name)}", "FormalParameter", name=name)
         graph.link(tool, "input", parameter)
         graph.link(job, "object", _value(graph, verb, name, value, parameter))
-    code = [needed for needed in statement.dependencies if needed.kind in PROGRAM]
+    code = statement.made_of(*PROGRAM)
     if code:
         graph.link(job, "object", _code(graph, verb, code))
     _environment(graph, tool, job, statement)
@@ -217,7 +216,7 @@ def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "")
     return entity
 
 
-def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
+def _code(graph: Graph, verb: str, code: Sequence[Artifact]) -> str:
     """The entity of a job's program files; all jobs with the same files share it."""
     files = sorted(graph.known(artifact) for artifact in code)
     main = f"workflow/{STEPS[verb].module.replace('.', '/')}.py"
@@ -237,12 +236,11 @@ def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> Non
         parameter = graph.add(f"#parameter/environment/{quote(name)}", "FormalParameter", name=name)
         graph.link(tool, "environment", parameter)
         graph.link(job, "environment", _value(graph, "environment", name, value, parameter))
-    commit = _commit(statement)
     known = {
         **observed,
         "program": {
             **statement.versions,
-            **({"commit": commit.sha256} if commit else {}),
+            **({"commit": statement.commit} if statement.commit else {}),
             **({"changes_sha256": statement.changes} if statement.changes not in (None, "", UNKNOWN) else {}),
         },
     }
@@ -318,10 +316,6 @@ def _times(statements: Sequence[Statement]) -> Entity:
     first, last = min(done.started for done in statements), max(done.finished for done in statements)
     moments = {"startTime": first, "endTime": last}
     return {name: f"{moment.isoformat(timespec='milliseconds')}+00:00" for name, moment in moments.items()}
-
-
-def _commit(statement: Statement) -> Artifact | None:
-    return next((dependency for dependency in statement.dependencies if dependency.kind == COMMIT), None)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

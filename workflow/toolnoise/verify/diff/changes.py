@@ -1,4 +1,4 @@
-"""FileDifference of two files except for when and where they were made, and the place where they first differ.
+"""The difference of two files except for when and where they were made, and the place where they first differ.
 
 Records hold seconds and the observed machine, histories a column of seconds; these are left out. All other files are
 compared as bytes.
@@ -98,7 +98,11 @@ def _compared_values(value_a: Any, value_b: Any, times: str) -> FileDifference:
 
 def _history(path: Path) -> Iterator[dict[str, str]]:
     with readable(path, "a table"):
-        for row in csv.DictReader(io.StringIO(read_text(path))):
+        table = csv.DictReader(io.StringIO(read_text(path)))
+        columns = table.fieldnames or ()
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column is repeated")
+        for row in table:
             yield {column: value for column, value in row.items() if column != "seconds"}
 
 

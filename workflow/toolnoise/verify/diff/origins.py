@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base.files import canonical_sha256
-from toolnoise.record.statements import CODE, COMMIT, INPUT, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
+from toolnoise.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.verify.diff.changes import changes
 
 PARTS = ("spec", "code", "environment", "data", "lock")
@@ -23,13 +23,13 @@ def of_statement(statement: Statement) -> dict[str, Any]:
     return {
         "spec": parameters.get("spec", {key: value for key, value in parameters.items() if key != "keys"}),
         "code": {
-            "commit": _digests(_kinds(statement, COMMIT)) | {"changes": statement.changes},
-            "files": _digests(_kinds(statement, CODE, RESOURCE)),
+            "commit": _digests(statement.made_of(COMMIT)) | {"changes": statement.changes},
+            "files": _digests(statement.made_of(CODE, RESOURCE)),
         },
         "environment": {**statement.observed, "programs": statement.versions},
         # By role, because the names of inputs contain the study's name.
-        "data": _digests(_kinds(statement, SOURCE, PACKAGE)) | _by_role(_kinds(statement, INPUT)),
-        "lock": _digests(_kinds(statement, LOCK)),
+        "data": _digests(statement.made_of(SOURCE, PACKAGE)) | _by_role(statement.inputs),
+        "lock": _digests(statement.made_of(LOCK)),
     }
 
 
@@ -69,15 +69,11 @@ def merged(pairs: Iterable[Differences]) -> Differences:
     return parts
 
 
-def _kinds(statement: Statement, *kinds: str) -> list[Artifact]:
-    return [artifact for artifact in statement.dependencies if artifact.kind in kinds]
-
-
-def _digests(artifacts: list[Artifact]) -> dict[str, Any]:
+def _digests(artifacts: Iterable[Artifact]) -> dict[str, Any]:
     return {artifact.name: artifact.sha256 for artifact in artifacts}
 
 
-def _by_role(inputs: list[Artifact]) -> dict[str, Any]:
+def _by_role(inputs: Iterable[Artifact]) -> dict[str, Any]:
     by_role: dict[str, list[str]] = {}
     for artifact in inputs:
         by_role.setdefault(artifact.role, []).append(artifact.sha256)

@@ -10,7 +10,7 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.base.program import PACKAGE
 from toolnoise.record import repository
-from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
 
 # Where the package lies in the repository.
 WORKFLOW = str(PurePosixPath(program.NAME).parent)
@@ -33,11 +33,11 @@ class Own(NamedTuple):
 
 def package(statement: Statement, scratch: Path) -> Code:
     """The package as the statement records it: the present one if it matches, else written to `scratch`."""
-    recorded = [file for file in statement.dependencies if file.kind in (CODE, RESOURCE) and not _is_own(file)]
+    recorded = [file for file in statement.made_of(CODE, RESOURCE) if not _is_own(file)]
     absent = [file for file in recorded if not _is(program.path_of(file.name), file)]
     if not absent:
         return Code(PACKAGE.parent, "the code here")
-    commit = _commit(statement)
+    commit = statement.commit or ""
     at_commit = repository.files_of(commit, (file.name for file in recorded))
     missing = [file.name for file in absent if at_commit.get(file.name) != file.sha256]
     if missing:
@@ -65,8 +65,8 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
         place = module.name.removeprefix(prefix)
         paths = (folder / place, folder / module.name, program.path_of(module.name))
         source: Path | bytes | None = next((path for path in paths if _is(path, module)), None)
-        if source is None and (commit := _commit(statement)):
-            text = repository.show(commit, module.name)
+        if source is None and statement.commit:
+            text = repository.show(statement.commit, module.name)
             source = text if text is not None and hashlib.sha256(text).hexdigest() == module.sha256 else None
         yield Own(place, source)
 
@@ -84,10 +84,6 @@ def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
                 if name == ending or name.endswith(f"/{ending}"):
                     return name.removesuffix(ending)
     return ""
-
-
-def _commit(statement: Statement) -> str:
-    return next((dependency.sha256 for dependency in statement.dependencies if dependency.kind == COMMIT), "")
 
 
 def _is(path: Path, file: Artifact) -> bool:

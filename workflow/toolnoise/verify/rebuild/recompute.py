@@ -10,14 +10,14 @@ from toolnoise.verify.rebuild.sampling import Made
 def results_are_reproduced(evidence: Evidence) -> Found:
     """Every result but the trained runs, made again from its statement, has the same bits."""
     # Imported here: an audit without this rule does without what jobs need.
-    from toolnoise.verify.rebuild import rebuild
+    from toolnoise.verify.rebuild import rebuilding
 
     dear = {verb for verb, step in STEPS.items() if step.where.place is Training or step.unrepeatable}
     jobs = [Made(evidence.tree, stated.path, stated.statement) for stated in evidence.tree.statements]
     cheap = [made for made in jobs if made.statement.verb in STEPS.keys() - dear]
-    for outcome in rebuild.rebuild(cheap, keep=False):
-        if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
-            yield outcome.made.statement.outputs[0].name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
+    for outcome in rebuilding.rebuild(cheap, keep=False):
+        if outcome.verdict in (rebuilding.DIFFERS, rebuilding.LACKING):
+            yield outcome.made.statement.name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
 
 
 RULE = rule(results_are_reproduced)

@@ -28,7 +28,7 @@ class Made(NamedTuple):
     @property
     def called(self) -> str:
         """A short name of the job."""
-        return f"{self.statement.verb} {shown(self.statement.outputs[0].name)}"
+        return f"{self.statement.verb} {shown(self.statement.name)}"
 
     @property
     def kind(self) -> str:

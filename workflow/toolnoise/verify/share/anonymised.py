@@ -64,7 +64,7 @@ def _copy(study: Tree, out: Path) -> Copy:
     kept = 0
     for made in study.statements:
         outputs = _outputs(study, made)
-        # A job of which a file is missing is missing as a whole; the root has the digests of the originals.
+        # Without one of its files, a job is left out as a whole; the root has the digests of the originals.
         if made.statement.chain is None and not outputs.keys() & left_out:
             files.write_json(out / made.path, _anonymised(study.root / made.path, names, digests))
             kept += 1

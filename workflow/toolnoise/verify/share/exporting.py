@@ -1,12 +1,10 @@
 """Export: a study's results from all or some toolings as one archive; every byte is checked against its statement."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from toolnoise import steps
-from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.record import archive, statements, tree
@@ -54,7 +52,7 @@ def export(
             contents[sharing.statement_name(job)] = content
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
-        contents[here.named(here.top.path)] = _statement(here.root / here.top.path)
+        contents[here.named(here.top.path)] = tree.read_plain(here.root / here.top.path, statements.WANTED)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
@@ -81,7 +79,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if stated is None or sharing.difference(stated.statement, job):
         return None
     path = here.root / stated.path
-    content = _statement(path)
+    content = tree.read_plain(path, statements.WANTED)
     if statements.parse(content, path) != stated.statement:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
@@ -89,11 +87,6 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if len(content) > sharing.largest_statement(job):
         raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.largest_statement(job)}")
     return content
-
-
-def _statement(path: Path) -> bytes:
-    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
-        return file.readall()
 
 
 def _listed(path: str | Path) -> bytes:
@@ -118,21 +111,9 @@ def _members(
     if listed is not None:
         yield Member(sharing.SIGNERS, len(listed), iter([listed]))
     for name, output in sorted(owed.items()):
-        yield Member(name, output.size or 0, _read(_place(here, name), output, done))
+        size = output.size or 0
+        yield Member(name, size, sharing.unchanged(_place(here, name), output.sha256, size, done))
 
 
 def _place(here: Tree, name: str) -> Path:
     return here.root / str(here.inside(name))
-
-
-def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
-    digest, left = hashlib.sha256(), output.size or 0
-    with files.readable(path, "the file that its statement names"), tree.open_plain(path) as file:
-        while left and (chunk := file.read(min(left, archive.BLOCK))):
-            left -= len(chunk)
-            digest.update(chunk)
-            done(len(chunk))
-            yield chunk
-        more = file.read(1)
-    if left or more or digest.hexdigest() != output.sha256:
-        raise BadInput(path, "", "differs from its statement", "unchanged results: see toolnoise audit")

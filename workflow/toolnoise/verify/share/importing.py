@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -24,13 +24,13 @@ from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.record import archive, envelope, statements, tree
 from toolnoise.record.archive import Member
-from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
 from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.audit.rules.replay import TooOld
+from toolnoise.verify.audit.rules.root_age import TooOld
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
@@ -121,7 +121,7 @@ class _Incoming:
                 placed.append(coming.job)
                 # The statement last, as in the recorder: a stated result is complete.
                 moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
-        # One time for all, not older than the inputs here: otherwise Snakemake, which compares times, would rerun jobs.
+        # One time for all, not older than the inputs here: Snakemake compares times, and would rerun jobs.
         known = [self._target(name) for name in self._digests]
         stamp = max([time.time_ns(), *(path.stat().st_mtime_ns for path in known)])
         for source, _ in moves:
@@ -199,11 +199,11 @@ class _Incoming:
     def _check_code(self, name: str, coming: Coming) -> None:
         job, parameters = STEPS[coming.job.verb], coming.job.parameters
         present = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
-        stated = {read.name: read.sha256 for read in coming.statement.dependencies if read.kind in (CODE, RESOURCE)}
+        stated = {read.name: read.sha256 for read in coming.statement.made_of(CODE, RESOURCE)}
         for file in sorted(present.keys() | stated.keys()):
             if present.get(file) != stated.get(file):
-                commits = [f"commit {read.sha256}" for read in coming.statement.dependencies if read.kind == COMMIT]
-                wanted = f"{commits[0] if commits else 'the same code'}, or --other-code"
+                commit = coming.statement.commit
+                wanted = f"{f'commit {commit}' if commit else 'the same code'}, or --other-code"
                 raise self._refusal(name, f"was made by a {shown(file)} that differs from the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:
@@ -246,7 +246,7 @@ class _Incoming:
                     raise self._refusal(member.name, what, archive.WANTED)
                 if member.size != output.size:
                     raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
-                if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
+                if self._write(member.name, member.chunks, counter.update) != output.sha256:
                     raise self._refusal(member.name, "differs from its statement", "the SHA-256 in its statement")
                 member = next(members, None)
         if owed:
@@ -257,14 +257,14 @@ class _Incoming:
         for coming in self.coming.values():
             yield from ((name, coming.job) for name, role in coming.job.outputs if role == "record")
 
-    def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
+    def _write(self, name: str, chunks: Iterable[bytes], done: Callable[[int], object] = lambda _: None) -> str:
         """Write a file of the scratch folder; returns its digest."""
         path, digest = self.scratch / name, hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             for chunk in chunks:
                 digest.update(chunk)
-                file.write(chunk)
+                done(file.write(chunk))
             file.flush()
             os.fsync(file.fileno())
         return digest.hexdigest()
@@ -281,12 +281,6 @@ class _Incoming:
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, shown(name), found, wanted)
-
-
-def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator[bytes]:
-    for chunk in chunks:
-        done(len(chunk))
-        yield chunk
 
 
 def _study_named_in(file: str | Path) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, show
+from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, flag, option, show
 from toolnoise.verify import required_signatures
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
     from toolnoise.record import tree, unpacked
     from toolnoise.verify.audit import cache, examine, repair
-    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root_age, rule
     from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
@@ -37,41 +37,41 @@ def _run(options: argparse.Namespace) -> None:
     }
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
-        rules = (*rules, rule(replay.not_before(options.not_before)))
+        rules = (*rules, rule(root_age.not_before(options.not_before)))
     if options.require_model_signature:
         rules = (*rules, rule(model.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
-        found = tree.load(options.results)
+        results = tree.load(options.results)
         with cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
-            return examine.examine(found, options.processes, **given, skew=options.clock_skew)
+            return examine.examine(results, options.processes, **given, skew=options.clock_skew)
 
     changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
-    for option in filter(changing.get, changing):
+    for name in filter(changing.get, changing):
         if unpacked.archive_of(options.results):
-            raise BadInput("command line", option, f"{options.results} is an archive", "a results folder")
+            raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
     with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
         if options.clean:
-            for one in tree.load(options.results).trees:
-                for path in scratch.clean(one.root) if one.study or one.statements else []:
+            for study in tree.load(options.results).trees:
+                for path in scratch.clean(study.root) if study.study or study.statements else []:
                     print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
-        found = examined(*required)
-        if options.repair and not found.is_clean(strict=False):
-            repair.run(found)
-            found = examined(*required)
+        audit = examined(*required)
+        if options.repair and not audit.is_clean(strict=False):
+            repair.run(audit)
+            audit = examined(*required)
         if options.html:
             from toolnoise.verify.page import statements
 
-            statements.write(options.html, found, options.strict, rules)
-        show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
-    sys.exit(0 if found.is_clean(options.strict) else 1)
+            statements.write(options.html, audit, options.strict, rules)
+        show((examine.as_json if options.json else examine.as_text)(audit, options.strict, rules))
+    sys.exit(0 if audit.is_clean(options.strict) else 1)
 
 
 def duration(text: str) -> timedelta:
     """A time with its unit, such as 2h."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(s|min|h)", text, re.ASCII)
-    value = timedelta(**{UNITS[found[2]]: float(found[1])}) if found else None
+    matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(s|min|h)", text, re.ASCII)
+    value = timedelta(**{UNITS[matched[2]]: float(matched[1])}) if matched else None
     if value is None or value > timedelta(hours=MOST_HOURS):
         wanted = f"expected a time up to {MOST_HOURS}h, such as 90s, 30min or 2h"
         raise argparse.ArgumentTypeError(f"found {text!r}; {wanted}")
@@ -85,38 +85,28 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
-        "--strict": {"action": "store_true", "help": "report stale results, made by other code, as findings too"},
-        "--recompute": {
-            "action": "store_true",
-            "help": "make all results but the trained runs again from their statements, and compare every bit",
-        },
-        **required_signatures.STATEMENTS,
-        **required_signatures.ROOT,
-        **required_signatures.REVOKED,
-        **required_signatures.NOT_BEFORE,
-        "--require-model-signature": {
-            "metavar": "SIGNER",
-            "help": "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore",
-        },
+        "--strict": flag("report stale results, made by other code, as findings too"),
+        "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
+        **required_signatures.ALL,
+        "--require-model-signature": option(
+            "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
+        ),
         **AS_JSON,
-        "--html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
-        "--processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
-        "--clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
-        "--repair": {
-            "action": "store_true",
-            "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once "
-            "more",
-        },
-        "--cache": {
-            "action": "store_true",
-            "help": "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
-            "--strict, read all",
-        },
-        "--clock-skew": {
-            "type": duration,
-            "default": timedelta(minutes=2),
-            "metavar": "TIME",
-            "help": "by how much clocks of machines may differ, such as 30min or 2h (2min)",
-        },
+        "--html": option("FILE", "also write a page that links every result to its data"),
+        "--processes": option("N", "parallel readers (one per core)", type=int),
+        "--clean": flag("first remove the scratch files that killed jobs have left"),
+        "--repair": flag(
+            "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
+        ),
+        "--cache": flag(
+            "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
+            "--strict, read all"
+        ),
+        "--clock-skew": option(
+            "TIME",
+            "by how much clocks of machines may differ, such as 30min or 2h (2min)",
+            type=duration,
+            default=timedelta(minutes=2),
+        ),
     },
 )

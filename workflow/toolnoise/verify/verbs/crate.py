@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -26,8 +26,8 @@ VERB = Verb(
     run=_run,
     arguments={
         **OF_ONE_STUDY,
-        "--out": {"required": True, "help": "a new folder, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
-        "--embed": {"action": "store_true", "help": "pack large files, too"},
+        "--out": option("FOLDER_OR_ZIP", "a new folder, or a .zip file", required=True),
+        "--embed": flag("pack large files, too"),
         **ANONYMOUS,
         **NO_CREDENTIAL,
     },

@@ -8,13 +8,13 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.diff import diff, report
+    from toolnoise.verify.diff import diff_text, two_results
 
     with unpacked.opened(options.a, options.b) as pair:
-        found = diff.diff(*pair)
-    show(found if options.json else report.as_text(found))
+        differences = two_results.diff(*pair)
+    show(differences if options.json else diff_text.as_text(differences))
     sys.stdout.flush()
-    sys.exit(0 if found["equal"] else 1)
+    sys.exit(0 if differences["equal"] else 1)
 
 
 VERB = Verb(

@@ -1,35 +1,32 @@
 """`toolnoise export`: an archive of a study for another site."""
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.verify import anonymous
     from toolnoise.verify.share import anonymised, exporting
 
-    def export(what: str | Path) -> None:
+    if options.anonymous and options.allowed_signers:
+        raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
+    results = exporting.results_of(Path(options.study)) if options.anonymous else None
+    with anonymised.copied(results) if results else nullcontext() as copy:
         counts = exporting.export(
-            what,
+            copy.root if copy else options.study,
             options.out,
             options.hardware,
             predictions=not options.no_predictions,
             signers=options.allowed_signers,
             no_credentials=options.no_credential,
         )
-        print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
-
-    if options.anonymous and options.allowed_signers:
-        raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
+    print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
     if options.anonymous:
-        with anonymised.copied(exporting.results_of(Path(options.study))) as copy:
-            export(copy.root)
         print(f"{options.out} is {anonymous.SAYS}")
-    else:
-        export(options.study)
 
 
 VERB = Verb(
@@ -39,17 +36,12 @@ VERB = Verb(
     run=_run,
     arguments={
         "STUDY": {"help": "a configuration, or a study's results folder"},
-        "--out": {"required": True, "metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
-        "--hardware": {
-            "nargs": "+",
-            "metavar": "NAME",
-            "help": "export the results of these toolings only (all)",
-        },
-        "--no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
-        "--allowed-signers": {
-            "metavar": "ALLOWED_SIGNERS",
-            "help": "put this list into the archive, for people to read: `import` trusts the receiver's own",
-        },
+        "--out": option("FILE", "the archive: .tar, .tar.gz or .tar.xz", required=True),
+        "--hardware": option("NAME", "export the results of these toolings only (all)", nargs="+"),
+        "--no-predictions": flag("leave out dumps of predictions and of layers"),
+        "--allowed-signers": option(
+            "ALLOWED_SIGNERS", "put this list into the archive, for people to read: `import` trusts the receiver's own"
+        ),
         **ANONYMOUS,
         **NO_CREDENTIAL,
     },

@@ -4,12 +4,12 @@ import argparse
 import sys
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import VERIFY, Verb
+from toolnoise.commands.verb import VERIFY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.rebuild import rebuild, sampling
+    from toolnoise.verify.rebuild import rebuilding, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
@@ -19,9 +19,9 @@ def _run(options: argparse.Namespace) -> None:
             if options.sample < 1:
                 raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
             count = len(jobs)
-            jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
+            jobs = sampling.sample(jobs, options.sample, options.seed, rebuilding.UNREPEATABLE)
             print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
-        sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
+        sys.exit(rebuilding.report(rebuilding.rebuild(jobs, options.keep)))
 
 
 VERB = Verb(
@@ -31,8 +31,8 @@ VERB = Verb(
     run=_run,
     arguments={
         "RUNS": {"nargs": "*", "help": "runs, other result files, or folders or archives of them"},
-        "--sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
-        "--seed": {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
-        "--keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
+        "--sample": option("N", "rebuild N random jobs of RUNS, or of results", type=int),
+        "--seed": option("K", "seed of the sample (0)", type=int, default=0),
+        "--keep": flag("keep the rebuilt files and print their folder"),
     },
 )

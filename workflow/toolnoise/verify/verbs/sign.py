@@ -3,7 +3,7 @@
 import argparse
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import RESULTS, VERIFY, Verb
+from toolnoise.commands.verb import RESULTS, VERIFY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -27,16 +27,11 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS,
-        "--key": {
-            "required": True,
-            "help": "a private SSH key, or the public key of one in ssh-agent",
-            "metavar": "PATH",
-        },
-        "--root": {"action": "store_true", "help": "sign only the root, the page's statement, which names all others"},
-        "--model-signing": {
-            "action": "store_true",
-            "help": "sign all files for other tools instead: writes model.sig, which OpenSSF's model_signing verifies; "
-            "the key is an elliptic curve key in PEM",
-        },
+        "--key": option("PATH", "a private SSH key, or the public key of one in ssh-agent", required=True),
+        "--root": flag("sign only the root, the page's statement, which names all others"),
+        "--model-signing": flag(
+            "sign all files for other tools instead: writes model.sig, which OpenSSF's model_signing verifies; "
+            "the key is an elliptic curve key in PEM"
+        ),
     },
 )

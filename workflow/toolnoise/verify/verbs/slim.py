@@ -2,15 +2,15 @@
 
 import argparse
 
-from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb
+from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb, option
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.share import slim
+    from toolnoise.verify.share import slimming
 
     with unpacked.opened(options.results) as (results,):
-        copied, left_out = slim.copy(results, options.out, options.no_credential)
+        copied, left_out = slimming.copy(results, options.out, options.no_credential)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
@@ -21,11 +21,7 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
-        "--out": {
-            "required": True,
-            "metavar": "PLACE",
-            "help": "a new folder or archive (.tar, .tar.gz or .tar.xz)",
-        },
+        "--out": option("PLACE", "a new folder or archive (.tar, .tar.gz or .tar.xz)", required=True),
         **NO_CREDENTIAL,
     },
 )

@@ -6,17 +6,15 @@ from typing import NamedTuple
 from toolnoise.verify.audit.evidence import Evidence, Found
 from toolnoise.verify.audit.rules import (
     chains,
-    draws,
-    files,
-    lists,
+    code_origins,
     machines,
     numbers,
-    origins,
     root,
-    signatures,
+    shared_draws,
     specs,
+    stated_files,
     times,
-    weights,
+    trained_weights,
 )
 
 
@@ -41,16 +39,16 @@ def rule(check: Callable[[Evidence], Found]) -> Rule:
 RULES = tuple(
     rule(check)
     for check in (
-        files.statements_can_be_read,
-        files.every_file_is_stated,
-        files.every_output_is_there,
-        files.statements_lie_in_place,
-        files.digests_match,
-        files.only_plain_files,
-        files.nothing_else_is_there,
-        files.no_checkpoint_is_left,
-        files.study_is_complete,
-        lists.only_what_slim_leaves_out_is,
+        stated_files.statements_can_be_read,
+        stated_files.every_file_is_stated,
+        stated_files.every_output_is_there,
+        stated_files.statements_lie_in_place,
+        stated_files.digests_match,
+        stated_files.only_plain_files,
+        stated_files.nothing_else_is_there,
+        stated_files.no_checkpoint_is_left,
+        stated_files.study_is_complete,
+        stated_files.only_what_slim_leaves_out_is,
         root.statements_are_the_roots,
         chains.inputs_are_what_was_made,
         chains.inputs_are_the_jobs,
@@ -62,24 +60,24 @@ RULES = tuple(
         specs.records_agree,
         specs.keys_follow,
         machines.hardware_is_the_declared,
-        draws.runs_can_be_read,
-        draws.runs_share_their_data,
-        draws.initial_weights_are_shared,
-        draws.draws_are_shared,
-        draws.control_is_bit_equal,
-        weights.final_weights_are_the_histories,
-        weights.snapshots_are_the_histories,
-        weights.recorded_steps_are_the_histories,
-        weights.moved_bits_are_the_drawn,
+        shared_draws.runs_can_be_read,
+        shared_draws.runs_share_their_data,
+        shared_draws.initial_weights_are_shared,
+        shared_draws.draws_are_shared,
+        shared_draws.control_is_bit_equal,
+        trained_weights.final_weights_are_the_histories,
+        trained_weights.snapshots_are_the_histories,
+        trained_weights.recorded_steps_are_the_histories,
+        trained_weights.moved_bits_are_the_drawn,
         numbers.accuracies_are_the_logits,
         numbers.collected_are_their_parts,
-        origins.code_is_known,
-        origins.code_is_whole,
-        origins.commit_is_known,
-        origins.lock_is_kept,
+        code_origins.code_is_known,
+        code_origins.code_is_whole,
+        code_origins.commit_is_known,
+        code_origins.lock_is_kept,
         times.times_are_possible,
     )
 )
 
 # Additional rules, if signatures are required.
-SIGNED, ROOT_SIGNED = rule(signatures.statements_are_signed), rule(root.root_is_signed)
+SIGNED, ROOT_SIGNED = rule(root.statements_are_signed), rule(root.root_is_signed)

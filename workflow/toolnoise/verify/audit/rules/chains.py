@@ -1,5 +1,6 @@
 """Rules about chains: every artifact can be traced, digest by digest, to data and code from outside."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Dataset, Training
 from toolnoise.verify.audit import beside
 from toolnoise.verify.audit.evidence import Evidence, Found, each
-from toolnoise.verify.audit.rules.origins import changed_since
+from toolnoise.verify.audit.rules.code_origins import changed_since
 
 # The kinds of dependency at which a chain may end.
 ENDS = (SOURCE, PACKAGE)
@@ -26,9 +27,9 @@ def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
     for needed in statement.inputs:
         made = evidence.output(needed.name)
         if made is None:
-            yield statement.outputs[0].name, f"no statement made its input {needed.name}"
+            yield statement.name, f"no statement made its input {needed.name}"
         elif (made.sha256, made.size) != (needed.sha256, needed.size):
-            yield needed.name, f"differs from the file that {statement.outputs[0].name} was made from ({needed.sha256})"
+            yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
 
 
 @each
@@ -42,17 +43,18 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
     if job and same(stated) != same(job.inputs) and not changed_since(evidence, statement):
         other = sorted(set(stated) ^ set(job.inputs))
         which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
-        yield statement.outputs[0].name, f"was made from {len(stated)} files, the study's job {which}"
+        yield statement.name, f"was made from {len(stated)} files, the study's job {which}"
 
 
 @each
 def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
     """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
-    name, verb = statement.outputs[0].name, statement.verb
+    name, verb = statement.name, statement.verb
+    outside = STEPS[verb].outside if verb in STEPS else None
     for artifact in statement.dependencies:
         if artifact.kind not in (INPUT, *ENDS, *REPOSITORY):
             yield name, f"was made from {artifact.name}, of unknown kind {artifact.kind!r}"
-        elif artifact.kind in ENDS and not _may_end(verb, artifact.kind):
+        elif artifact.kind in ENDS and not (outside and (artifact.kind == SOURCE or outside.packages)):
             yield name, f"a {verb} job cannot be made from a {artifact.kind}, such as {artifact.name}"
         elif artifact.kind != INPUT and evidence.tree.inside(artifact.name) is not None:
             yield name, f"calls {artifact.name}, a result, a {artifact.kind}"
@@ -61,15 +63,10 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
         yield name, f"a {verb} job without inputs"
 
 
-def _may_end(verb: str, kind: str) -> bool:
-    outside = STEPS[verb].outside if verb in STEPS else None
-    return outside is not None and (kind == SOURCE or outside.packages)
-
-
 @each
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
-    job, name = evidence.job(statement), statement.outputs[0].name
+    job, name = evidence.job(statement), statement.name
     if job is None or STEPS[job.verb].outside is None:
         return
     if isinstance(job.place, Training):
@@ -77,7 +74,7 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     if not isinstance(job.place, Dataset):
         return
     entry = job.parameters["entry"]
-    declared, stated = sources.sources(entry), _of(statement, SOURCE)
+    declared, stated = sources.sources(entry), statement.made_of(SOURCE)
     if len(declared) != len(stated):
         yield name, f"comes from {len(stated)} files; the study declares {len(declared)}"
         return
@@ -88,7 +85,7 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
         if source.get("checksum", "").startswith("sha256:") and published != file.sha256:
             yield name, f"comes from a {file.name} that differs from the published one"
     yield from _as_fetched(evidence, statement, stated)
-    embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
+    embedded, packages = sources.bundled(entry), statement.made_of(PACKAGE)
     uri = f"pkg:pypi/{embedded[0]}@{repository.versions(embedded[0]).get(embedded[0])}" if embedded else ""
     if STEPS[job.verb].outside.packages and [file.name for file in packages] != ([embedded[1]] if embedded else []):
         yield name, f"comes from {', '.join(file.name for file in packages) or 'no package'}"
@@ -99,10 +96,10 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
 
 def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
     """The files that a run was adopted from, as far as they are beside the results."""
-    for source in _of(statement, SOURCE):
+    for source in statement.made_of(SOURCE):
         where = beside.path(evidence.tree.root, source.name)
         if where and beside.same(where, source.sha256, source.size) is False:
-            yield statement.outputs[0].name, f"was adopted from another {source.name} than the one here, which differs"
+            yield statement.name, f"was adopted from another {source.name} than the one here, which differs"
 
 
 def chains_have_no_circle(evidence: Evidence) -> Found:
@@ -127,10 +124,10 @@ def chains_have_no_circle(evidence: Evidence) -> Found:
                 free.append(number)
     for number, stated in enumerate(evidence.tree.statements):
         if number not in reached:
-            yield stated.statement.outputs[0].name, "is made from itself, or from an artifact that is"
+            yield stated.statement.name, "is made from itself, or from an artifact that is"
 
 
-def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]) -> Found:
+def _as_fetched(evidence: Evidence, statement: Statement, stated: Sequence[Artifact]) -> Found:
     """The prepared data and the record of fetching name the files that were fetched."""
     if not stated:
         return
@@ -139,14 +136,10 @@ def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]
     pairs = zip(sources.sources(statement.parameters["entry"]), stated, strict=True)
     fetched = [_fetched(source, file) for source, file in pairs]
     if evidence.record(record) != {"dataset": dataset, "sources": fetched}:
-        yield statement.outputs[0].name, f"comes from other files than {record} lists"
+        yield statement.name, f"comes from other files than {record} lists"
 
 
 def _fetched(source: sources.Source, file: Artifact) -> dict[str, Any]:
     """A file's entry in the record of fetching."""
     known = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
     return {"path": str(Path(source["path"])), "bytes": file.size, "sha256": file.sha256, **known}
-
-
-def _of(statement: Statement, kind: str) -> list[Artifact]:
-    return [artifact for artifact in statement.dependencies if artifact.kind == kind]

@@ -17,17 +17,13 @@ def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found
     if spec is None or not STEPS[statement.verb].needs.tooling:
         return
     for what in _differs(spec["hardware"], spec["variant"]["varying"], statement.observed):
-        yield statement.outputs[0].name, f"{what}; declared: {spec['hardware']['name']}"
+        yield statement.name, f"{what}; declared: {spec['hardware']['name']}"
 
 
 def _differs(tooling: dict[str, Any], varying: list[str], observed: dict[str, Any]) -> list[str]:
     if tooling["engine"] == programs.ENGINE:
         return [*_wrong_device(tooling, observed), *_wrong_settings(command.variables(tooling), observed)]
-    wanted = {
-        "deterministic": "impl" not in varying,
-        "precision": tooling["precision"],
-        "tf32": tooling["tf32"],
-    }
+    wanted = {"deterministic": "impl" not in varying, "precision": tooling["precision"], "tf32": tooling["tf32"]}
     wrong = [f"{key} was {observed[key]!r}" for key, value in wanted.items() if observed[key] != value]
     wrong += _wrong_device(tooling, observed)
     if tooling["accelerator"] == "cpu" and environment.FLAGS[tooling["isa"]] not in observed["cpu_flags"]:

@@ -1,4 +1,4 @@
-"""The rule about a model signature, which tools of others verify, too."""
+"""The rule about a model signature, which other tools verify, too."""
 
 from collections.abc import Callable, Iterator
 

@@ -73,7 +73,7 @@ def _accuracy(evidence: Evidence, record: str, layer: np.ndarray, labels: np.nda
     evidence.small(history)
     if run.diverged:
         return
-    told, computed = float(run.history()[-1]["test_accuracy"]), float((layer.argmax(axis=1) == labels).mean())
+    stated, computed = float(run.history()[-1]["test_accuracy"]), float((layer.argmax(axis=1) == labels).mean())
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
-    if not abs(told - computed) <= allowed * (1 + 1e-9):
-        yield history, f"ends with a test accuracy of {told:.6g}; that of its logits is {computed:.6g}"
+    if not abs(stated - computed) <= allowed * (1 + 1e-9):
+        yield history, f"ends with a test accuracy of {stated:.6g}; that of its logits is {computed:.6g}"

@@ -1,4 +1,4 @@
-"""Rules about the root: the statement of the audit's part of the page, which has the digest of every other statement.
+"""Rules about signatures and the root: the statement of the page's audit, which has every other statement's digest.
 
 It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
 one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from toolnoise.record.statements import path_for
 from toolnoise.steps import CONFIGURE, Job
 from toolnoise.study import layout
-from toolnoise.verify.audit.evidence import Evidence, Found, at
+from toolnoise.verify.audit.evidence import Evidence, Found
 
 
 class Unnamed(NamedTuple):
@@ -27,14 +27,22 @@ def statements_are_the_roots(evidence: Evidence) -> Found:
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if not unnamed.ordinary)
 
 
+def statements_are_signed(evidence: Evidence) -> Found:
+    """Every statement has a signature by an allowed signer."""
+    for stated in evidence.tree.all_stated:
+        if why := evidence.signatures[stated.path].why:
+            yield stated.statement.name, why
+
+
 def root_is_signed(evidence: Evidence) -> Found:
     """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
         yield layout.AUDITED.format(study=evidence.tree.name), "has no statement that names the others"
         return
-    if evidence.root_verdict is None or evidence.root_verdict.why:
-        yield at(root), evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
+    why = evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
+    if why:
+        yield root.statement.name, why
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if unnamed.ordinary)
 
 
@@ -46,7 +54,7 @@ def lines(evidence: Evidence) -> Iterator[str]:
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
         return
-    shown, named = evidence.tree.inside(at(root)), len(root.statement.chain or {})
+    shown, named = evidence.tree.inside(root.statement.name), len(root.statement.chain or {})
     yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
     late = [unnamed.artifact for unnamed in _unnamed(evidence) if unnamed.ordinary]
     if late:
@@ -65,7 +73,7 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
             continue
         what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
         later = digest is None or stated.statement.finished > root.statement.finished
-        yield Unnamed(at(stated), what, later and not _comes_before(evidence.job(stated.statement)))
+        yield Unnamed(stated.statement.name, what, later and not _comes_before(evidence.job(stated.statement)))
     jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
     for name in named:
         if tree.inside(name) not in tree.unreadable:

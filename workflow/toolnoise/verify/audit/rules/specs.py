@@ -57,7 +57,7 @@ def made_for_this_study(evidence: Evidence, statement: Statement) -> Found:
     job = evidence.job(statement)
     other = differences(job.parameters, statement.parameters) if job else []
     if other:
-        yield statement.outputs[0].name, f"was made for another study: {', '.join(other[:5])} differ"
+        yield statement.name, f"was made for another study: {', '.join(other[:5])} differ"
 
 
 @each
@@ -65,7 +65,7 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
     """The keys of every draw follow from the study's seed, the variant and the run's seed."""
     if "spec" not in statement.parameters and "keys" not in statement.parameters:
         return
-    spec, name = statement.parameters["spec"], statement.outputs[0].name
+    spec, name = statement.parameters["spec"], statement.name
     given = spec["variant"]
     of_mode = statement.verb in STEPS and STEPS[statement.verb].where.place is Profile
     known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])

@@ -12,7 +12,7 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each
 @each
 def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
     """Every job began after its inputs and its commit were made, ended after it began, and not in the future."""
-    name = statement.outputs[0].name
+    name = statement.name
     host = _host(statement)
     if statement.finished < statement.started:
         why = _set_back(host, statement.started - statement.finished)

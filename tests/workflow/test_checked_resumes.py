@@ -1,0 +1,127 @@
+"""`toolnoise check --resume`: what a checkpoint lacks is found and named; one that lacks nothing passes."""
+
+import json
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.long
+
+# All states are kept. Each epoch takes long enough to be stopped in it.
+CLEAN = """
+import os
+import time
+
+import numpy as np
+import torch
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+
+LAST = os.environ["TOOLNOISE_CHECKPOINT"] + "/last.pt"
+torch.set_num_threads(1)
+torch.manual_seed(1)
+np.random.seed(1)
+images, labels = load_digits(return_X_y=True)
+images, labels = torch.tensor(images[:480] / 16, dtype=torch.float32), torch.tensor(labels[:480])
+net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 10))
+optimiser = torch.optim.Adam(net.parameters(), 0.01)
+schedule = torch.optim.lr_scheduler.StepLR(optimiser, 2, 0.5)
+average = torch.optim.swa_utils.AveragedModel(net)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**120, growth_interval=3)
+sampler = DistributedSampler(TensorDataset(images, labels), num_replicas=1, rank=0, seed=1)
+loader = DataLoader(TensorDataset(images, labels), 32, sampler=sampler, generator=torch.Generator())
+parts = {"net": net, "optimiser": optimiser, "schedule": schedule, "average": average, "scaler": scaler}
+first, done = 0, -1
+if os.path.exists(LAST):
+    last = torch.load(LAST, weights_only=False)
+    net.load_state_dict(last["net"])
+    optimiser.load_state_dict(last["optimiser"])
+    schedule.load_state_dict(last["schedule"])
+    average.load_state_dict(last["average"])
+    scaler.load_state_dict(last["scaler"])
+    torch.set_rng_state(last["torch"])
+    np.random.set_state(last["numpy"])
+    first, done = last["epoch"], last["batch"]
+for epoch in range(first, 8):
+    sampler.set_epoch(epoch)
+    for batch, (x, y) in enumerate(loader):
+        if epoch == first and batch <= done:
+            continue
+        x = x + torch.tensor(np.random.normal(0, 0.1, x.shape), dtype=torch.float32)
+        optimiser.zero_grad()
+        scaler.scale(nn.functional.cross_entropy(net(x), y)).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        time.sleep(0.02)
+        if batch == 7:
+            state = {
+                "net": net.state_dict(),
+                "optimiser": optimiser.state_dict(),
+                "schedule": schedule.state_dict(),
+                "average": average.state_dict(),
+                "scaler": scaler.state_dict(),
+                "torch": torch.get_rng_state(),
+                "numpy": np.random.get_state(),
+                "epoch": epoch,
+            }
+            torch.save(state | {"batch": batch}, LAST + ".new")
+            os.replace(LAST + ".new", LAST)
+    schedule.step()
+    average.update_parameters(net)
+    print("epoch", epoch, flush=True)
+average.eval()
+np.save("preds.npy", average(images).detach().numpy())
+"""
+WITHOUT = {
+    "the optimiser": [('    optimiser.load_state_dict(last["optimiser"])\n', "")],
+    "the scheduler of the learning rate": [('    schedule.load_state_dict(last["schedule"])\n', "")],
+    "the average of the weights": [('    average.load_state_dict(last["average"])\n', "")],
+    "the scaler of the loss": [('    scaler.load_state_dict(last["scaler"])\n', "")],
+    "the state of the generator": [('    np.random.set_state(last["numpy"])\n', "")],
+    "the state of the generator that dropout draws from": [('    torch.set_rng_state(last["torch"])\n', "")],
+    "the sampler's epoch": [
+        ("for epoch in range(first, 8):", "for number, epoch in enumerate(range(first, 8)):"),
+        ("set_epoch(epoch)", "set_epoch(number)"),
+    ],
+    # A loader's iterator draws a seed for its workers when it is made, also without workers.
+    "the draw of a loader's iterator": [(", generator=torch.Generator()", "")],
+    "the place within the epoch": [
+        ('state | {"batch": batch}', "state"),
+        ('last["epoch"], last["batch"]', 'last["epoch"], -1'),
+    ],
+}
+
+
+@pytest.fixture
+def resumed(toolnoise, tmp_path, skip_without):
+    def start(*changes):
+        skip_without("torch")
+        text = CLEAN
+        for before, after in changes:
+            assert text.count(before) == 1
+            text = text.replace(before, after)
+        (tmp_path / "train.py").write_text(text)
+        options = ["--sources", "", "--output", "preds.npy", "--resume", "--stop-at", "epoch 2", "--json"]
+        done = toolnoise(tmp_path, "check", *options, "--", sys.executable, "train.py")
+        assert done.stdout, done.stderr
+        return done, json.loads(done.stdout)["resumed"]
+
+    return start
+
+
+def test_a_program_that_keeps_all_goes_on_to_the_same_bits(resumed):
+    done, found = resumed()
+    assert done.returncode == 0, done.stdout
+    assert found["omissions"] == []
+    assert [each["signal"] for each in found["interruptions"]] == ["SIGTERM", "SIGKILL"]
+    assert [each["difference"]["files"] for each in found["interruptions"]] == [[], []]
+
+
+@pytest.mark.parametrize("lost", WITHOUT)
+def test_what_a_checkpoint_lacks_is_found_and_named_alone(lost, resumed):
+    done, found = resumed(*WITHOUT[lost])
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any(each["difference"]["files"] == ["preds.npy"] for each in found["interruptions"])
+    assert [each["what"] for each in found["omissions"]] == [lost]

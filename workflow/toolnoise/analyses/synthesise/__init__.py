@@ -1,0 +1,1 @@
+"""Synthetic data in official formats, to try a study without a download."""

@@ -1,0 +1,1 @@
+"""The verb that writes synthetic data (`VERB`)."""

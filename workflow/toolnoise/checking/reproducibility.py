@@ -1,0 +1,194 @@
+"""Is a program reproducible, and does each of its seeds count? Answered by running it.
+
+Two Control runs have equal seeds and nothing else in common: other folders, other processes, other seconds. They must
+be equal bit for bit. Then each declared source varies alone, in one more run: an equal outcome means that its seed is
+ignored.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base import command_words
+from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.checking import contract, diagnosis, differences, invariances, program_text, resume, suspects
+from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.diagnosis import Diagnosis, Experiment
+from toolnoise.checking.differences import Difference
+from toolnoise.checking.invariances import Break, Way
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.resume import Resume, Resumed
+from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.unmodified import NOTHING, Wanted
+from toolnoise.study import outcome_files
+
+HASH_SEED = "PYTHONHASHSEED"
+LIMIT = 12 * 60  # minutes of a run
+
+
+class Command(NamedTuple):
+    """What is checked: its words with placeholders, the sources that it can separate, the longest time of a run.
+
+    `declared` is whether the command, its text or the user names the sources; `wanted` is what is compared besides.
+    """
+
+    words: list[str]
+    sources: tuple[str, ...]
+    limit: float
+    declared: bool = True
+    wanted: Wanted = NOTHING
+    resume: Resume | None = None
+    ways: Sequence[Way] = ()
+    higher: Sequence[str] = ()
+
+
+class Ignored(NamedTuple):
+    """A declared source whose seed changes no bit, with where its seed is lost, as far as the text shows it."""
+
+    source: str
+    why: str
+    places: list[Suspect]
+
+
+class Checked(NamedTuple):
+    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal."""
+
+    words: list[str]
+    left: list[str]
+    not_compared: list[str]
+    seconds: list[float]
+    difference: Difference
+    diagnosis: Diagnosis | None
+    seeds: dict[str, Difference]
+    ignored: list[Ignored]
+    declared: bool = True
+    resumed: Resumed | None = None
+    breaks: Sequence[Break] = ()
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the Control runs are equal bit for bit."""
+        return not self.difference.files
+
+    @property
+    def seedless(self) -> bool:
+        """Whether nobody has named a seed, and none counts."""
+        return self.reproducible and not self.seeds and not self.declared
+
+    @property
+    def passed(self) -> bool:
+        """Whether they are, every declared seed counts, and other ways and runs that are stopped end alike."""
+        invariant = (self.resumed is None or self.resumed.passed) and all(each.passed for each in self.breaks)
+        return self.reproducible and not self.ignored and invariant
+
+    @property
+    def noise(self) -> int | None:
+        """How many answers a new seed changes at most, if that is known."""
+        return max((changed.changed or 0 for changed in self.seeds.values()), default=None)
+
+
+def command(
+    words: Sequence[str], sources: str | None, deterministic: str, limit: float | None, wanted: Wanted = NOTHING
+) -> Command:
+    """What to check, from the command line's words; one word alone is a whole command line. The limit is in minutes."""
+    where = "command line"
+    words = command_words.words(words[0], where) if len(words) == 1 else command_words.required(words, where)
+    used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders(words))
+    named = used or program_text.seeds_read(program_text.sources(words, Path()))
+    if sources is not None:
+        named = tuple(filter(None, sources.split(",")))
+        for source in named:
+            if source not in ALGORITHMIC:
+                raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
+    limit = LIMIT if limit is None else limit
+    if limit <= 0:
+        raise BadInput(where, "--limit", f"found {limit:g}", "more than 0 minutes")
+    extra = command_words.words(deterministic, "--deterministic") if deterministic else []
+    is_declared = bool(named) or sources is not None
+    return Command([*words, *extra], named if is_declared else ALGORITHMIC, limit * 60, is_declared, wanted)
+
+
+def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
+    """How a program goes on: by a command of its own, or by the same."""
+    try:
+        pattern = re.compile(stop_at) if stop_at else None
+    except re.error as error:
+        raise BadInput("command line", "--stop-at", f"found {stop_at!r} ({error})", "a regular expression") from None
+    return Resume(command_words.words(command, "--resume-command") if command else list(words), pattern)
+
+
+def check(checked: Command, folder: Path) -> Checked:
+    """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
+    runs = Runs(checked.words, checked.limit, checked.wanted, folder)
+    control, other = runs.run("control-1"), runs.run("control-2")
+    _require_results(control)
+    difference = differences.between(control, other)
+    text = program_text.sources(checked.words, Path())
+    suspected = suspects.suspects(text)
+    seeds, ignored, why = {}, [], None
+    if difference.files:
+        why = diagnosis.diagnose(suspected, difference, _experiment(runs, suspected, other))
+    else:
+        # Where nobody names the sources, one run tells whether any seed counts.
+        counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
+        for source in checked.sources if counts else ():
+            seeds[source] = differences.between(control, runs.run(source, source))
+        unused = [source for source, changed in seeds.items() if not changed.files]
+        ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
+    left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
+    left += [*control.files, *control.printed]
+    verdict = Checked(
+        checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
+    )
+    if difference.files:
+        return verdict
+    return verdict._replace(
+        resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
+        breaks=invariances.check(runs, checked.ways, control, checked.higher),
+    )
+
+
+def _require_results(outcome: Outcome) -> None:
+    """Refuse an outcome of which nothing would be compared."""
+    numbers = {**(outcome.metric or {}), **outcome.printed}
+    if outcome.answers is None and not outcome.files and all(map(differences.is_time, numbers)):
+        found = f"all results look like times: {', '.join(numbers)}"
+        raise BadInput("metrics", "", found, "another number, or a file, to compare")
+
+
+def _experiment(runs: Runs, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
+    """Whether a fixed hash seed makes runs equal, or whether all but the first are: that one leaves what they read."""
+    if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
+        return None
+    first, second = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
+    if differences.between(first, second).files:
+        return "no"
+    if differences.between(other, first).files or differences.between(other, runs.run("control-3")).files:
+        return "hash seed"
+    return "first run"
+
+
+def _lost(
+    source: str, words: Sequence[str], text: Sequence[SourceFile], suspected: Sequence[Suspect]
+) -> tuple[str, list[Suspect]]:
+    """Why a seed counts for nothing, and the places that should use it."""
+    places = [suspect for suspect in suspected if CAUSES[suspect.cause].source == source]
+    if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
+        return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
+    option = _option(source, words)
+    if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
+        return f"the program does not use the value of {option}", places
+    return f"the command does not use {{{source}}}", places
+
+
+def _option(source: str, words: Sequence[str]) -> str:
+    """The option that passes a source's seed on: --seed of --seed {init} or --seed={init}."""
+    for before, word in zip(["", *words], words, strict=False):
+        if f"{{{source}}}" in word:
+            option = word.partition("=")[0] if "=" in word else before
+            return option if option.startswith("--") else ""
+    return ""

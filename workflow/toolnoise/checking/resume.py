@@ -1,0 +1,123 @@
+"""Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
+
+It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
+can.
+"""
+
+import random
+import re
+import signal
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from toolnoise.base.printing import aligned, span
+from toolnoise.checking import differences, reasons
+from toolnoise.checking.differences import Difference
+from toolnoise.checking.launch import Stop
+from toolnoise.checking.omissions import Omission, omissions
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.trial_runs import Runs
+
+# Shares of the time of an uninterrupted run; the random one is the same in every check.
+MIDDLE = 0.5
+# After what it has printed, the share of that share.
+SOON = 0.1
+ANYWHERE = random.Random(1).uniform(0.3, 0.9)  # noqa: S311 (no secret)
+
+
+class Resume(NamedTuple):
+    """How a program goes on: the words of its command then; and what it has printed when it is stopped, if anything."""
+
+    words: list[str]
+    stop_at: re.Pattern | None = None
+
+
+class Interruption(NamedTuple):
+    """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
+
+    `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on.
+    """
+
+    signal: str
+    at: str
+    difference: Difference | None
+    seconds: float | None
+
+
+class Resumed(NamedTuple):
+    """All stops, and what the text does not save."""
+
+    interruptions: list[Interruption]
+    omissions: list[Omission]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program was stopped at least once, and always went on to the same end."""
+        tried = [each.difference for each in self.interruptions if each.difference]
+        return bool(tried) and not any(difference.files for difference in tried)
+
+
+def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
+    """Stop a program, have it go on, and compare its end with that of a run that nothing stopped."""
+    seconds = min(runs.seconds[:2])
+    if how.stop_at:
+        stops = [Stop(signal.SIGTERM, 0, how.stop_at), Stop(signal.SIGKILL, ANYWHERE * SOON * seconds, how.stop_at)]
+    else:
+        stops = [Stop(signal.SIGTERM, MIDDLE * seconds), Stop(signal.SIGKILL, ANYWHERE * seconds)]
+    interruptions = []
+    for stop in stops:
+        name = f"stopped-{signal.Signals(stop.signal).name}"
+        at = _at(stop, seconds)
+        difference = ran = None
+        if runs.stopped(name, stop):
+            difference, ran = differences.between(control, runs.resumed(name, how.words)), runs.seconds[-1]
+        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran))
+    return Resumed(interruptions, omissions(text))
+
+
+def _at(stop: Stop, seconds: float) -> str:
+    if stop.pattern is None:
+        return f"{100 * stop.after / seconds:.0f} % of its time"
+    return f"'{stop.pattern.pattern}'" + (f" and {stop.after:.2g} s" if stop.after else "")
+
+
+def as_text(resumed: Resumed, noise: int | None) -> list[str]:
+    """The verdict for people."""
+    rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
+    for each in resumed.interruptions:
+        ran = "" if each.seconds is None else span(each.seconds)
+        rows.append((each.at, each.signal, ran, _end(each.difference), _share(each, noise)))
+    lines = ["A run that is stopped and goes on:", *aligned(rows)]
+    for each in resumed.interruptions:
+        if each.difference and each.difference.files:
+            lines += [f"After {each.signal}:", *(f"  {part}" for part in reasons.parts(each.difference))]
+    if not resumed.passed and resumed.omissions:
+        lines += ["", "Not kept in its checkpoint, as far as the text shows:"]
+        for lost in resumed.omissions:
+            lines += [f"  {lost.file}:{lost.line}: {lost.code}", f"    {lost.what}: {lost.remedy}"]
+    return lines
+
+
+def as_json(resumed: Resumed) -> dict[str, Any]:
+    """The verdict for programs."""
+    return {
+        "passed": resumed.passed,
+        "interruptions": [
+            {**each._asdict(), "difference": each.difference and each.difference._asdict()}
+            for each in resumed.interruptions
+        ],
+        "omissions": [lost._asdict() for lost in resumed.omissions],
+    }
+
+
+def _end(difference: Difference | None) -> str:
+    if difference is None:
+        return "it had ended before"
+    if not difference.files:
+        return "equal bit for bit"
+    return f"other {', '.join(difference.files)}"
+
+
+def _share(stop: Interruption, noise: int | None) -> str:
+    return reasons.of_noise(stop.difference, noise) if stop.difference else ""

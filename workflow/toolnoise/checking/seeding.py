@@ -1,0 +1,160 @@
+"""Whether a program seeds a generator before it draws from it, as far as the order of its text shows.
+
+A place is reached by a chain of calls from the first file's first line: each link is a line of the function, or of the
+module, that the link before it enters. Two chains part at one link, in one text, and there the higher line comes first.
+"""
+
+import ast
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from toolnoise.checking.causes import UNSEEDED
+from toolnoise.checking.reader import Reader
+
+MOST_CHAINS, MOST_LINKS = 50, 8
+BRANCHES = (ast.If, ast.IfExp, ast.ExceptHandler)
+
+
+class Link(NamedTuple):
+    """A place in a chain: line and column, and the branches that it stands in."""
+
+    place: tuple[int, int]
+    branches: frozenset[ast.AST]
+
+
+Chain = tuple[Link, ...]
+
+
+class Seeded(NamedTuple):
+    """What is known of a draw's generator: it is seeded `before` the draw, `behind` it, or it may be; and where."""
+
+    order: str
+    where: str
+
+    @property
+    def says(self) -> str:
+        """The end of a sentence whose subject is the draw's generator."""
+        return {
+            "never": UNSEEDED,
+            "behind": f", before {self.where} seeds it",
+            "before": f", which {self.where} seeds first",
+            "perhaps": f", which {self.where} may not have seeded by then",
+        }[self.order]
+
+
+NEVER = Seeded("never", "")
+
+
+class Calls:
+    """Who enters each function and each module of a program, from where."""
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self.main = readers[0].source.tree if readers else None
+        self.entries: dict[ast.AST, list[tuple[Reader, ast.AST]]] = {}
+        self.known: dict[tuple[ast.AST, int], list[Chain]] = {}
+        called: dict[str, list[tuple[Reader, ast.AST]]] = {}
+        for reader in readers:
+            for call, name in reader.calls:
+                # A function that is given to a call is probably called by it.
+                given = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
+                for each in (name.rpartition(".")[2], *given):
+                    called.setdefault(each, []).append((reader, call))
+        for reader in readers:
+            for node in reader.nodes:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    # A method cannot run before its object is made.
+                    owner = reader.above[node]
+                    name = owner.name if isinstance(owner, ast.ClassDef) else node.name
+                    self.entries[node] = called.get(name, [])
+            self.entries[reader.source.tree] = [
+                (other, node)
+                for other in readers
+                if other is not reader
+                for node in other.nodes
+                if isinstance(node, ast.Import | ast.ImportFrom)
+                and reader.source.file in _files(node, PurePosixPath(other.source.file).parent)
+            ]
+
+    def chains(self, reader: Reader, node: ast.AST, links: int = MOST_LINKS) -> list[Chain]:
+        """The ways to a place, at most MOST_CHAINS; none if no call is known that leads there."""
+        inside = reader.function(node) or reader.source.tree
+        branches = (above for above in reader.parents(node) if isinstance(above, BRANCHES) and not _is_start(above))
+        link = Link((node.lineno, node.col_offset), frozenset(branches))
+        if inside is self.main:
+            return [(link,)]
+        return [(*chain, link) for chain in self._ways(inside, links - 1)]
+
+    def _ways(self, inside: ast.AST, links: int) -> list[Chain]:
+        if links and (inside, links) not in self.known:
+            ways = (chain for entry in self.entries[inside] for chain in self.chains(*entry, links))
+            self.known[inside, links] = list(itertools.islice(ways, MOST_CHAINS))
+        return self.known.get((inside, links), [])
+
+
+def _files(node: ast.Import | ast.ImportFrom, folder: PurePosixPath) -> Iterator[str]:
+    """The files that an import statement in a folder may run."""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        names = [module, *(f"{module}.{name}".strip(".") for name in names)]
+    for name in names:
+        path = name.replace(".", "/")
+        for base in (PurePosixPath(), folder):
+            yield from (str(base / f"{path}.py"), str(base / path / "__init__.py"))
+
+
+def _is_start(branch: ast.AST) -> bool:
+    """Whether a branch is `if __name__ == "__main__"`."""
+    return isinstance(branch, ast.If) and "__name__" in ast.unparse(branch.test)
+
+
+def seeded(
+    calls: Calls, starts: Sequence[tuple[Reader, ast.AST]], reader: Reader, node: ast.AST, *, later: bool = False
+) -> Seeded:
+    """Whether one of `starts` seeds a generator before a place draws from it; `later` if the place only prepares it."""
+    if not starts:
+        return NEVER
+    draws = calls.chains(reader, node)
+    seedings = [(start, chain) for start in starts for chain in calls.chains(*start)]
+    first = starts[0]
+    if draws and seedings:
+        sure = [next((start for start, seeding in seedings if _precedes(seeding, draw)), None) for draw in draws]
+        if all(sure):
+            return Seeded("before", _where(reader, sure[0]))
+        if not later and any(all(_is_behind(seeding, draw) for _, seeding in seedings) for draw in draws):
+            return Seeded("behind", _where(reader, first))
+    return Seeded("perhaps", _where(reader, first))
+
+
+def _where(reader: Reader, start: tuple[Reader, ast.AST]) -> str:
+    other, node = start
+    return f"line {node.lineno}" if other is reader else f"{other.source.file}:{node.lineno}"
+
+
+def _precedes(seeding: Chain, draw: Chain) -> bool:
+    """Whether a seeding comes first, and nothing decides on the way whether it happens."""
+    for number, (link, other) in enumerate(zip(seeding, draw, strict=False)):
+        if link.place != other.place:
+            conditions = (each.branches for each in seeding[number + 1 :])
+            return link.place < other.place and link.branches <= other.branches and not any(conditions)
+    return False
+
+
+def _is_behind(seeding: Chain, draw: Chain) -> bool:
+    return next((a.place > b.place for a, b in zip(seeding, draw, strict=False) if a.place != b.place), False)
+
+
+def by_kind(
+    readers: Sequence[Reader], kinds_of: Mapping[str, Sequence[str]], of_all: Sequence[str], every: Sequence[str]
+) -> dict[str, list[tuple[Reader, ast.Call]]]:
+    """The calls that seed each kind of generator for the whole program, with a seed."""
+    starts: dict[str, list[tuple[Reader, ast.Call]]] = {}
+    for reader in readers:
+        for call, name in reader.calls:
+            kinds = kinds_of.get(name) or (every if name.rpartition(".")[2] in of_all else ())
+            if (call.args or call.keywords) and not reader.scope(call):
+                for kind in kinds:
+                    starts.setdefault(kind, []).append((reader, call))
+    return starts

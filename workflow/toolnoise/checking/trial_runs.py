@@ -1,0 +1,137 @@
+"""Runs of one command, each with an outcome's folder of another name, and what they left."""
+
+import functools
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from toolnoise.base import command_words, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import span
+from toolnoise.checking import contract, launch, outcome, unmodified
+from toolnoise.checking.launch import Stop
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.unmodified import Wanted
+from toolnoise.study import outcome_files
+
+FOLDERS = ("outcomes", "checkpoints", "jobs", "logs")
+
+
+class Runs:
+    """Runs of one command, at most `limit` seconds each, with all that they leave in a folder."""
+
+    def __init__(self, words: Sequence[str], limit: float, wanted: Wanted, folder: Path) -> None:
+        self.words, self.limit, self.wanted, self.folder = words, limit, wanted, folder
+        self.seconds: list[float] = []
+        self.started = 0
+        self.secret = command_words.variables(words, "command line")
+
+    def run(self, name: str, *varying: str, more: Mapping[str, str] | None = None) -> Outcome:
+        """Run it with the seeds of Control; a source that varies has another seed."""
+        unmodified.forget(self.wanted)
+        return self._ended(name, self.words, varying, more)
+
+    def varied(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> Outcome:
+        """Run another command, or with other variables, with the seeds of Control."""
+        unmodified.forget(self.wanted)
+        return self._ended(name, words, (), variables)
+
+    def stopped(self, name: str, stop: Stop) -> bool:
+        """Run it until it is stopped; whether it was, before it ended."""
+        unmodified.forget(self.wanted)
+        return self._launched(name, self.words, (), None, stop) is not None
+
+    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
+        """Run a command in the place of a run that was stopped, to its end."""
+        return self._ended(name, words, (), None)
+
+    def _ended(
+        self, name: str, words: Sequence[str], varying: Sequence[str], more: Mapping[str, str] | None
+    ) -> Outcome:
+        before = unmodified.stamps(self.wanted, self._values(name, varying))
+        self._launched(name, words, varying, more, None)
+        try:
+            return self._outcome(self._place("outcomes", name), self._log(name), before)
+        except BadInput as error:
+            raise BadInput(_which(name, self.started), "", str(error)) from None
+
+    def _launched(
+        self,
+        name: str,
+        words: Sequence[str],
+        varying: Sequence[str],
+        more: Mapping[str, str] | None,
+        stop: Stop | None,
+    ) -> int | None:
+        """Start a command and see it to its end; the signal that stopped it, if one did."""
+        for kind in FOLDERS[:2]:
+            self._place(kind, name).mkdir(parents=True, exist_ok=True)
+        for kind in FOLDERS[2:]:
+            (self.folder / kind).mkdir(exist_ok=True)
+        job, log = self._place("jobs", name).with_suffix(".json"), self._log(name)
+        task = self._task(name, varying)
+        files.write_json(job, task)
+        variables = {**contract.variables(task, job), **(more or {})}
+        if self.seconds:
+            # Seeds from the clock often have whole seconds, and must show.
+            time.sleep(1)
+        self.started += 1
+        _say(f"{name} started, at most {span(self.limit)} (--limit); log: {log}")
+        started = time.monotonic()
+        filled = command_words.filled(words, self._values(name, varying))
+        try:
+            number = launch.run(
+                filled, variables, log, ".", self.limit, self.secret, functools.partial(_beat, name), stop
+            )
+        except BadInput as error:
+            raise BadInput(_which(name, self.started), "", str(error)) from None
+        self.seconds.append(time.monotonic() - started)
+        _say(f"{name}: {span(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
+        return number
+
+    def _place(self, kind: str, name: str) -> Path:
+        return self.folder / kind / name
+
+    def _log(self, name: str) -> Path:
+        return self.folder / "logs" / f"{name}.log"
+
+    def _task(self, name: str, varying: Sequence[str]) -> contract.Job:
+        spec = {
+            "study_seed": 0,
+            **{part: {"name": "check"} for part in ("model", "dataset", "hardware")},
+            "variant": {"name": name if varying else "control", "varying": list(varying)},
+            "seed": 1,
+        }
+        return contract.job(spec, "check", self._place("outcomes", name), self._place("checkpoints", name))
+
+    def _values(self, name: str, varying: Sequence[str]) -> dict[str, str]:
+        return contract.values(self._task(name, varying)) | self.secret
+
+    def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
+        printed = unmodified.collect(self.wanted, before, log, out)
+        if outcome.result_of(out) is None and (before or printed):
+            left = Outcome(out, None, None, None, None, None, None, {})
+        elif outcome.result_of(out) is None:
+            asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
+            asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
+            raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
+        else:
+            left = outcome.read(out)
+        copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.wanted.files)}
+        return left._replace(files=copies, printed=printed)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _beat(name: str, seconds: float, line: str) -> None:
+    _say(f"{name} runs, {span(seconds)}{f': {line}' if line else ''}")
+
+
+def _which(name: str, number: int) -> str:
+    """A run by its name and its number."""
+    numbers = {1: "the first run", 2: "the second run, with the same seeds"}
+    return f"{name} ({numbers.get(number, f'run {number}')})"

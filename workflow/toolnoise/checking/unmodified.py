@@ -1,0 +1,150 @@
+"""What a program leaves that knows nothing of the contract: files that it writes, and numbers that it prints.
+
+Files are copied after each run, and compared bit for bit. Nothing is unpickled: of an archive, such as a PyTorch
+checkpoint, the parts are compared as bytes, so that the times within it do not count.
+"""
+
+import itertools
+import re
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base import command_words
+from toolnoise.base.errors import BadInput
+from toolnoise.checking import tensors
+
+CHUNK = 1 << 20
+FOLDER = "files"
+TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+
+
+class Wanted(NamedTuple):
+    """The files that a program writes, with placeholders, and the numbers that it prints, as patterns by name.
+
+    `checkpoints` are files that it would go on from: there are none when a run starts anew.
+    """
+
+    files: tuple[str, ...] = ()
+    metrics: tuple[tuple[str, re.Pattern], ...] = ()
+    checkpoints: tuple[str, ...] = ()
+
+
+NOTHING = Wanted()
+
+
+def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
+    """What to compare, from the command line, and what to remove."""
+    for name in checkpoints:
+        if Path(name).exists():
+            raise BadInput(name, "", "is there already, and is removed before each run", "another place for yours")
+    metrics = []
+    for pattern in patterns:
+        where = "command line", "--metric"
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise BadInput(*where, f"found {pattern!r} ({error})", "a regular expression with one group") from None
+        if compiled.groups != 1:
+            raise BadInput(*where, f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
+        named = next(iter(compiled.groupindex), "")
+        metrics.append((named or re.sub(r"\W+", " ", pattern.partition("(")[0]).strip() or "metric", compiled))
+    names = [name for name, _ in metrics]
+    if len(set(names)) < len(names):
+        raise BadInput("command line", "--metric", f"found {names[0]!r} twice", "(?P<name>...) gives a group a name")
+    return Wanted(tuple(command_words.required(files, "--output") if files else ()), tuple(metrics), tuple(checkpoints))
+
+
+def forget(wanted: Wanted) -> None:
+    """Remove the checkpoints that a run has left."""
+    for path in map(Path, wanted.checkpoints):
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+
+
+def stamps(wanted: Wanted, values: Mapping[str, str]) -> dict[Path, tuple[int, ...]]:
+    """The files as they are before a run."""
+    return {path: _stamp(path) for path in map(Path, command_words.filled(wanted.files, values))}
+
+
+def collect(wanted: Wanted, before: Mapping[Path, tuple[int, ...]], log: Path, out: Path) -> dict[str, float]:
+    """Copy the files that a run wrote, and return the numbers that it printed last."""
+    for name, (path, stamp) in zip(wanted.files, before.items(), strict=True):
+        if _stamp(path) in ((), stamp):
+            raise BadInput(path, "", "the program did not write it", f"a file that each run writes; log: {log}")
+        copied = out / FOLDER / str(wanted.files.index(name))
+        copied.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, copied)
+    text = log.read_text(errors="replace")
+    return {name: _number(pattern, text, log) for name, pattern in wanted.metrics}
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    if not path.is_file():
+        return ()
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _number(pattern: re.Pattern, text: str, log: Path) -> float:
+    matches = pattern.findall(text)
+    if not matches:
+        raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", f"log: {log}")
+    try:
+        return float(matches[-1])
+    except ValueError:
+        raise BadInput("--metric", pattern.pattern, f"found {matches[-1]!r}", "a number in the group") from None
+
+
+def change(name: str, file: Path, other: Path) -> str:
+    """How two versions of a file differ; empty if they do not."""
+    place = _first_byte(file, other)
+    if place is None:
+        return ""
+    suffix = Path(name).suffix
+    if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
+        return _parts(file, other)
+    if suffix in TEXTS:
+        return _lines(file, other)
+    if suffix == ".npy":
+        return _rows(tensors.read_npy(file), tensors.read_npy(other))
+    return f"from byte {place} on"
+
+
+def _first_byte(file: Path, other: Path) -> int | None:
+    with file.open("rb") as a, other.open("rb") as b:
+        for start in itertools.count(0, CHUNK):
+            parts = a.read(CHUNK), b.read(CHUNK)
+            if parts[0] != parts[1]:
+                differs = (at for at, pair in enumerate(zip(*parts, strict=False)) if pair[0] != pair[1])
+                return start + next(differs, min(map(len, parts)))
+            if not parts[0]:
+                return None
+    return None
+
+
+def _parts(file: Path, other: Path) -> str:
+    """The members of two archives that differ; their times do not count."""
+    with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
+        sums = [{info.filename: (info.CRC, info.file_size) for info in each.infolist()} for each in (a, b)]
+    names = list({**sums[0], **sums[1]})
+    differ = [name for name in names if sums[0].get(name) != sums[1].get(name)]
+    return f"{len(differ)} of {len(names)} parts, the first is {differ[0]}" if differ else ""
+
+
+def _lines(file: Path, other: Path) -> str:
+    texts = [each.read_text(errors="replace").splitlines() for each in (file, other)]
+    differ = [number for number, (a, b) in enumerate(itertools.zip_longest(*texts), 1) if a != b]
+    return f"{len(differ)} of {max(map(len, texts))} lines, the first is line {differ[0]}" if differ else "line ends"
+
+
+def _rows(array: np.ndarray, other: np.ndarray) -> str:
+    if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
+        return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
+    differ = (array != other).reshape(len(array), -1).any(axis=1)
+    return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"

@@ -1,0 +1,242 @@
+"""Existing runs, from any program, become a study: their outcomes, and a study file that measures them.
+
+Each run's predictions or metrics are copied into a folder in the form of docs/outside.md, beside the study file.
+"""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.comparison import prediction_files
+from toolnoise.formulas import probabilities
+from toolnoise.study import config, outcome_files, programs, strict_yaml
+
+FIELD = re.compile(r"\{(\w+)\}")
+SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
+# The smallest probability that has a logarithm as a float32.
+TINY = np.finfo(np.float32).tiny
+# A study's seeds begin at 1: 0 is the replicate of what may not vary.
+STUDY_SEEDS = range(1, 1 << 31)
+RENUMBERED = "Their seeds are numbered from 1 in their order; each origin.json has the run's own."
+
+
+class Columns(NamedTuple):
+    """The columns of a table that say which arm and which seed a run has, and which are its metrics."""
+
+    arm: str = ARM
+    seed: str = SEED
+    metrics: tuple[str, ...] = ()
+
+
+class ExistingRun(NamedTuple):
+    """One run as it was found: its arm, its own seed if that is known, its file of predictions or its metrics.
+
+    `number` is its seed in the study.
+    """
+
+    where: str
+    arm: str
+    seed: int | None
+    file: str = ""
+    labels: str = ""
+    metrics: dict[str, float] | None = None
+    number: int = 0
+
+
+def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values: bool = False) -> str:
+    """Write the outcomes and the study file of runs in a table, or in files that match a pattern with fields.
+
+    Return what was done, as a person would read it.
+    """
+    config.complete(name, config.schema()["$defs"]["name"], "command line: --name")
+    study, folder = Path(f"{name}.yaml"), Path("adopted") / name
+    for path in (study, folder):
+        if path.exists():
+            raise BadInput(path, "", "already exists", "another --name, or remove it first")
+    runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
+    # Everything is read before anything is written.
+    outcomes = [(run, _outcome(run, labels, values=values)) for run in runs]
+    kinds = {kind for _, (kind, _) in outcomes}
+    if len(kinds) > 1:
+        raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
+    for run, (_, left) in outcomes:
+        _write(folder / run.arm / str(run.number), run, left)
+    seeds = {arm: [run.number for run in runs if run.arm == arm] for arm in dict.fromkeys(run.arm for run in runs)}
+    files.write_text(study, _study(name, folder, seeds, kinds.pop()))
+    counts = ", ".join(f"{arm} {len(numbers)}" for arm, numbers in seeds.items())
+    renumbered = "" if all(run.seed in (None, run.number) for run in runs) else f" {RENUMBERED}"
+    return f"{study}: {len(runs)} runs ({counts}), copied to {folder}.{renumbered} Next: toolnoise run {study}"
+
+
+def _in_files(pattern: str) -> Iterator[ExistingRun]:
+    """The files that match a pattern such as runs/{arm}/seed{seed}/preds.npy, and what its fields are in each."""
+    fields = FIELD.findall(pattern)
+    for field in fields:
+        if field not in (ARM, SEED) or fields.count(field) > 1:
+            raise BadInput("command line", "RUNS", f"found {{{field}}}", "allowed: {arm} and {seed}, each once")
+    glob = FIELD.sub("*", pattern)
+    expression = "".join(
+        f"(?P<{part}>[^/]+)" if number % 2 else re.escape(part).replace(r"\*", "[^/]*")
+        for number, part in enumerate(FIELD.split(pattern))
+    )
+    root = Path(Path(glob).anchor)
+    try:
+        paths = sorted(root.glob(str(Path(glob).relative_to(root))))
+    except (ValueError, OSError) as error:
+        wanted = "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"
+        raise BadInput("command line", "RUNS", f"{pattern}: {error}", wanted) from None
+    matched = [(path, match) for path in paths if (match := re.fullmatch(expression, str(path)))]
+    if not matched:
+        raise BadInput("command line", "RUNS", f"no file matches {pattern}", "a pattern such as runs/{arm}/{seed}.npy")
+    for path, match in matched:
+        about = match.groupdict()
+        yield ExistingRun(str(path), about.get(ARM, "runs"), _seed(about.get(SEED), str(path)), file=str(path))
+
+
+def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
+    with readable(path, "a CSV table of runs"):
+        reader = csv.DictReader(io.StringIO(files.read_bytes(path).decode("utf-8-sig")), strict=True)
+        rows = list(reader)
+    known = reader.fieldnames or []
+    if repeated := [name for name in known if known.count(name) > 1]:
+        raise BadInput(path, "", f"found {len(repeated)} columns {repeated[0]!r}", "a name of its own for each column")
+    wanted = columns.metrics or (FILE,)
+    for column in (*wanted, *(name for name in (columns.arm, columns.seed) if name not in (ARM, SEED))):
+        if column not in known:
+            allowed = f"its columns are {', '.join(known)}; `--metric COLUMN` takes metrics from the table"
+            raise BadInput(path, "", f"no column {column!r}", allowed)
+    if not rows:
+        raise BadInput(path, "", "no rows", "a run in each")
+    for number, row in enumerate(rows, 2):
+        where = f"{path}: line {number}"
+        about = {key: (value or "").strip() for key, value in row.items() if key}
+        arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
+        if columns.metrics:
+            metrics = {_plain(column): _number(about[column], where, column) for column in columns.metrics}
+            yield ExistingRun(where, arm, seed, metrics=metrics)
+        else:
+            beside = Path(path).parent
+            labels = about.get(LABELS)
+            yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
+
+
+def _numbered(runs: list[ExistingRun]) -> list[ExistingRun]:
+    """Runs with names that can be paths, and with the seed in the study that each gets.
+
+    That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
+    of these cannot be a study's.
+    """
+    named = [run._replace(arm=_plain(run.arm)) for run in runs]
+    seeds = {run.seed for run in named}
+    if None in seeds and len(seeds) > 1:
+        odd = next(run for run in named if run.seed is None)
+        raise BadInput(odd.where, SEED, "no seed", "a seed in every row, or in none")
+    seen: dict[tuple[str, int | None], str] = {}
+    for run in named if None not in seeds else ():
+        other = seen.setdefault((run.arm, run.seed), run.where)
+        if other != run.where:
+            raise BadInput(run.where, SEED, f"arm {run.arm} has seed {run.seed} in {other}, too", "each seed once")
+    fitting = all(seed in STUDY_SEEDS for seed in seeds)
+    numbers = {seed: seed if fitting else place for place, seed in enumerate(sorted(seeds - {None}), 1)}
+    places: Counter[str] = Counter()
+    numbered = []
+    for run in named:
+        places[run.arm] += 1
+        numbered.append(run._replace(number=places[run.arm] if run.seed is None else numbers[run.seed]))
+    return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.number))
+
+
+def _outcome(run: ExistingRun, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
+    """The kind of a run's outcome, and its files."""
+    if run.metrics is not None:
+        return programs.METRIC, {outcome_files.METRIC: run.metrics}
+    source = run.labels or labels
+    if not source:
+        raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
+    if values:
+        truth = prediction_files.numbers(source)
+        predicted = prediction_files.numbers(run.file).astype(np.float64)
+        if len(predicted) != len(truth):
+            raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
+        return programs.VALUES, {outcome_files.PREDICTIONS: predicted, outcome_files.LABELS: truth}
+    labels = prediction_files.read_labels(source)
+    if labels.codes is not None:
+        raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
+    read = prediction_files.read(run.file, labels)
+    if len(read.predicted) != 1:
+        raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
+    if read.rights:
+        raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
+    if read.scores is None:
+        return programs.CLASSES, {outcome_files.PREDICTIONS: read.predicted[0], outcome_files.LABELS: labels.classes}
+    scores = read.scores[0]
+    if probabilities.kind(scores) == "probabilities":
+        # Logits whose softmax they are.
+        scores = np.log(np.maximum(scores.astype(np.float64), TINY))
+    return programs.LOGITS, {outcome_files.LOGITS: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
+
+
+def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
+    folder.mkdir(parents=True)
+    for name, values in left.items():
+        if name == outcome_files.METRIC:
+            files.write_json(folder / name, values)
+        else:
+            arrays.write_npy(folder / name, np.ascontiguousarray(values))
+    origin: dict[str, Any] = {"adopted_from": run.file or run.where}
+    if run.seed is not None:
+        origin["seed"] = run.seed
+    if run.file:
+        origin["sha256"] = files.sha256(run.file)
+    files.write_json(folder / "origin.json", origin)
+
+
+def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> str:
+    """The study file, with what a person would want to change in it explained."""
+    models = {arm: {"adopted": str(folder / arm), "outcome": kind} for arm in seeds}
+    blocks = [
+        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": each}
+        for arm, each in seeds.items()
+    ]
+    head = (
+        f"# Runs that were there before this study, copied to {folder}: how they were made is not known here.\n"
+        "# Each arm is a model. `algo_impl` says that anything may differ between its runs; if you know better, name\n"
+        "# another variant, such as init for runs that differ by their initial weights alone.\n"
+    )
+    return head + strict_yaml.dump({"study": name, "models": models, "grid": blocks})
+
+
+def _seed(text: str | None, where: str) -> int | None:
+    if text is None or not text:
+        return None
+    if not re.fullmatch("[0-9]{1,20}", text):
+        raise BadInput(where, SEED, f"found {text!r}", "a whole number; leave seeds out to count the runs")
+    return int(text)
+
+
+def _number(text: str, where: str, column: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise BadInput(where, column, f"found {text!r}", "a finite number")
+    return value
+
+
+def _plain(text: str) -> str:
+    """A name of letters, digits, -, _ and +, as paths in a study have."""
+    name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-")[:64].lstrip("_+-")
+    if not name:
+        raise BadInput("command line", "RUNS", f"found the name {json.dumps(text)}", "letters or digits")
+    return name
