@@ -1,6 +1,7 @@
 """Bad input on purpose: a verb of a finished study with one of its inputs changed, thousands of times.
 
-Each case copies the small study of fuzz_base.py (by hard links), puts something bad in the place of one file that a
+Each case starts in a copy of the small study of fuzz_base.py (hard links, of which only what the case before it has
+changed is made anew: a whole copy takes longer than most verbs), puts something bad in the place of one file that a
 command reads, or of one of its arguments, and performs the command in a process of its own, forked from one that has
 imported the program. Which files a command reads is seen once, while it works undisturbed. A case fails if its output
 has a traceback, a warning, or anything that a terminal would obey; if its exit code is not one of those that are
@@ -326,48 +327,70 @@ class Base:
         """Make the study if it is not there, and see what its commands read."""
         self.folder = folder / "study"
         fuzz_base.make(self.folder)
-        self.files = self._stats()
-        self.folders = [path for path, _, _ in os.walk(self.folder)]
+        self.paths = paths(self.folder)
+        self.files = {name: stat for name, stat in self.paths.items() if stat}
 
-    def _stats(self) -> dict[str, tuple[int, ...]]:
-        found = {}
-        for place, _, names in os.walk(self.folder):
-            for name in names:
-                path = Path(place, name)
-                stat = path.lstat()
-                found[str(path.relative_to(self.folder))] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        return found
-
-    def copy(self, to: Path) -> None:
-        """A copy whose files are hard links."""
-        for path in self.folders:
-            (to / os.path.relpath(path, self.folder)).mkdir(parents=True, exist_ok=True)
-        for name in self.files:
-            if name.startswith("logs/"):
+    def restore(self, case: Path) -> None:
+        """Make a case's folder the study again, by hard links: only what differs is touched, or all if it is new."""
+        if case.is_symlink() or not case.is_dir():
+            case.unlink(missing_ok=True)
+            case.mkdir(parents=True)
+        found = paths(case)
+        kept = self._kept(found)
+        # What is in a folder comes before it.
+        for name in sorted(found.keys() - kept, reverse=True):
+            (case / name).unlink() if found[name] else (case / name).rmdir()
+        for name in sorted(self.paths.keys() - kept):
+            if not self.paths[name]:
+                (case / name).mkdir()
+            elif name.startswith("logs/"):
                 # A shell writes into it.
-                shutil.copyfile(self.folder / name, to / name)
-                continue
-            os.link(self.folder / name, to / name, follow_symlinks=False)
+                shutil.copy2(self.folder / name, case / name)
+            else:
+                os.link(self.folder / name, case / name, follow_symlinks=False)
+
+    def _kept(self, found: dict[str, tuple[int, ...]]) -> set[str]:
+        """Names whose files are those of the study. The study itself must not have been written to."""
+        kept = set()
+        for name in found.keys() & self.paths.keys():
+            now, before = found[name], self.paths[name]
+            if now == before or (now and before and name.startswith("logs/") and now[1:] == before[1:]):
+                kept.add(name)
+            elif now and before and now[0] == before[0]:
+                sys.exit(f"written to in its place, in the study itself: {name}")
+        return kept
 
     def lost(self, case: Path, changed: str) -> list[str]:
         """What a refused input has cost: files that are gone, other than they were, or left half-made."""
-        found = []
-        for name, before in self.files.items():
-            if name == changed or name.startswith("program/"):
+        now, found = paths(case), []
+        kept = self._kept(now)
+        for name in self.files:
+            if name in kept or name == changed or name.startswith("program/"):
                 continue
-            try:
-                stat = (case / name).lstat()
-            except OSError:
+            if name not in now:
                 found.append(f"lost {name}")
-                continue
-            if stat.st_ino != before[0] and (case / name).read_bytes() != (self.folder / name).read_bytes():
+            elif not now[name] or (case / name).read_bytes() != (self.folder / name).read_bytes():
                 found.append(f"replaced {name}")
-            if stat.st_ino == before[0] and (stat.st_size, stat.st_mtime_ns) != before[1:]:
-                sys.exit(f"written to in its place, in the study itself: {name}")
-        scratch = [
-            name for _, _, names in os.walk(case) for name in names if name.startswith(".") and name.count(".") > 2
-        ]
-        return found + [f"left {name}" for name in scratch]
+        names = (name.rpartition("/")[2] for name, stat in now.items() if stat)
+        return found + [f"left {name}" for name in names if name.startswith(".") and name.count(".") > 2]
+
+
+def paths(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The paths in a folder: by name, what changes when a file changes; folders have nothing."""
+    found: dict[str, tuple[int, ...]] = {}
+    above = ["."]
+    while above:
+        place = above.pop()
+        with os.scandir(folder / place) as entries:
+            for entry in entries:
+                name = entry.name if place == "." else f"{place}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    found[name] = ()
+                    above.append(name)
+                else:
+                    stat = entry.stat(follow_symlinks=False)
+                    found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return found
 
 
 def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[str, list[str]]:
@@ -383,7 +406,7 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
         if number % 20 == 1:
             print(f"command line {number} of {len(missing)} undisturbed: {command.verb}", flush=True)
         folder, seen = scratch / "traced/here", scratch / "seen"
-        base.copy(folder)
+        base.restore(folder)
         seen.touch()
         case = Case(0, command, command.words, "", "")
         running = start(case, folder, scratch / "log", seen)
@@ -399,7 +422,6 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
         names |= set(command.words) if command.cold else set()
         kept[command.typed()] = sorted(names & base.files.keys())
         kept_in.write_text(json.dumps(kept, indent=1))
-        shutil.rmtree(folder.parent)
         seen.unlink()
     if failing:
         kept_in.unlink()
@@ -428,7 +450,7 @@ def drawn(number: int, seed: int, found: dict, reads: dict, base: Base) -> tuple
 def prepared(number: int, seed: int, found: dict, reads: dict, base: Base, folder: Path) -> Case:
     """A case's folder with one input changed."""
     rng, command, file = drawn(number, seed, found, reads, base)
-    base.copy(folder)
+    base.restore(folder)
     os.mkfifo(folder / "pipe")
     words, changed = command.words, ""
     before = Path.cwd()
@@ -491,11 +513,12 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
     numbers = iter([options.only] if options.only else range(options.first, options.cases + 1))
     at_work: dict[Running, tuple[Case, Path]] = {}
     failed, tried, alike, slowest = 0, 0, Counter(), []
+    # Two folders deep: a path such as .. stays in it.
+    free = [scratch / f"case-{options.only or number}/here" for number in range(options.processes)]
     end_of_time = time.monotonic() + (options.seconds or math.inf)
     while True:
         while len(at_work) < options.processes and time.monotonic() < end_of_time and (number := next(numbers, None)):
-            # Two folders deep: a path such as .. stays in it.
-            folder = scratch / f"case-{number}/here"
+            folder = free.pop()
             case = prepared(number, options.seed, found, reads, base, folder)
             at_work[start(case, folder, folder.parent / "log")] = case, folder
         if not at_work:
@@ -523,7 +546,10 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
                     f"in {folder}: exit code {end.code}, {end.seconds:.1f} s, {end.memory / 2**20:.0f} MiB\n{end.said}"
                 )
             else:
-                shutil.rmtree(folder.parent, ignore_errors=True)
+                for path in folder.parent.iterdir():
+                    if path != folder:
+                        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                free.append(folder)
     for (reason, verb), count in alike.most_common():
         print(f"{count:5} {verb}: {reason}")
     print(f"slowest (seconds, case, verb): {slowest[::-1]}")

@@ -1,11 +1,18 @@
-"""The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it."""
+"""CONTRIBUTING.md's map is the tree, no module imports itself, and other tools are told of the same checks."""
 
+import graphlib
 import re
 import subprocess
+import sys
+from pathlib import Path
 
+import grimp
 import pytest
+import yaml
 
-from toolnoise.base.program import ROOT
+from toolnoise.base.program import PACKAGE, ROOT
+
+# The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +72,121 @@ def test_every_folder_of_tests_is_in_the_table():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     named = set(re.findall(r"^\| `(tests/\w+)` \|", text, re.MULTILINE))
     assert named == {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+
+
+# The package has rooms, and no module imports itself, at whatever distance
+
+
+ANALYSES = sorted(path.parent.name for path in (PACKAGE / "analyses").glob("*/__init__.py"))
+
+
+@pytest.fixture(scope="module")
+def imports():
+    graph = grimp.build_graph(PACKAGE.name, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_module_imports_itself_through_others(imports):
+    assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
+
+
+def test_at_most_eight_modules_lie_outside_of_the_rooms():
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
+
+
+def test_every_room_says_what_it_is_for():
+    rooms = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
+    assert rooms
+    for room in rooms:
+        assert room.read_text().startswith('"""'), room
+
+
+@pytest.mark.parametrize("analysis", [*ANALYSES, "none"])
+def test_make_check_finds_the_unit_tests_of_each_analysis(analysis):
+    command = ["make", "--silent", "--old-file", ".venv/dev", "check", f"ANALYSIS={analysis}"]
+    # Only the search for tests; they run by themselves.
+    done = subprocess.run([*command, "PYTEST=echo"], cwd=ROOT, capture_output=True, text=True)
+    if analysis == "none":
+        assert done.returncode == 2
+        said = f"no unit test imports an analysis none; workflow/toolnoise/analyses has: {' '.join(ANALYSES)}"
+        assert done.stderr.splitlines()[0] == said
+    else:
+        assert done.stdout.startswith("tests/unit/test_"), done.stderr
+
+
+# What other tools are told of the checks is what .ci/run and the Makefile say
+
+
+SCRIPT = (ROOT / ".ci/run").read_text()
+PARTS = re.search(r"^parts=\((.*)\)$", SCRIPT, re.MULTILINE)[1].split()
+MAKEFILE = (ROOT / "Makefile").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+def test_every_part_of_the_checks_is_run_by_default():
+    functions = set(re.findall(r"^(\w+)\(\) {", SCRIPT, re.MULTILINE))
+    assert functions == {*PARTS, "need"}
+    assert subprocess.run(["bash", "-n", ROOT / ".ci/run"]).returncode == 0
+
+
+def test_github_runs_every_part():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert ["tools", *job["strategy"]["matrix"]["part"]] == PARTS
+    assert job["steps"][-1] == {"run": ".ci/run tools ${{ matrix.part }}"}
+    assert "://" not in text
+
+
+def test_github_runs_actions_of_known_commits_without_rights():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    workflow = yaml.safe_load(text)
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"}
+    assert "permissions" not in job
+    used = [step for step in job["steps"] if "uses" in step]
+    pinned = re.findall(r"uses: ([\w-]+/[\w-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.MULTILINE)
+    assert pinned == [step["uses"].partition("@")[0] for step in used]
+    (checkout,) = [step for step in used if step["uses"].startswith("actions/checkout@")]
+    assert checkout["with"]["persist-credentials"] is False
+
+
+def test_whatever_pip_installs_for_a_check_has_hashes():
+    texts = [MAKEFILE.replace("\\\n", ""), SCRIPT, (ROOT / "requirements/lock.sh").read_text()]
+    lines = [line for text in texts for line in text.splitlines() if re.search(r"/pip\"? .*\binstall\b", line)]
+    assert len(lines) > 5
+    assert [line for line in lines if "--require-hashes" not in line and "--no-deps --no-build" not in line] == []
+
+
+def test_each_tool_of_make_lint_is_a_hook_of_pre_commit():
+    recipe = re.search(r"^lint: .*\n((?:\t@.*\n)+)", MAKEFILE, re.MULTILINE)[1]
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"
+    entries = [re.sub(r"^bash -c '(.*)'$", r"\1", hook["entry"]) for hook in local["hooks"]]
+    assert entries == re.findall(r"\t@(.*)\n", recipe)
+    assert all(hook["language"] == "system" and not hook["pass_filenames"] for hook in local["hooks"])
+
+
+def test_the_image_is_made_by_steps_of_the_checks_and_of_the_makefile():
+    lines = [line for line in DOCKERFILE.splitlines() if line and not line.startswith("#")]
+    assert re.fullmatch(r"FROM python:3\.11-\S+@sha256:[0-9a-f]{64}", lines[0])
+    assert {line.split()[0] for line in lines[1:]} <= {"ARG", "WORKDIR", "COPY", "RUN", "USER", "ENV", "CMD"}
+    as_root, as_user = DOCKERFILE.split("\nUSER $UID\n")
+    runs = [command for line in re.findall(r"^RUN (.*)", as_root, re.MULTILINE) for command in line.split(" && ")]
+    assert runs == ['useradd --create-home --uid "$UID" toolnoise', 'chown "$UID" .', ".ci/run tools"]
+    assert PARTS[0] == "tools"
+    locked = re.search(r"^LOCKED = (.*)", MAKEFILE, re.MULTILINE)[1].split()
+    installed = re.findall(r"^RUN make (.*)", as_user, re.MULTILINE)
+    assert installed
+    assert set(installed) <= set(locked)
+    assert as_user.count("RUN") == len(installed)
+
+
+def test_hadolint_has_nothing_to_say():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    if not hadolint.exists():
+        pytest.skip("hadolint is not installed")
+    said = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert (said.returncode, said.stdout) == (0, "")
 
 
 def test_every_file_and_function_of_the_table_exists():

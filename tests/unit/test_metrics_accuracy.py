@@ -1,7 +1,23 @@
+"""Accuracy of runs and of ensembles of them, and what is a probability."""
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
+from toolnoise import streams
+from toolnoise.formulas import ensembles as module
 from toolnoise.formulas.accuracy import FEW, accuracies, class_accuracies, predictions
+from toolnoise.formulas.ensembles import (
+    average,
+    by_size,
+    ensembles,
+    pairwise_accuracy_change,
+    pairwise_cross_entropy_change,
+)
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.probabilities import kind
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
 LABELS = np.array([0, 1, 1])
@@ -47,3 +63,150 @@ def test_no_runs_have_no_accuracies():
     none = predictions(LOGITS[:0])
     assert accuracies(none, LABELS).shape == (0,)
     assert class_accuracies(none, LABELS, 3).shape == (0, 3)
+
+
+# Ensembles
+
+
+ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
+OF_RUNS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)
+STREAM = streams.key(0, "init", 1)
+
+
+def accuracy(logits, labels):
+    return np.mean(np.argmax(logits, axis=1) == labels)
+
+
+def cross_entropy(logits, labels):
+    exponentials = np.exp(logits.astype(float))
+    return np.mean([-np.log(row[label] / row.sum()) for row, label in zip(exponentials, labels, strict=True)])
+
+
+def by_definition(logits, labels, measure):
+    """Pair by pair: that of the mean of two logits, less that of each member."""
+    result = np.zeros((len(logits), len(logits)))
+    for one, a in enumerate(logits):
+        for other, b in enumerate(logits):
+            together = measure((a + b) / 2, labels)
+            result[one, other] = np.mean([together - measure(a, labels), together - measure(b, labels)])
+    return result
+
+
+@given(OF_RUNS, st.data())
+def test_change_in_accuracy_equals_its_definition(logits, data):
+    _, examples, classes = logits.shape
+    labels = np.array(data.draw(st.lists(st.integers(0, classes - 1), min_size=examples, max_size=examples)))
+    found = pairwise_accuracy_change(logits, labels)
+    np.testing.assert_allclose(found, by_definition(logits, labels, accuracy), rtol=0, atol=1e-12)
+
+
+@given(OF_RUNS, st.data())
+def test_change_in_cross_entropy_equals_its_definition_whatever_the_labels(logits, data):
+    _, examples, classes = logits.shape
+    labels = np.array(data.draw(st.lists(st.integers(0, classes - 1), min_size=examples, max_size=examples)))
+    found = pairwise_cross_entropy_change(logits)
+    np.testing.assert_allclose(found, by_definition(logits, labels, cross_entropy), rtol=0, atol=1e-12)
+
+
+@given(OF_RUNS)
+def test_averaging_logits_never_adds_cross_entropy(logits):
+    assert (pairwise_cross_entropy_change(logits) <= 1e-12).all()
+
+
+@given(OF_RUNS)
+def test_equal_runs_gain_exactly_nothing(logits):
+    same = np.repeat(logits[:1], 4, axis=0)
+    assert not pairwise_cross_entropy_change(same).any()
+    assert not pairwise_accuracy_change(same, np.zeros(logits.shape[1], int)).any()
+
+
+def test_changes_go_on_over_the_blocks_to_the_last_example(monkeypatch):
+    rng = np.random.Generator(np.random.Philox(1))
+    logits, labels = rng.normal(size=(5, 53, 4)).astype(np.float32), rng.integers(0, 4, 53)
+    whole = pairwise_accuracy_change(logits, labels), pairwise_cross_entropy_change(logits)
+    monkeypatch.setattr(module, "EXAMPLES", 5 * 4 * 10)
+    np.testing.assert_array_equal(pairwise_accuracy_change(logits, labels), whole[0])
+    np.testing.assert_allclose(pairwise_cross_entropy_change(logits), whole[1], rtol=1e-13, atol=0)
+
+
+def test_logits_so_far_apart_that_products_vanish_are_worked_out_by_their_logarithms():
+    logits = np.array([[[4000.0, 0.0]], [[0.0, 4000.0]], [[2000.0, 0.0]]])
+    found = pairwise_cross_entropy_change(logits)
+    assert found[0, 1] == pytest.approx(2000 + np.log(2) - 4000, rel=1e-15)
+    assert found[0, 2] == 0
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_less_than_two_runs_have_no_pair(runs):
+    logits = np.ones((runs, 4, 2), np.float32)
+    assert not pairwise_accuracy_change(logits, np.zeros(4, int)).any()
+    assert pairwise_cross_entropy_change(logits).shape == (runs, runs)
+
+
+@given(OF_RUNS)
+def test_cross_entropy_equals_its_definition(logits):
+    labels = np.arange(logits.shape[1]) % logits.shape[2]
+    wanted = [cross_entropy(run, labels) for run in logits]
+    np.testing.assert_allclose(cross_entropies(logits, labels), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_cross_entropy_of_an_impossible_label_is_infinite():
+    with np.errstate(divide="ignore"):
+        logits = np.log(np.array([[[1.0, 0.0], [0.5, 0.5]]]))
+    assert cross_entropies(logits, np.array([0, 1])) == pytest.approx([np.log(2) / 2])
+    assert np.isinf(cross_entropies(logits, np.array([1, 1]))).all()
+
+
+def test_no_run_is_in_two_ensembles_and_what_is_left_over_in_none():
+    logits = np.arange(7 * 2 * 3, dtype=np.float32).reshape(7, 2, 3)
+    found = np.array(list(ensembles(logits, 3)))
+    np.testing.assert_array_equal(found, [logits[:3].mean(axis=0), logits[3:6].mean(axis=0)])
+    assert found.dtype == np.float32
+    assert not list(ensembles(logits, 8))
+
+
+def test_an_average_is_summed_in_float64():
+    assert average(np.array([1e8, 1, -1e8, 1], np.float32)) == 0.5
+
+
+def test_ensembles_by_size_are_measured_as_runs_are():
+    rng = np.random.Generator(np.random.Philox(2))
+    labels = rng.integers(0, 3, 300)
+    logits = (rng.normal(size=(9, 300, 3)) * 2 + 1.5 * np.eye(3)[labels]).astype(np.float32)
+    found = {
+        (members, metric): (estimate, count)
+        for members, (metric, _, estimate), count in by_size(logits, labels, 9, STREAM)
+    }
+    assert {count for (members, _), (_, count) in found.items() if members == 4} == {2}
+    means = [found[members, "accuracy_mean"][0].value for members in (1, 3, 9)]
+    churns = [found[members, "churn"][0].value for members in (1, 3)]
+    assert means == sorted(means)
+    assert churns[1] < churns[0]
+    assert np.isnan(found[9, "accuracy_sd"][0].value)
+    assert found[3, "cross_entropy_mean"][0].value < found[1, "cross_entropy_mean"][0].value
+
+
+# What is a softmax's output, what is not
+
+
+OUTPUTS = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
+SOFTMAX = np.exp(OUTPUTS) / np.exp(OUTPUTS).sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        (OUTPUTS, "logits"),
+        (np.log(SOFTMAX), "logits"),
+        (np.maximum(OUTPUTS, 0) * 3, "logits"),  # after a ReLU
+        (SOFTMAX, "probabilities"),
+        (SOFTMAX.astype(np.float16), "probabilities"),
+        (np.eye(4)[OUTPUTS.argmax(axis=-1)], "probabilities"),
+        (100 * SOFTMAX, "neither"),  # in percent
+        (np.round(255 * SOFTMAX).astype(np.uint8), "neither"),
+        (1 / (1 + np.exp(-OUTPUTS)), "neither"),  # a sigmoid of each class
+        (np.where(SOFTMAX > 0.2, SOFTMAX, 0), "neither"),  # only the likely classes
+    ],
+)
+def test_the_kind_of_scores_shows_in_their_range_and_their_sums(scores, found):
+    assert kind(scores) == found

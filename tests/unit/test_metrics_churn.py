@@ -1,11 +1,21 @@
+"""Churn: of pairs of runs, of each example, between methods; and runs whose numbers are equal."""
+
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_equal
 
+from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
 from toolnoise.formulas import churn as module
-from toolnoise.formulas.churn import churn, paired_churn, pairwise_churn
+from toolnoise.formulas import example_churn
+from toolnoise.formulas.churn import churn, normalised_churn, paired_churn, pairwise_churn
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
 PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))
@@ -86,3 +96,135 @@ def test_mean_pairwise_churn_equals_the_formula_by_votes():
     votes = np.array([(predicted == label).sum(axis=0) for label in range(5)])
     wanted = np.mean(1 - (votes * (votes - 1)).sum(axis=0) / (7 * 6))
     assert pairwise_churn(predicted)[np.triu_indices(7, 1)].mean() == pytest.approx(wanted, rel=1e-12)
+
+
+# Churn of each example
+
+
+SHAPES = st.tuples(st.integers(2, 6), st.integers(1, 9))
+OF_RUNS = SHAPES.flatmap(lambda shape: arrays(np.intp, shape, elements=st.integers(0, 3)))
+
+
+@given(OF_RUNS)
+def test_its_mean_over_examples_is_the_churn_of_the_runs(predictions):
+    runs = len(predictions)
+    found = ExampleChurn(predictions)(np.ones((1, runs)))
+    assert found.shape == (1, predictions.shape[1])
+    np.testing.assert_allclose(found.mean(), pairwise_churn(predictions)[np.triu_indices(runs, 1)].mean(), atol=1e-12)
+
+
+@given(OF_RUNS)
+def test_a_run_is_left_out_as_if_it_had_not_been_drawn(predictions):
+    runs, churn = len(predictions) + 1, ExampleChurn(np.vstack([predictions, predictions[:1]]))
+    # The same bits: both count whole numbers.
+    np.testing.assert_array_equal(churn.without_each(), churn(1 - np.eye(runs)).mean(axis=1))
+
+
+@given(OF_RUNS)
+def test_some_examples_at_a_time_give_the_same_bits(predictions):
+    times, whole = np.ones((1, len(predictions))), ExampleChurn(predictions)
+    with mock.patch.object(example_churn, "BLOCK", 1):
+        parts = ExampleChurn(predictions)
+    assert len(parts.camps) == np.count_nonzero((predictions != predictions[0]).any(axis=0))
+    np.testing.assert_array_equal(parts(times), whole(times))
+
+
+@given(OF_RUNS, st.data())
+def test_a_run_drawn_twice_has_no_pair_with_itself(predictions, data):
+    runs = len(predictions)
+    drawn = np.array(
+        data.draw(st.lists(st.integers(0, runs - 1), min_size=2, max_size=6).filter(lambda d: len({*d}) > 1))
+    )
+    pairs = [(i, j) for place, i in enumerate(drawn) for j in drawn[:place] if i != j]
+    wanted = np.mean([predictions[i] != predictions[j] for i, j in pairs], axis=0)
+    found = ExampleChurn(predictions)(np.bincount(drawn, minlength=runs)[np.newaxis])
+    np.testing.assert_allclose(found[0], wanted, atol=1e-12)
+
+
+# Flips
+
+
+ANSWERS = st.integers(1, 9).flatmap(
+    lambda examples: st.tuples(
+        *(
+            st.integers(1, 4).flatmap(lambda runs: arrays(np.int64, (runs, examples), elements=st.integers(0, 3)))
+            for _ in range(2)
+        ),
+        arrays(np.int64, (examples,), elements=st.integers(0, 3)),
+    )
+)
+
+
+def by_definition(a, b, counts):
+    return [[sum(counts(x, y, n) for n, (x, y) in enumerate(zip(p, q, strict=True))) / len(p) for q in b] for p in a]
+
+
+@given(ANSWERS)
+def test_flips_and_churn_equal_their_definitions_exactly(answers):
+    a, b, labels = answers
+    right = a == labels, b == labels
+    wanted = by_definition(a, b, lambda x, y, n: x != labels[n] and y == labels[n])
+    assert good_flips(*right).tolist() == wanted
+    wanted = by_definition(a, b, lambda x, y, n: x == labels[n] and y != labels[n])
+    assert bad_flips(*right).tolist() == wanted
+    assert cross_churn(a, b).tolist() == by_definition(a, b, lambda x, y, _: x != y)
+
+
+@given(ANSWERS)
+def test_good_less_bad_flips_are_the_difference_of_the_accuracies(answers):
+    a, b, labels = answers
+    right = a == labels, b == labels
+    accuracies = [part.mean(axis=1) for part in right]
+    np.testing.assert_allclose(
+        good_flips(*right) - bad_flips(*right), accuracies[1] - accuracies[0][:, np.newaxis], atol=1e-12
+    )
+    assert (cross_churn(a, b) >= good_flips(*right) + bad_flips(*right) - 1e-12).all()
+
+
+@given(ANSWERS)
+def test_churn_lies_in_its_possible_range(answers):
+    a, _, labels = answers
+    errors = (a != labels).mean(axis=1)
+    found = normalised_churn(pairwise_churn(a), errors)
+    known = ~np.isnan(found)
+    assert (found[known] >= -1e-12).all()
+    assert (found[known] <= 1 + 1e-12).all()
+
+
+def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
+    errors = np.array([0.1, 0.3])
+    churn = np.array([[0, 0.2], [0.2, 0]])
+    np.testing.assert_allclose(normalised_churn(churn, errors)[0, 1], 0, atol=1e-15)
+    np.testing.assert_allclose(normalised_churn(1.5 * churn, errors)[0, 1], 0.5)
+    np.testing.assert_allclose(normalised_churn(2 * churn, errors)[0, 1], 1)
+    # Runs that err on most examples disagree on no more than all.
+    np.testing.assert_allclose(normalised_churn(3 * churn, np.array([0.8, 0.6]))[0, 1], (0.6 - 0.2) / 0.8)
+
+
+def test_a_range_of_one_value_has_no_place_in_it():
+    assert np.isnan(normalised_churn(np.array([[0, 0.2], [0.2, 0]]), np.array([0, 0.2]))[0, 1])
+
+
+# Equal runs
+
+
+def test_runs_are_bit_equal_or_they_are_not():
+    logits = np.repeat(np.array([[[0.1, np.nan]]], np.float32), 3, axis=0)
+    assert bit_equal(logits)
+    logits[2, 0, 0] = np.nextafter(np.float32(0.1), np.float32(1))
+    assert not bit_equal(logits)
+    assert not bit_equal(np.array([[0.0], [-0.0]]))
+    assert bit_equal(logits[:, :, ::-1][:2])  # not contiguous
+    assert bit_equal(logits[:1])
+    assert bit_equal(np.empty((0, 0)))
+
+
+def test_only_the_rates_of_runs_that_differ_have_a_step():
+    assert (rate_step(50, equal=False), rate_step(50, equal=True), value_step(equal=True)) == (0.02, 0, 0)
+    assert np.isnan([rate_step(0, equal=False), value_step(equal=False)]).all()
+
+
+def test_an_interval_without_width_belongs_to_bit_equal_runs_alone():
+    rows = [("churn", "all", Estimate(0.1, 0.1, 0.1)), ("cka", "all", Estimate(0.9, 0.8, 1.0))]
+    assert with_width(rows, equal=True) == rows
+    assert_equal(with_width(rows, equal=False), [("churn", "all", Estimate(0.1, np.nan, np.nan)), rows[1]])

@@ -1,11 +1,16 @@
+"""Stability of a cell's runs, and how its measures are declared."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
 from toolnoise import streams
+from toolnoise.checking import values
+from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.formulas.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
@@ -13,7 +18,8 @@ from toolnoise.formulas.groups import of_difficulty, rates
 from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
-from toolnoise.stats.estimates import Estimate
+from toolnoise.measures.by_draw import grouped, over_draws
+from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
 from toolnoise.stats.spread import equal_runs_sd, sd_bootstrap, sd_chi2, sd_robust
@@ -193,7 +199,7 @@ def test_diversity_is_that_of_all_pairs_of_runs():
     found = measured(logits, vectors)
     pairs = np.triu_indices(6, 1)
     plain, debiased = pairwise_cka(logits)
-    for metric, values in {
+    for metric, distances in {
         "correlation_pearson": 1 - pearson_distances(logits).sample,
         "correlation_spearman": 1 - spearman_distances(logits).sample,
         "cka": plain[pairs],
@@ -202,7 +208,7 @@ def test_diversity_is_that_of_all_pairs_of_runs():
         "ensemble_cross_entropy_change": pairwise_cross_entropy_change(logits)[pairs],
     }.items():
         value, low, high = found[metric, "all"]
-        assert value == pytest.approx(values.mean(), rel=1e-12)
+        assert value == pytest.approx(distances.mean(), rel=1e-12)
         assert low < value < high
     entropies = cross_entropies(logits, LABELS)
     assert found["cross_entropy_mean", "all"].value == pytest.approx(entropies.mean())
@@ -210,3 +216,63 @@ def test_diversity_is_that_of_all_pairs_of_runs():
     errors = 1 - accuracies(predictions(logits), LABELS)
     normalised = normalised_churn(pairwise_churn(predictions(logits)), errors)
     assert found["churn_normalised", "all"] == pairwise_jackknife(Pairs.of(normalised)).within(0, 1)
+
+
+# Every measure of a cell is declared, and its declaration alone decides on its range and its rule over draws
+
+
+DRAWN = [{"init": run // 3, "impl": run % 3} for run in range(12)]
+FEW_LABELS = np.arange(40) % 2
+GROUPS = {"some": np.arange(40) < 25}
+LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
+
+
+def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
+    together = grouped(DRAWN)
+    predicted, vectors = predictions(LOGITS), np.random.default_rng(2).normal(size=(12, 7))
+    weights = [apart(vectors[some]) for some in together.groups]
+    of_draws = list(zip(together.groups, weights, strict=True))
+    found = over_draws([stability(LOGITS[some], FEW_LABELS, GROUPS, mine, STREAM) for some, mine in of_draws])
+    found += of_all_draws(predicted, FEW_LABELS, 2, GROUPS, together.groups, found)
+    found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
+    everyone = {"all": np.ones(40, bool)}
+    found += over_draws(
+        [values.stability(LOGITS[some, :, 0], FEW_LABELS, everyone, mine, STREAM) for some, mine in of_draws]
+    )
+    assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
+    for metric, _, (_, low, high) in found:
+        lowest, highest = METRICS[metric].range
+        assert not (low < lowest or high > highest), metric
+
+
+def over(metric, declared, *found):
+    ((*_, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found], declared)
+    return estimate
+
+
+def test_a_new_share_has_a_bounded_interval_by_its_declaration_whatever_its_name():
+    found = [Estimate(value, np.nan, np.nan) for value in (0.0, 0.9, 0.1)]
+    for name in ("agreement", "my_sd_share", "share_null_holm"):
+        estimate = over(name, {name: Metric(SHARE, mean_t)}, *found)
+        assert (estimate.low, estimate.high) == (0, 1)
+        assert estimate.value == pytest.approx(1 / 3)
+    assert over("depth", {"depth": Metric(ANY, mean_t)}, *found).low < 0
+
+
+def test_a_measure_that_nobody_declared_is_an_error():
+    found = [Estimate(value, np.nan, np.nan) for value in (0.1, 0.2)]
+    with pytest.raises(KeyError, match="unheard_of"):
+        over("unheard_of", METRICS, *found)
+    with pytest.raises(KeyError, match="unheard_of"):
+        bounded([("unheard_of", "all", found[0])])
+
+
+def test_metrics_of_a_training_program_may_have_any_name():
+    declared = values.declared_as(["accuracy", "loss_sd_ratio"])
+    found = [Estimate(value, np.nan, np.nan) for value in (93.5, 91.0, 92.0)]
+    assert over("accuracy_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
+    assert over("loss_sd_ratio_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))
+
+
+def test_the_usual_columns_of_the_page_have_labels():
+    assert set(USUAL) <= labels().keys()

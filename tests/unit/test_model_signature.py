@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import tarfile
 from datetime import datetime
 from pathlib import Path
 
@@ -21,9 +22,21 @@ from toolnoise.verify.audit.rules import RULES, model, rule
 WEIGHTS = "runs/smallcnn/digits/cpu/impl/1/weights.npz"
 PAGE = "statements/index.html.intoto.json"
 NOON = datetime(2026, 1, 31, 12)
-# Made by other programs: see its README.
-CORPUS = Path(__file__).parent / "model_signing"
+# Signatures with a key from the tests of OpenSSF's model signing, one folder per version that made them, and the public
+# key. They come from `scripts/tests/*-elliptic-key` of <https://github.com/sigstore/model-transparency> at commit
+# e343073 (Apache License 2.0). The files are unchanged.
+ARCHIVE = Path(__file__).with_name("model_signing.tar.xz")
 CURVES = {"prime256v1": "sha256", "secp384r1": "sha384", "secp521r1": "sha512"}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A folder with what the archive has."""
+    assert files.sha256(ARCHIVE) == "21eb76845753aeec8202af1cf50497d793d5386bf874594c4d4eb176a8bbde56"
+    folder = tmp_path_factory.mktemp("corpus")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -230,10 +243,12 @@ def test_an_ssh_key_in_pem_signs_both_statements_and_files(results, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["v0.3.1", "v1.0.0", "v1.0.1", "v1.1.0"])
-def test_signatures_of_each_version_of_the_other_tool_are_read_and_a_changed_byte_is_found(version, keys, tmp_path):
-    folder = shutil.copytree(CORPUS / version, tmp_path / "model")
+def test_signatures_of_each_version_of_the_other_tool_are_read_and_a_changed_byte_is_found(
+    version, corpus, keys, tmp_path
+):
+    folder = shutil.copytree(corpus / version, tmp_path / "model")
     bundle = model_signature.read(folder / "model.sig")
-    assert model_signature.verifier(str(CORPUS / "key.pub.pem"))(bundle) == ""
+    assert model_signature.verifier(str(corpus / "key.pub.pem"))(bundle) == ""
     assert "is not signed with" in model_signature.verifier(str(keys / "ann.pem"))(bundle)
 
     def differing():

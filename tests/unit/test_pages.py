@@ -1,18 +1,26 @@
+"""The page of a study, its pictures, and what is packed into it."""
+
+import base64
+import io
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import compared_cells as compared
+from toolnoise.datasets.prepared import Split
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
-from toolnoise.pages import cells, findings, study, tables
+from toolnoise.pages import cells, findings, pictures, study, tables
 from toolnoise.pages.document import part
+from toolnoise.pages.packing import packed
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
 from toolnoise.verify import anonymous
@@ -173,3 +181,94 @@ def test_labels_call_similarities_and_distances_what_they_are():
     for name, label in declared.labels().items():
         assert ("orrelation" in label.name or "CKA" in label.name) == (name in similar), name
         assert "distance" not in label.name.lower() or equal[name] == 0, name
+
+
+# Pictures
+
+
+def split(size=8, channels=1, **changes):
+    shape = (4, size, size, channels)
+    pixels = (np.arange(np.prod(shape)) % 17).astype(np.uint8).reshape(shape)
+    return replace(Split(pixels, np.zeros(4, np.int32), maximum=16), **changes)
+
+
+def decoded(text):
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(text))))
+
+
+def test_a_picture_has_the_pixels_without_the_margin_from_black_to_white():
+    given = split(channels=3, margin=2)
+    found = decoded(pictures.drawn(given, [2], 10_000)["2"])
+    assert found.shape == (6, 6, 3)
+    assert np.array_equal(found, given.pixels[2, 1:7, 1:7].astype(int) * 255 // 16)
+
+
+def test_the_first_pictures_that_fit_are_drawn_each_once():
+    most = sum(map(len, pictures.drawn(split(), [3, 1], 10_000).values()))
+    assert list(pictures.drawn(split(), [3, 1, 3, 2], most)) == ["3", "1"]
+    assert pictures.drawn(split(), [0], 10) == {}
+
+
+@pytest.mark.parametrize(
+    "given", [split(size=65), split(channels=2), split(size=1), split(checks=np.zeros(4, np.uint32))]
+)
+def test_large_streamed_and_other_data_have_no_pictures(given):
+    assert pictures.drawn(given, [0], 10_000) == {}
+
+
+def test_a_page_with_fewer_points_has_fewer_pictures():
+    assert (cells.most_drawn(200), cells.most_drawn(20)) == (100_000, 1_000)
+
+
+# Packed arrays
+
+
+BASE64 = base64.b64encode(bytes([0] * 20 + [255] * 20 + [1] * 20 + [2] * 4)).decode()
+
+
+def size(value):
+    return len(json.dumps(value, separators=(",", ":")))
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (["a", "a", "a", "a"], {"$same": ["a", 4]}),
+        ([1, 3, 5, 7, 9, 2], {"$steps": [[1, 2, 5], 2]}),
+        (["rising", "falling", *["rising"] * 3], {"$chosen": [["rising", "falling"], [0, 1, 0, 0, 0]]}),
+        (
+            [*(f"results/a/runs/{seed}/b.csv" for seed in (3, 1, 2)), "x"],
+            {"$names": [[0, 15, 15, 0], ["results/a/runs/3/b.csv", "1/b.csv", "2/b.csv", "x"]]},
+        ),
+        (["00" * 20, "ff" * 20, "01" * 20, "02" * 4], {"$hex": [[40, 40, 40, 8], BASE64]}),
+        (
+            [0.1234, 0.5123, 0.2511, 0.9, 0.1234, 0.9031, 0.9004, 0.9005, 0.9107, 0.9208, 0.9318, 0.9418],
+            {"$fixed": [4, [1234, 5123, 2511, 9000, 1234, 9031, 9004, 9005, 9107, 9208, 9318, 9418]]},
+        ),
+        (
+            [{"seed": seed, "status": "done"} for seed in range(4)],
+            {"$rows": [{"$same": [0, 4]}, [[("seed", "status"), [{"$steps": [[0, 1, 4]]}, {"$same": ["done", 4]}]]]]},
+        ),
+    ],
+)
+def test_a_long_list_has_a_form_of_its_own(value, wanted):
+    assert packed(value) == wanted
+
+
+@pytest.mark.parametrize(
+    "value", [[1, 5, 2, 9], ["a", "b", "c", "d"], [1, True, 1.0, None], [[1], [2], {}], {"a": [1]}]
+)
+def test_what_has_no_shorter_form_stays_as_it_is(value):
+    assert packed(value) == value
+    assert json.dumps(packed(value)) == json.dumps(value)
+
+
+def test_a_key_of_the_data_is_not_taken_for_a_form():
+    assert packed({"$same": ["a", 4]}) == {"$pairs": [["$same"], [["a", 4]]]}
+
+
+def test_a_value_that_nests_deeply_is_packed_in_time():
+    value = 1
+    for _ in range(40):
+        value = [value, [value], 1, 2, 3] if isinstance(value, int) else {"a": value, "b": 1, "c": 2, "d": 3}
+    assert size(packed(value)) < 3 * size(value)

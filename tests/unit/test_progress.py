@@ -1,3 +1,5 @@
+"""Progress lines of a study, and counters of files."""
+
 import io
 import logging
 import time
@@ -8,6 +10,7 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_toolnoise import LOG_LINES, LogHandler, progress_line
+from toolnoise.base import progress
 
 PLANNED = Counter(train_run=10, measure_cell=5, write_page=1)
 
@@ -193,3 +196,33 @@ def test_a_dry_run_shows_once_what_is_planned_and_no_progress(handler):
     begin(handler, 1)
     tell(handler, LogEvent.JOB_FINISHED, job_id=1)
     assert handler.stream.getvalue() == "Job stats:\njob  count\n"
+
+
+# Counters
+
+
+@pytest.fixture
+def written(capsys, monkeypatch):
+    """What a counter writes; `now`: as if every update came after the interval."""
+
+    def count(total, now=True):
+        monkeypatch.setattr(progress, "INTERVAL", 0 if now else 30)
+        with progress.progress("reading", total, "file") as shown:
+            for _ in range(3):
+                shown.update()
+        return capsys.readouterr().err
+
+    return count
+
+
+def test_short_work_writes_nothing_into_a_pipe(written):
+    assert written(3, now=False) == ""
+
+
+@pytest.mark.parametrize(("total", "last"), [(3, "reading: 3.00 of 3.00 file"), (None, "reading: 3.00 file")])
+def test_long_work_writes_lines_into_a_pipe_and_no_bar(written, total, last):
+    said = written(total)
+    assert "\r" not in said
+    assert "|" not in said
+    assert "█" not in said
+    assert said.splitlines()[-1].startswith(last)

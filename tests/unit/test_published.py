@@ -1,10 +1,18 @@
-"""The published numbers, as they are read and what they say of each other."""
+"""The published numbers: as they are read, what they say of each other, and what tests of them say."""
 
 from collections import Counter
 
+import numpy as np
 import pytest
+from numpy.testing import assert_equal
+from scipy import stats
 
+from toolnoise.analyses.published.agreement import mean_range, sd_range, sd_ratio_range
+from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config, published
+
+# The published numbers, as they are read and what they say of each other
+
 
 NUMBERS = published.read()
 
@@ -110,3 +118,126 @@ def test_a_wrong_file_of_published_numbers_is_refused_in_one_line(tmp_path, refu
     path.write_text(text)
     assert refused(published.read, path).startswith(f"{path}: {line}")
     assert "no such file" in refused(published.read, tmp_path / "none.csv")
+
+
+# What the published tables say once they are tested: the numbers that the paper's text lacks
+
+
+TABLE_2 = {
+    number[1:5]: float(number.value) for number in NUMBERS if number[0] == "table2" and number[8] == "accuracy_sd"
+}
+ERRORS = {number[1:5]: 100 - float(number.value) for number in NUMBERS if number[8] == "accuracy_mean"}
+TABLE_5 = [number for number in NUMBERS if number.item == "table5"]
+HALF_A_DIGIT = 0.0005  # of a printed SD
+DIGIT = 0.01  # of a printed ratio: some are cut off rather than rounded (1.8155 at least is printed as 1.81)
+
+
+def f_test(sd, other, runs):
+    """The p-value of the F test of two SDs of as many runs each."""
+    null, ratio = stats.f(runs - 1, runs - 1), (sd / other) ** 2
+    return 2 * min(null.cdf(ratio), null.sf(ratio))
+
+
+def against_algo_impl():
+    """The p-value of each arm's SD against that of ALGO+IMPL, in table 2."""
+    for (model, dataset, hardware, variant), sd in TABLE_2.items():
+        if variant != "algo_impl":
+            runs = 5 if dataset == "imagenet" else 10
+            both = TABLE_2[model, dataset, hardware, "algo_impl"]
+            yield (model, dataset, hardware, variant), f_test(sd, both, runs)
+
+
+def test_of_table_2s_twenty_f_tests_five_are_below_five_percent():
+    found = dict(against_algo_impl())
+    assert len(found) == 20
+    below = {place: round(pvalue, 3) for place, pvalue in found.items() if pvalue < 0.05}
+    assert below == {
+        ("smallcnn", "cifar10", "p100", "algo"): 0.047,
+        ("smallcnn", "cifar10", "p100", "impl"): 0.007,
+        ("smallcnn", "cifar10", "rtx5000", "impl"): 0.0,
+        ("smallcnn", "cifar10", "v100", "impl"): 0.004,
+        ("resnet18", "cifar10", "v100", "algo"): 0.001,
+    }
+
+
+def test_every_ratio_of_table_5_follows_from_its_sds_as_far_as_they_were_rounded():
+    values = {(number.variant, number.group, number.metric): float(number.value) for number in TABLE_5}
+    ratios = [number for number in TABLE_5 if number.metric.endswith("_ratio")]
+    assert len(ratios) == 36
+    for number in ratios:
+        metric = number.metric.removesuffix("_ratio")
+        part, whole = values[number.variant, number.group, metric], values[number.variant, "all", metric]
+        lowest, highest = (part - HALF_A_DIGIT) / (whole + HALF_A_DIGIT), (part + HALF_A_DIGIT) / (whole - HALF_A_DIGIT)
+        assert lowest - DIGIT < float(number.value) < highest + DIGIT, number
+
+
+@pytest.mark.parametrize(
+    ("model", "dataset", "examples", "points"),
+    [
+        ("smallcnn", "cifar10", 10_000, 0.435),
+        ("resnet18", "cifar10", 10_000, 0.183),
+        ("resnet18", "cifar100", 10_000, 0.365),
+        ("resnet50", "imagenet", 50_000, 0.153),
+    ],
+)
+def test_the_size_of_the_test_set_alone_makes_an_sd_of_so_many_points(model, dataset, examples, points):
+    error = ERRORS[model, dataset, "v100", "algo_impl"] / 100
+    assert round(100 * np.sqrt(error / (2 * examples)), 3) == pytest.approx(points, abs=0.0011)
+
+
+# What is promised of the range of another study's number: it holds 95 % of them
+
+
+NAN = np.nan
+PAIRS = 4_000  # of studies; the share that lies outside is then known to within 0.7 points
+
+
+def two_studies(ours, others):
+    draws = np.random.Generator(np.random.Philox(ours * others))
+    return draws.normal(0.9, 0.01, (PAIRS, ours)), draws.normal(0.9, 0.01, (PAIRS, others))
+
+
+def share_within(ranges, values):
+    return np.mean([found.low <= value <= found.high for found, value in zip(ranges, values, strict=True)])
+
+
+@pytest.mark.parametrize(("ours", "others"), [(10, 10), (5, 10), (20, 5)])
+def test_another_mean_of_the_same_lies_in_its_range_in_95_percent(ours, others):
+    mine, theirs = two_studies(ours, others)
+    ranges = [
+        mean_range(a.mean(), a.std(ddof=1), ours, b.std(ddof=1), others) for a, b in zip(mine, theirs, strict=True)
+    ]
+    assert share_within(ranges, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.012)
+
+
+@pytest.mark.parametrize(("ours", "others"), [(10, 10), (5, 10), (20, 5)])
+def test_another_sd_of_the_same_lies_in_its_range_in_95_percent(ours, others):
+    mine, theirs = two_studies(ours, others)
+    ranges = [sd_range(sd, ours, others) for sd in mine.std(axis=1, ddof=1)]
+    assert share_within(ranges, theirs.std(axis=1, ddof=1)) == pytest.approx(0.95, abs=0.012)
+
+
+def test_another_ratio_of_the_same_lies_in_its_range_in_at_least_95_percent():
+    def ratios(values):
+        part, rest = values[:, :10], values[:, 10:]
+        return part.std(axis=1, ddof=1) / (part + rest).std(axis=1, ddof=1)
+
+    mine, theirs = (ratios(two_studies(20, others)[0]) for others in (21, 23))
+    ranges = [sd_ratio_range(ratio, 10, 10) for ratio in mine]
+    assert share_within(ranges, theirs) > 0.94
+
+
+def test_ten_runs_against_ten_tell_sds_apart_from_a_ratio_of_two_on():
+    value, low, high = sd_range(1.0, 10, 10)
+    assert (value, round(low, 2), round(high, 2)) == (1.0, 0.50, 2.01)
+
+
+def test_one_run_has_no_range():
+    assert_equal(mean_range(0.9, NAN, 1, 0.01, 10), Estimate(0.9, NAN, NAN))
+    assert_equal(sd_range(NAN, 1, 10), Estimate(NAN, NAN, NAN))
+    assert_equal(sd_ratio_range(NAN, 1, 10), Estimate(NAN, NAN, NAN))
+
+
+def test_without_any_noise_only_the_same_number_agrees():
+    assert mean_range(0.9, 0.0, 5, 0.0, 5) == (0.9, 0.9, 0.9)
+    assert sd_range(0.0, 5, 10) == (0, 0, 0)

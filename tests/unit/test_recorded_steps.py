@@ -1,11 +1,19 @@
-"""Recorded steps: which they are, what a run keeps of them, and when nothing is kept."""
+"""Recorded steps: which they are, what a run keeps of them, and what is measured of growth from them."""
 
 import numpy as np
 import pytest
 
-from toolnoise.base import arrays
+from toolnoise import steps
+from toolnoise.analyses.growth import measure as growth
+from toolnoise.analyses.growth import plan
+from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.study.cells import Cell, Variants
 from toolnoise.training import recorded_steps, runs, snapshots
 from toolnoise.training.recorded_steps import schedule
+
+# Recorded steps: which they are, what a run keeps of them, and when nothing is kept
+
 
 STEPS = [0, 1, 2, 4, 6]
 
@@ -86,3 +94,127 @@ def test_a_record_without_the_number_of_steps_is_one_line(recording, refused):
     run = recording()
     del run.record["steps_per_epoch"]
     assert "run.json: steps_per_epoch: no such key" in refused(run.recorded)
+
+
+# From runs that recorded their steps to metric files; which cells of a study are compared with which
+
+
+BIT = "init+shuffle+augment+dropout+bit"
+TOOLINGS = {"cpu-jax": {"engine": "jax", "kernels": "xla"}}
+BLOCK = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "digits", "hardware": ["cpu"], "seeds": 3}
+
+
+@pytest.fixture
+def growing(written, built):
+    """A study that records steps, of these blocks."""
+
+    def make(*blocks, **recipe):
+        written["grid"] = [BLOCK | block for block in blocks]
+        written["recipes"]["digits"] |= {"record_steps": True} | recipe
+        written["hardware"] |= TOOLINGS
+        return built(written)
+
+    return make
+
+
+def cell(hardware, variant):
+    return Cell("smallcnn", "digits", hardware, variant)
+
+
+HOME = Variants("smallcnn", "digits", "cpu")
+
+
+def test_a_tooling_is_held_against_the_first_and_noise_and_a_bit_against_their_own_tooling(growing):
+    study = growing(
+        {"variants": ["algo", "algo_impl", BIT]},
+        {"hardware": ["cpu-jax"], "variants": ["algo", "algo_impl"]},
+    )
+    assert dict(plan.growing(study)[HOME]) == {
+        cell("cpu", "algo_impl"): cell("cpu", "algo"),
+        cell("cpu", BIT): cell("cpu", "algo"),
+        cell("cpu-jax", "algo"): cell("cpu", "algo"),
+        cell("cpu-jax", "algo_impl"): cell("cpu-jax", "algo"),
+    }
+
+
+def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several_draws_against_algo(growing):
+    fixed = growing({"variants": ["control", "impl", "bit"]})
+    assert dict(plan.growing(fixed)[HOME]) == {cell("cpu", name): cell("cpu", "control") for name in ("impl", "bit")}
+    drawn = growing({"variants": ["algo"]}, {"variants": ["impl"], "draws": 3, "seeds": 2})
+    assert dict(plan.growing(drawn)[HOME]) == {cell("cpu", "impl"): cell("cpu", "algo")}
+
+
+def test_what_has_another_start_is_compared_with_nothing(growing):
+    study = growing({"variants": ["control", "algo", "init", "init+bit"]})
+    assert plan.growing(study) == {}
+    assert not {"growth", "growth_fits"} & set(steps.collected(study))
+
+
+def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
+    study = built(written)
+    assert plan.growing(study) == {}
+    assert "record_steps" not in study.spec(study.cells[0], 1)["recipe"]
+    assert "growth" not in study.figure_kinds
+
+
+def test_growth_is_one_job_a_task_and_has_a_figure_and_a_table(growing):
+    study = growing({"variants": ["control", "bit"]})
+    (job,) = (job for job in steps.jobs(study) if job.verb == "measure-growth")
+    assert [name for name, _ in job.outputs] == [
+        f"results/tiny/metrics/{kind}/smallcnn/digits/cpu.csv" for kind in ("growth", "growth_fits")
+    ]
+    assert {figure.name for figure in study.figures} >= {"growth-smallcnn-digits", "growth_fits"}
+
+
+@pytest.fixture
+def measured(tmp_path, make_spec):
+    """Measure runs that are written by hand, each with how far one weight moves from its reference in a step."""
+
+    def write(variant, seed, offset, status="completed"):
+        spec = make_spec(variant, seed)
+        spec["recipe"] |= {"epochs": 3, "record_steps": True}
+        kept = [
+            {
+                "a/kernel": np.array([[1.0, step], [offset * step, 1.0]], np.float32),
+                "logits": np.array([[1.0, 0.0], [0.0, 1.0 + offset * step]], np.float32),
+            }
+            for step in STEPS
+        ]
+        folder = tmp_path / variant / str(seed)
+        final = {"a/kernel": kept[-1]["a/kernel"]}
+        arrays.write_npz(folder / "weights.npz", final | snapshots.packed(kept, recorded_steps.MARK))
+        about = {"spec": spec, "status": status, "epochs": 3, "trainable": ["a/kernel"]}
+        files.write_json(folder / "run.json", about | {"steps_per_epoch": 2, "recorded_steps": STEPS})
+        return str(folder / "run.json")
+
+    def call(*of_runs):
+        records = [write(*one) for one in of_runs]
+        names = dict.fromkeys(one[0] for one in of_runs)
+        references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
+        out = tmp_path / "growth.csv", tmp_path / "growth_fits.csv"
+        growth.measure(*HOME, references, records, *out)
+        return metric_files.read(out[0], GROWTH), metric_files.read(out[1], GROWTH_FITS)
+
+    return call
+
+
+def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
+    rows, fits = measured(*(("algo", seed, 0.0) for seed in (1, 2, 3)), ("algo_impl", 1, 0.1), ("algo_impl", 3, 0.1))
+    assert set(rows["step"]) == set(STEPS)
+    end = rows[rows["step"] == 6].set_index("metric")
+    # (1, 6, 0, 1) and (1, 6, 0.6, 1), both of norm 1.
+    one, other = (np.array(vector) / np.linalg.norm(vector) for vector in ([1, 6, 0, 1], [1, 6, 0.6, 1]))
+    assert end.loc["l2_unit", "value"] == pytest.approx(np.linalg.norm(one - other), rel=1e-6)
+    assert end.loc["movement", "value"] == pytest.approx(0.1, rel=0.01)
+    assert (end.loc["l2_unit", "n_runs"], end.loc["l2_unit", "n_missing"]) == (2, 0)
+    assert fits.set_index("metric").loc["churn_last", "value"] == 0
+
+
+def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
+    rows, _ = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
+    assert set(rows["n_missing"]) == {1}
+
+
+def test_cells_without_a_common_start_are_one_line(measured, refused):
+    line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
+    assert "smallcnn/digits/cpu: seeds: no finished run" in line

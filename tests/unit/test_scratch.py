@@ -1,16 +1,23 @@
-"""Scratch files belong to who holds them, and to nobody once that process has ended."""
+"""Scratch files belong to who holds them, and files are written whole or not at all."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from toolnoise.base import files, scratch
+from toolnoise.base import arrays, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.record import statements
+from toolnoise.study import config
+
+# Scratch files belong to who holds them, and to nobody once that process has ended
+
 
 HOLDER = """
 import sys; from pathlib import Path; from toolnoise.base import scratch
@@ -130,3 +137,246 @@ def test_scratch_is_known_by_its_name(name, tmp_path):
     assert not scratch.is_scratch(name)
     assert not scratch.is_scratch(f".{name}")
     assert not scratch.is_scratch(f".{name}.x7")
+
+
+# Files
+
+
+ARRAYS = {"b/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array(["é"]), "empty": np.zeros((0, 2))}
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where a file is to be written, in a folder that may not be there yet."""
+    return tmp_path / "folder" / "file.txt"
+
+
+def test_what_is_written_takes_the_place_of_the_old(place):
+    files.write_text(place, "old")
+    files.write_text(place, "new\r\nü\n")
+    assert place.read_bytes() == "new\r\nü\n".encode()
+    assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("old", ["old", None])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place):
+    if old:
+        files.write_text(place, old)
+    with pytest.raises(type(error)), files.replacing(place) as scratch:
+        scratch.write_text("half")
+        raise error
+    assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
+
+
+def test_the_new_file_is_invisible_until_it_is_whole(place):
+    files.write_text(place, "old")
+    with files.replacing(place) as scratch:
+        scratch.write_text("half")
+        assert place.read_text() == "old"
+        assert scratch.parent == place.parent, "a rename across file systems is not atomic"
+        assert scratch.name.startswith(".")
+
+
+def test_a_kill_leaves_the_old_file(place):
+    files.write_text(place, "old")
+    program = (
+        "import os, signal, sys; from toolnoise.base import files\n"
+        "with files.replacing(sys.argv[1]) as scratch:\n"
+        "    scratch.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(place)]).returncode == -signal.SIGKILL
+    assert place.read_text() == "old"
+
+
+def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
+    done, replace = [], Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
+    monkeypatch.setattr(Path, "replace", lambda scratch, path: (done.append("rename"), replace(scratch, path))[1])
+    files.write_text(place, "new")
+    # The folder was made for it.
+    *made, content, renamed, folder = done
+    assert made == [str(place.parent.parent)]
+    assert Path(content).parent == place.parent
+    assert Path(content).name.startswith(f".{place.name}.")
+    assert (renamed, folder) == ("rename", str(place.parent))
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(mask, mode, place):
+    before = os.umask(mask)
+    try:
+        files.write_text(place, "")
+        assert os.umask(mask) == mask, "the umask itself is left alone"
+    finally:
+        os.umask(before)
+    assert place.stat().st_mode & 0o777 == mode
+
+
+def test_json_is_sorted_readable_and_ends_a_line(place):
+    files.write_json(place, {"b": 1, "a": [0.1]})
+    assert place.read_text() == '{\n "a": [\n  0.1\n ],\n "b": 1\n}\n'
+    assert files.read_json(place) == {"a": [0.1], "b": 1}
+
+
+def test_a_canonical_digest_ignores_the_order_of_keys_and_nothing_else():
+    assert files.canonical_sha256({"a": 1, "b": [1, 2]}) == files.canonical_sha256({"b": [1, 2], "a": 1})
+    values = [{"a": 1}, {"a": 1.0}, {"a": True}, {"a": "1"}, {"a": None}, {"a": [1]}, {"b": 1}, [1, 2], [2, 1]]
+    assert len(set(map(files.canonical_sha256, values))) == len(values)
+
+
+def test_equal_arrays_are_equal_bytes_whenever_they_are_written(tmp_path, monkeypatch):
+    arrays.write_npz(tmp_path / "one.npz", ARRAYS)
+    monkeypatch.setattr(time, "time", lambda: 2e9)
+    arrays.write_npz(tmp_path / "other.npz", ARRAYS)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "other.npz").read_bytes()
+
+
+def as_told(array):
+    return array.dtype, array.shape, array.tolist()
+
+
+def test_arrays_read_back_as_they_were_in_their_order(tmp_path):
+    arrays.write_npz(tmp_path / "file.npz", ARRAYS)
+    found = arrays.read_npz(tmp_path / "file.npz")
+    assert [(name, *as_told(array)) for name, array in found.items()] == [
+        (name, *as_told(array)) for name, array in ARRAYS.items()
+    ]
+
+
+@pytest.mark.parametrize("name", ["b/kernel", "a"])
+def test_one_array_reads_back_as_it_was(name, tmp_path):
+    arrays.write_npy(tmp_path / "file.npy", ARRAYS[name])
+    assert as_told(arrays.read_npy(tmp_path / "file.npy")) == as_told(ARRAYS[name])
+
+
+def test_a_mapped_array_cannot_be_written_to(tmp_path):
+    arrays.write_npy(tmp_path / "file.npy", ARRAYS["a"])
+    with pytest.raises(ValueError, match="read-only"):
+        arrays.read_npy(tmp_path / "file.npy")[0] = "b"
+
+
+@pytest.mark.parametrize("write", [arrays.write_npz, arrays.write_npy])
+def test_objects_are_never_pickled(write, tmp_path):
+    objects = np.array([{}, None], object)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        write(tmp_path / "file", {"a": objects} if write is arrays.write_npz else objects)
+    assert not list(tmp_path.iterdir())
+
+
+# How each kind of file is written, and read.
+KINDS = {
+    "npz": (lambda path: arrays.write_npz(path, ARRAYS), arrays.read_npz),
+    "compressed.npz": (lambda path: np.savez_compressed(path, **ARRAYS), arrays.read_npz),
+    "npy": (lambda path: arrays.write_npy(path, ARRAYS["b/kernel"]), arrays.read_npy),
+    "json": (lambda path: files.write_json(path, {"seeds": [1, 2]}), files.read_json),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request, tmp_path):
+    """A whole file of some kind, and its reader."""
+    path = tmp_path / f"file.{request.param}"
+    write, read = KINDS[request.param]
+    write(path)
+    return path, read
+
+
+@pytest.mark.parametrize("kept", [0, 0.01, 0.1, 0.5, 0.9, 0.95])
+def test_a_truncated_file_is_one_line(kept, kind, refused):
+    path, read = kind
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    assert refused(read, path).startswith(f"{path}: damaged or truncated (")
+
+
+def test_a_damaged_byte_anywhere_is_one_line_or_harms_nothing(kind):
+    path, read = kind
+    whole = path.read_bytes()
+    refusals = 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :])
+        try:
+            read(path)
+        except BadInput:
+            refusals += 1
+    assert refusals > len(whole) / 4
+
+
+def test_a_missing_file_is_one_line(kind, refused):
+    path, read = kind
+    path.unlink()
+    assert refused(read, path).startswith(f"{path}: no such file; expected a")
+
+
+@pytest.mark.parametrize("other", KINDS)
+def test_a_file_of_another_kind_is_one_line(other, kind, refused):
+    path, read = kind
+    write, reader = KINDS[other]
+    if reader is not read:
+        other_path = path.parent / f"other.{other}"
+        write(other_path)
+        assert "damaged or truncated" in refused(read, other_path)
+
+
+def test_a_pickle_is_refused_unread(tmp_path, refused):
+    objects = np.array([{}], object)
+    np.savez(tmp_path / "file.npz", a=objects)
+    assert "allow_pickle" in refused(arrays.read_npz, tmp_path / "file.npz")
+    np.save(tmp_path / "file.npy", objects)
+    assert "Python objects" in refused(arrays.read_npy, tmp_path / "file.npy")
+
+
+def test_json_that_cannot_be_read_elsewhere_is_never_written(place):
+    with pytest.raises(ValueError, match="JSON"):
+        files.write_json(place, {"loss": float("nan")})
+    assert not place.exists()
+
+
+AMBIGUOUS = {
+    '{"a": {"b": 1, "c": 2, "b": 3}}': "key 'b' is repeated",
+    '{"a": NaN}': "NaN is not a finite number",
+    "[-Infinity]": "-Infinity is not a finite number",
+    "1e999": "1e999 is not a finite number",
+}
+
+
+@pytest.mark.parametrize("read", [files.read_json, config.read_yaml])
+@pytest.mark.parametrize(("text", "found"), AMBIGUOUS.items())
+def test_json_that_two_readers_could_understand_differently_is_one_line(text, found, read, tmp_path, refused):
+    (tmp_path / "study.json").write_text(text)
+    assert found in refused(read, tmp_path / "study.json")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        files.read_json,
+        files.sha256,
+        arrays.read_npz,
+        arrays.read_npy,
+        config.read_yaml,
+        statements.read,
+        arrays.npz_names,
+    ],
+)
+def test_a_pipe_or_a_device_where_a_file_belongs_is_refused_at_once(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
+        with pytest.raises(BadInput, match="a pipe or a device"):
+            read(path)
+
+
+@pytest.mark.parametrize("read", [files.read_json, config.read_yaml])
+def test_a_text_that_would_fill_the_memory_is_refused_with_the_limit(read, tmp_path):
+    with (tmp_path / "study.json").open("wb") as file:
+        file.truncate(3 * 10**9)
+    with pytest.raises(BadInput, match=f"has 3000000000 bytes; at most {files.LARGEST_TEXT}"):
+        read(tmp_path / "study.json")
+
+
+def test_a_file_too_large_to_be_held_as_a_whole_is_one_line(tmp_path, refused):
+    (tmp_path / "figure.svg").touch()
+    os.truncate(tmp_path / "figure.svg", files.LARGEST_TEXT + 1)
+    line = f"{tmp_path / 'figure.svg'}: has {files.LARGEST_TEXT + 1} bytes; at most {files.LARGEST_TEXT}"
+    assert refused(files.read_bytes, tmp_path / "figure.svg") == line

@@ -1,4 +1,4 @@
-"""What the Snakefile asks of Snakemake beyond its documented language is there, in the version that is installed."""
+"""What is asked of Snakemake beyond its documented language, and the size of its report."""
 
 import json
 import re
@@ -8,8 +8,14 @@ from importlib import metadata
 
 import pytest
 
+from toolnoise.base import files
 from toolnoise.base import snakemake_internals as internals
+from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
+from toolnoise.figures import snakemake_report
+
+# What the Snakefile asks of Snakemake beyond its documented language is there, in the version that is installed
+
 
 LOCKED = re.compile(r"^snakemake==(\S+)", re.MULTILINE)
 SNAKEFILE = """
@@ -125,3 +131,17 @@ def test_each_answer_is_right(snakemake, tmp_path):
     assert json.loads((tmp_path / "part.json").read_text()) is True
     started = {"here": True, "to run": ["b"], "to make": ["b.made"]}
     assert json.loads((tmp_path / "started.json").read_text()) == started
+
+
+# Snakemake's report holds every figure in memory, encoded: what is too large is refused before it is asked for
+
+
+@pytest.mark.parametrize("gib", [1, 4.2])
+def test_a_huge_figure_is_one_line_with_the_limit(gib, tmp_path):
+    figure = tmp_path / "figure.svg"
+    with figure.open("wb") as file:
+        file.truncate(int(gib * 2**30))
+    with pytest.raises(BadInput) as refused:
+        snakemake_report.write("study", [], [str(figure)], tmp_path / "report.html")
+    assert str(refused.value) == f"{figure}: has {int(gib * 2**30)} bytes; at most {files.LARGEST_TEXT}"
+    assert not (tmp_path / "report.html").exists()

@@ -1,9 +1,15 @@
+"""Dumps of predictions: stacks of a cell's runs, and what an index says of their draws."""
+
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from toolnoise.base import arrays
+from toolnoise.base.timings import Timings
 from toolnoise.comparison import designs
 from toolnoise.dumps import stacks
+from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.stats import draws
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
@@ -114,3 +120,31 @@ def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, ma
     paths = make_dump(values, outcome=outcome)
     line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
     assert refused(stacks.read_predictions, *paths) == line
+
+
+# What an index says of the draws of a cell's runs
+
+
+@pytest.mark.parametrize(
+    ("recipe", "margin", "dropout", "unused"),
+    [
+        ({"crop": 0, "flip": False}, 0, False, ["augment", "dropout"]),
+        ({"crop": 1, "flip": False}, 0, False, ["dropout"]),
+        ({"crop": 0, "flip": True}, 0, True, []),
+        ({"crop": 0, "flip": False}, 8, True, []),  # windows of larger images are chosen by the same draws
+    ],
+)
+def test_sources_without_effect_are_unused(recipe, margin, dropout, unused):
+    engine = SimpleNamespace(has_dropout=lambda: dropout)
+    dataset = SimpleNamespace(train=SimpleNamespace(margin=margin))
+    assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
+
+
+def test_an_unused_source_has_no_draw_in_the_index():
+    spec = {"seed": 1, "variant": {"varying": ["init"]}, "hardware": {"impl_noise": "native"}}
+    cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
+    index = about(spec, cell, (2, 5, 3), {}, Timings(), ["dropout"])
+    assert index["unused"] == ["dropout"]
+    assert index["draws"]["dropout"] is None
+    assert index["draws"]["augment"] == [0, 0]
+    assert "unused" not in about(spec, cell, (2, 5, 3), {}, Timings())

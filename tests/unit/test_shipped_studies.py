@@ -1,13 +1,18 @@
-"""The study of the whole paper: every run behind its tables and figures, under the paper's names."""
+"""Studies that are shipped: the whole paper's, that of the authors' code, and the one for one GPU."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from toolnoise.analyses.published import paper_items
+from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.base.program import ROOT
 from toolnoise.study import config, grid, published
+from toolnoise.study import grid as studies
 from toolnoise.study.cells import Cell
+
+# The study of the whole paper: every run behind its tables and figures, under the paper's names
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +138,94 @@ def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_t
 
 def test_the_paper_study_resolves_to_itself(paper):
     assert grid.build(config.resolve(paper.config, "kept.json"), "kept.json") == paper
+
+
+# The study of the authors' code: the paper's cells, by the recipes and with the sources of the code
+
+
+@pytest.fixture(scope="module")
+def authors():
+    return grid.load(ROOT / "workflow/studies/authors.yaml")
+
+
+def test_every_published_number_of_a_training_is_held_against_a_cell_with_as_many_runs(authors):
+    for number in published.read():
+        if number.model and number.dataset:
+            cells = [cell for cell in authors.cells if cell[:3] == number[1:4] and cell.variant in number.variants]
+            assert {len(authors.seeds[cell]) for cell in cells} == {int(number.n_runs)}, number
+
+
+def test_no_recipe_differs_from_that_of_the_code(authors):
+    recipes = {task: authors.config["recipes"][name] for task, name in authors.recipe_of.items()}
+    assert {task for task, recipe in recipes.items() if recipe_differences(*task, recipe)} == set()
+    assert all(name.startswith("authors-") for name in authors.recipe_of.values())
+
+
+def test_augmentation_varies_in_no_variant(authors):
+    varying = {tuple(authors.spec(cell, 1)["variant"]["varying"]) for cell in authors.cells}
+    assert varying == {("init", "shuffle", "impl"), ("init", "shuffle"), ("impl",), ()}
+
+
+@pytest.mark.parametrize("item", ["table2", "table5", "fig2", "fig3", "fig4", "fig5", "fig11", "fig13"])
+def test_its_items_have_the_papers_tasks_and_toolings(authors, paper, item):
+    def shown(study):
+        figures = paper_items.by_target(study.figures)[item]
+        return {cell[:3] for cell in study.cells for figure in figures if figure.shows(cell)}
+
+    assert shown(authors) == shown(paper)
+
+
+# The study for one GPU has what is asked of it: frameworks, precisions, networks and the cost of determinism
+
+
+STUDIES = Path(__file__).parents[2] / "workflow/studies"
+NETWORKS = ["smallcnn", "smallcnn-bn", "resnet18"]
+
+
+@pytest.fixture(scope="module", params=["h100", "h200"])
+def on_gpu(request):
+    """The study where there is one kind of GPU."""
+    file = STUDIES / "gpu.yaml"
+    names = [name for name in studies.load(file).config["hardware"] if name.startswith(request.param)]
+    return studies.build(config.resolve(config.read_yaml(file) | {"only": names}, file), file)
+
+
+def test_each_framework_is_under_control_in_each_precision(on_gpu):
+    controls = [(cell.model, *_about(on_gpu, cell.hardware)) for cell in on_gpu.controls]
+    engines = [(engine, *precision) for precision in PRECISIONS for engine in ("jax", "torch")]
+    assert controls == [(model, *engine) for model in NETWORKS for engine in engines]
+    assert all(len(on_gpu.seeds[cell]) > 1 for cell in on_gpu.controls)
+
+
+def test_native_noise_is_measured_in_float32_by_source(on_gpu):
+    noisy = {(cell.model, *_about(on_gpu, cell.hardware), cell.variant) for cell in on_gpu.cells}
+    noisy = {about for about in noisy if about[-1] != "control"}
+    engines = [("jax", "float32", False), ("torch", "float32", False)]
+    assert noisy == {
+        (model, *engine, variant)
+        for model in NETWORKS
+        for engine in engines
+        for variant in ("impl", "algo", "algo_impl")
+    }
+    assert on_gpu.emulated() == ()
+
+
+def test_the_cost_of_determinism_is_that_of_the_papers_networks(on_gpu):
+    paper = studies.load(STUDIES / "paper.yaml").config["overhead"]
+    block = on_gpu.config["overhead"]
+    assert sorted(block["models"]) == sorted([*paper["models"]])
+    assert [block[key] for key in ("batch_size", "image_size", "steps")] == [64, 224, 100]
+
+
+def test_a_gpu_trains_what_two_cpu_cores_did(on_gpu):
+    pictures = studies.load(STUDIES / "cifar10-pictures.yaml")
+    assert on_gpu.config["recipes"] == pictures.config["recipes"]
+    assert on_gpu.config["datasets"] == pictures.config["datasets"]
+
+
+PRECISIONS = [("float32", False), ("float32", True), ("mixed_bfloat16", False)]
+
+
+def _about(study, hardware):
+    tooling = study.tooling(hardware)
+    return tooling["engine"], tooling["precision"], tooling["tf32"]

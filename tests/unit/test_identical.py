@@ -1,5 +1,8 @@
+"""Identical runs: what is measured of them, tests between them, and Pham et al.'s study."""
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from toolnoise.analyses.identical.metric import (
     CRITERIA,
@@ -12,7 +15,11 @@ from toolnoise.analyses.identical.metric import (
     experiment,
     identical,
 )
+from toolnoise.analyses.identical.significance import levene, mann_whitney
+from toolnoise.analyses.identical.significance import tests as compared
 from toolnoise.base import metric_files
+from toolnoise.base.program import ROOT
+from toolnoise.study import config, grid, published
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -178,3 +185,120 @@ def test_fixed_seed_is_what_varies_by_the_implementation_at_most(make_spec, vari
 def test_a_history_is_read_from_the_rows_of_its_file():
     row = {"epoch": "1", "train_loss": "0.5", "test_loss": "0.25", "test_accuracy": "0.75", "seconds": "2"}
     assert [part.tolist() for part in History.of([row, row])] == [[0.5] * 2, [0.25] * 2, [0.75] * 2, [2.0] * 2]
+
+
+# Tests between identical runs: which sets are compared, and the p-values of SciPy that their analysis uses
+
+
+DRAWS = np.random.Generator(np.random.Philox(5))
+
+
+def runs(
+    network="lenet1", hardware="v100", variant="impl", criteria=("lowest-loss", "best-accuracy"), count=6, **given
+):
+    about = {"network": network, "dataset": "mnist", "hardware": hardware, "variant": variant, "status": "counted"}
+    names = ("accuracy", "class_accuracy", "convergent", "convergent_epoch")
+    values = {name: DRAWS.normal(size=count) for name in names} | given
+    return [
+        about | {"stopping_type": criterion} | {name: mine[run] for name, mine in values.items()}
+        for criterion in criteria
+        for run in range(count)
+    ]
+
+
+def sets(rows):
+    found = {}
+    for one in compared(rows):
+        different = [field for field in one.a._fields if getattr(one.a, field) != getattr(one.b, field)]
+        found.setdefault(one.comparison, []).append((one.quantity, *different))
+    return found
+
+
+def test_fixed_seeds_are_compared_with_default_runs_of_the_same_training():
+    found = sets([*runs(), *runs(variant="algo_impl"), *runs(variant="control")])
+    assert found["seeds"] == [("accuracy", "variant"), ("class_accuracy", "variant")]
+    assert set(found) == {"seeds", "criteria"}
+
+
+def test_networks_and_toolings_are_compared_by_their_runs_with_fixed_seeds():
+    rows = [*runs(), *runs("lenet5"), *runs(hardware="h100"), *runs("lenet5", variant="algo_impl")]
+    found = sets(rows)
+    assert found["networks"] == [("accuracy", "network"), ("class_accuracy", "network")]
+    assert found["toolings"] == [("accuracy", "hardware"), ("convergent_epoch", "hardware")]
+
+
+def test_criteria_are_compared_by_the_convergence_of_the_same_runs():
+    assert sets(runs())["criteria"] == [("convergent", "stopping_type"), ("convergent_epoch", "stopping_type")]
+    assert sets(runs(criteria=("last",))) == {}
+    assert {"lowest-loss", "best-accuracy"} <= set(CRITERIA)
+
+
+def test_only_runs_that_count_and_have_converged_are_tested():
+    epochs = np.array([3, 4, np.nan, 5, 6, 7])
+    rows = [*runs(convergent_epoch=epochs), *runs(hardware="h100")]
+    rows[0]["status"] = "weak"
+    accuracy, epoch = (one for one in compared(rows) if one.comparison == "toolings")
+    assert (accuracy.n_a, accuracy.n_b, epoch.n_a) == (5, 6, 4)
+
+
+def test_p_values_are_scipys_levene_around_medians_and_two_sided_mann_whitney():
+    a, b = DRAWS.normal(size=16), 2 * DRAWS.normal(size=16) + 1
+    assert levene(a, b) == stats.levene(a, b).pvalue
+    greater, less = (
+        stats.mannwhitneyu(a, b, alternative=side, method="asymptotic").pvalue for side in ("greater", "less")
+    )
+    assert mann_whitney(a, b) == pytest.approx(2 * min(greater, less))
+    (one, _) = (
+        one
+        for one in compared([*runs(accuracy=a[:6]), *runs(hardware="h100", accuracy=b[:6])])
+        if one.comparison == "toolings"
+    )
+    assert (one.levene, one.mann_whitney) == (levene(a[:6], b[:6]), mann_whitney(a[:6], b[:6]))
+
+
+@pytest.mark.parametrize("test", [levene, mann_whitney])
+def test_equal_runs_and_too_few_have_no_p_value(test):
+    same = np.full(5, 0.9)
+    assert np.isnan(test(same, same))
+    assert np.isnan(test(np.array([]), same))
+    assert np.isnan(levene(np.array([1.0]), same))
+
+
+def test_an_arm_without_spread_differs_from_one_with_some():
+    assert 0 < levene(np.full(5, 0.9), np.arange(5.0)) < 0.2
+    assert mann_whitney(np.full(5, 0.9), np.full(5, 0.8)) < 0.05
+
+
+# The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers
+
+
+FILE = ROOT / "workflow/studies/identical-runs.yaml"
+
+
+def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
+    found = grid.load(FILE)
+    tasks = {
+        *((f"lenet{number}", "mnist") for number in (1, 4, 5)),
+        *((f"resnet{depth}", "cifar10") for depth in (38, 56)),
+        ("wrn-28-10", "cifar100"),
+    }
+    assert {cell[:2] for cell in found.cells} == tasks
+    assert {len(seeds) for cell, seeds in found.seeds.items() if cell.variant != "control"} == {16}
+    assert {len(found.seeds[cell]) for cell in found.controls} == {2}
+    assert {cell.variant for cell in found.cells} == {"algo_impl", "impl", "control"}
+    assert all(found.tooling(cell.hardware)["accelerator"] == "gpu" for cell in found.cells)
+    assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}
+    assert {"identical_runs", "ensembles"} <= set(found.figure_kinds)
+    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
+
+
+def test_published_headlines_are_columns_of_the_table():
+    numbers = published.read(published.IDENTICAL)
+    assert {number.metric for number in numbers} <= set(IDENTICAL)
+    told = {(number.variant, number.metric): number.value for number in numbers}
+    assert told == {
+        ("algo_impl", "max_accuracy_diff"): "10.8",
+        ("impl", "max_accuracy_diff"): "2.9",
+        ("impl", "max_per_label_acc_diff"): "52.4",
+        ("impl", "training_relative_diff"): "145.3",
+    }

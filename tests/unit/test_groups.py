@@ -1,3 +1,5 @@
+"""Classes and sub-groups: what their measures promise, and their shares of the data."""
+
 import itertools
 from collections import Counter
 
@@ -7,6 +9,114 @@ from PIL import Image
 
 from toolnoise.base import arrays
 from toolnoise.datasets import group_shares, preparation, prepared
+from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
+from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
+from toolnoise.stats.testset import independent_errors_sd
+
+# What the measures of classes and sub-groups promise
+
+
+EVERYONE = np.ones(8, bool)
+LABELS = np.array([0, 0, 0, 0, 0, 1, 1, 1])
+SOME = np.array([1, 1, 0, 0, 0, 1, 0, 0], bool)
+
+
+def test_rates_are_shares_of_the_examples_that_they_are_over():
+    # Run 0 takes two negatives for positives and one positive for a negative; run 1 is always right.
+    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
+    found = rates(predicted, LABELS, 2, EVERYONE)
+    assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
+        "accuracy": ([5 / 8, 1.0], 8),
+        "fpr": ([2 / 5, 0.0], 5),  # FP / (FP + TN)
+        "fnr": ([1 / 3, 0.0], 3),  # FN / (FN + TP); the authors' code divides by FP + TN
+    }
+    found = rates(predicted, LABELS, 2, SOME)
+    assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
+        "accuracy": ([1 / 3, 1.0], 3),
+        "fpr": ([1 / 2, 0.0], 2),
+        "fnr": ([1.0, 0.0], 1),
+    }
+
+
+def test_more_than_two_classes_have_no_positive_one():
+    assert list(rates(LABELS[np.newaxis], LABELS, 3, EVERYONE)) == ["accuracy"]
+
+
+def test_a_rate_over_no_example_is_undefined():
+    found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0))
+    assert np.isnan(found["fnr"].values).all()
+    assert found["fpr"].values.tolist() == [0.0]
+    rows = ratio_rows("fnr", "nobody", [found["fnr"]], [Rate(np.zeros(1), 3, np.nan)])
+    assert np.isnan([estimate for *_, estimate in rows]).all()
+
+
+def test_a_rate_knows_the_sd_of_independent_errors():
+    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
+    found = rates(predicted, LABELS, 2, EVERYONE)
+    assert found["fpr"].independent_sd == independent_errors_sd((predicted == LABELS)[:, LABELS == 0]) > 0
+
+
+def test_a_part_has_its_ratio_and_what_size_and_difficulty_make_of_it():
+    generator = np.random.Generator(np.random.Philox(1))
+    part = Rate(generator.normal(0.9, 0.02, 10), 25, 0.03)
+    whole = Rate(generator.normal(0.9, 0.01, 10), 100, 0.01)
+    rows = {metric: estimate for metric, group, estimate in ratio_rows("fpr", "Old", [part], [whole])}
+    assert list(rows) == [f"fpr_{what}" for what in ("sd_ratio", "sd_ratio_null", "sd_ratio_difficulty_null")]
+    assert rows["fpr_sd_ratio"] == sd_ratio([part.values], [whole.values])
+    assert rows["fpr_sd_ratio_null"] == by_size(25, 100).range(9)
+    assert rows["fpr_sd_ratio_difficulty_null"] == pytest.approx(by_difficulty(0.03, 25, 0.01, 100).range(9))
+
+
+# CelebA's test set, blond (positive) or not, male and female: the counts that group-DRO (Sagawa et al. 2020) lists.
+BLOND = {"Male": 180, "Female": 2480}
+OTHER = {"Male": 7535, "Female": 9767}
+
+
+@pytest.mark.parametrize(
+    ("rate", "group", "ratio"),
+    [
+        ("fnr", "Male", 3.84),
+        ("fpr", "Male", 1.52),
+        ("fpr", "Female", 1.33),
+        ("accuracy", "Male", 1.61),
+        ("accuracy", "Female", 1.28),
+    ],
+)
+def test_group_sizes_alone_make_most_of_the_papers_ratios_for_celeba(rate, group, ratio):
+    labels = np.repeat([1, 1, 0, 0], [*BLOND.values(), *OTHER.values()])
+    male = np.repeat([True, False, True, False], [*BLOND.values(), *OTHER.values()])
+    member = male if group == "Male" else ~male
+    predicted = labels[np.newaxis]
+    part = rates(predicted, labels, 2, member)[rate]
+    whole = rates(predicted, labels, 2, np.ones(len(labels), bool))[rate]
+    assert round(of_size([part], [whole]).expected, 2) == ratio
+
+
+@pytest.mark.parametrize("published", [4.60, 4.66, 3.61])
+def test_the_papers_fnr_of_men_is_within_what_their_number_makes(published):
+    _, low, high = by_size(BLOND["Male"], sum(BLOND.values())).range(9)
+    assert low < published < high
+
+
+def test_of_parts_that_differ_by_size_alone_few_stand_out_and_the_one_that_does_is_found():
+    generator = np.random.Generator(np.random.Philox(2))
+    classes = generator.normal(0, 0.05, (10, 10))
+    classes[3] *= 15
+
+    def pvalues(null, classes, independent_sd):
+        whole = Rate(classes.mean(axis=0), 100, independent_sd / np.sqrt(10))
+        return unlike(null, [([Rate(values, 10, independent_sd)], [whole]) for values in classes])
+
+    for null in (of_size, of_difficulty):
+        assert pvalues(null, classes, 0.05)[3] < 0.01
+        nothing = Rate(np.full(10, np.nan), 0, np.nan)
+        assert np.isnan(unlike(null, [([nothing], [Rate(classes[0], 100, 0.05)])])).all()
+        alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
+        assert np.mean([pvalues(null, runs, 1.0).min() < 0.05 for runs in alike]) < 0.09  # any of the ten
+
+
+# Group shares
+
 
 CLASSES = {"vehicle": ["ship", "truck"], "animal": ["bird", "cat", "deer"]}
 FOLDERS = ["bird", "cat", "deer", "ship", "truck"]

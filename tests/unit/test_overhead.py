@@ -1,11 +1,17 @@
-"""What determinism costs: numbers from runs, and files from files."""
+"""What determinism costs: numbers from runs, files from files, ratios with intervals, and the longest kernels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from toolnoise.analyses.overhead import draw as kernels
 from toolnoise.analyses.overhead import measure as measures_overhead
-from toolnoise.analyses.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest
+from toolnoise.analyses.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
 from toolnoise.base import files, metric_files
+from toolnoise.stats.estimates import UNDEFINED
+
+# What determinism costs: numbers from runs, and files from files
+
 
 ABOUT = ("smallcnn", "cpu", "cpu")
 
@@ -154,3 +160,102 @@ def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(microseconds
     metric_files.write(path, PROFILE, [("Conv2D", 12, microseconds, 0.8)])
     line = refused(written_files, study, records, tmp_path)
     assert line == f"{path}: total_us: found {microseconds}; microseconds, from 0 up"
+
+
+# One quantity over another, with its interval
+
+
+def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():
+    ratio = ratio_of_means(np.array([2.0, 2.2, 2.4]), np.array([1.0, 1.1, 1.2]))
+    assert ratio.value == pytest.approx(2)
+    assert 1 < ratio.low < 2 < ratio.high < 4
+
+
+def test_equal_runs_have_an_interval_of_no_width():
+    assert ratio_of_means(np.full(3, 0.3), np.full(4, 0.1)) == (pytest.approx(3),) * 3
+
+
+def test_a_single_run_of_either_has_a_ratio_and_no_interval():
+    for runs in ((np.array([3.0]), np.array([1.0, 2.0])), (np.array([3.0, 3.0]), np.array([1.5]))):
+        ratio = ratio_of_means(*runs)
+        assert ratio.value == 2
+        assert np.isnan([ratio.low, ratio.high]).all()
+
+
+def test_no_run_of_either_has_no_ratio():
+    assert str(ratio_of_means(np.array([]), np.array([1.0]))) == str(UNDEFINED)
+
+
+def test_the_other_way_round_is_the_reciprocal():
+    one, other = np.array([1.0, 1.3, 1.1]), np.array([2.0, 2.9, 2.2, 2.4])
+    ratio, inverse = ratio_of_means(one, other), ratio_of_means(other, one)
+    np.testing.assert_allclose(ratio, np.reciprocal([inverse.value, inverse.high, inverse.low]), rtol=1e-12)
+
+
+def test_it_is_welchs_interval_where_spreads_are_small():
+    # Then the logarithm is a difference: SciPy's Welch interval of logarithms must agree to the first order.
+    from scipy import stats
+
+    generator = np.random.default_rng(5)
+    one, other = 3 + 1e-4 * generator.standard_normal(4), 2 + 3e-4 * generator.standard_normal(6)
+    welch = stats.ttest_ind(np.log(one), np.log(other), equal_var=False).confidence_interval(0.95)
+    np.testing.assert_allclose(np.log(ratio_of_means(one, other)[1:]), welch, rtol=1e-3, atol=1e-9)
+
+
+def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
+    generator = np.random.default_rng(6)
+    studies = 2000
+    held = 0
+    for _ in range(studies):
+        ratio = ratio_of_means(1.5 * generator.normal(1, 0.05, 4), generator.normal(1, 0.02, 3))
+        held += ratio.low < 1.5 < ratio.high
+    assert 0.93 < held / studies < 0.975
+
+
+# The longest kernels of a step: which they are, which appear with determinism, and their names
+
+
+def whole(*kernels, rest=0.5):
+    rows = [
+        (mode, str(rank), name, 0.1 * rank)
+        for mode in ("default", "deterministic")
+        for rank, name in enumerate(kernels, 1)
+    ]
+    rows += [(mode, "rest", "9 others", rest) for mode in ("default", "deterministic")]
+    return pd.DataFrame(rows, columns=["mode", "rank", "kernel", "value"]).assign(model="m")
+
+
+def test_the_twenty_longest_kernels_come_first_and_the_rest_is_none_of_them():
+    names = [f"kernel {place}" for place in range(25)]
+    assert kernels.longest(whole(*names, rest=9.0)) == names[:4:-1]
+
+
+def test_a_kernel_appears_if_it_is_the_longest_and_named_in_the_second_mode_alone():
+    rows = whole("a", "b")
+    assert kernels.appeared(rows) == {}
+    new = rows.assign(kernel=rows["kernel"].where((rows["mode"] == "default") | (rows["kernel"] != "b"), "new"))
+    assert kernels.appeared(new.assign(value=new["value"].where(new["kernel"] != "new", 0.4))) == {"new": 0.4}
+    gone = rows.assign(kernel=rows["kernel"].where((rows["mode"] != "default") | (rows["kernel"] != "b"), "old"))
+    assert kernels.appeared(gone.assign(value=gone["value"].where(gone["kernel"] != "old", 0.4))) == {}
+
+
+def test_long_names_lose_their_middle():
+    name = f"{'a' * 40}{'b' * 40}"
+    assert kernels.shortened("short") == "short"
+    assert len(kernels.shortened(name)) <= kernels.LONGEST
+    assert kernels.shortened(name).startswith("aaa")
+    assert kernels.shortened(name).endswith("bbb")
+
+
+def test_kernels_of_a_gpu_are_called_by_their_function_and_by_what_tells_them_apart():
+    added = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add<float> > >(int)"
+    other = added.replace("Add<float>", "BinaryFunctor<float, Mul<float> >")
+    alone = "void cudnn::cnn::wgrad_alg1_engine_NHWC<float, 128>(int, float const*)"
+    unlike_in_numbers = [alone, alone.replace("128", "512")]
+    assert list(kernels.called([added, other, alone, "Conv2D"]).values()) == [
+        "elementwise_kernel: Add",
+        "elementwise_kernel: BinaryFunctor",
+        "wgrad_alg1_engine_NHWC",
+        "Conv2D",
+    ]
+    assert list(kernels.called(unlike_in_numbers).values()) == [kernels.shortened(name) for name in unlike_in_numbers]

@@ -1,0 +1,200 @@
+"""The fuzzers: every verb has command lines, cases can be repeated, and none writes into the study it starts from."""
+
+import decimal
+import importlib.util
+import json
+import os
+import random
+import stat
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from toolnoise import cli
+from toolnoise.base.program import ROOT
+from toolnoise.commands import command_line
+from toolnoise.steps import STEPS
+from toolnoise.study import config, grid, strict_yaml
+
+# The command lines of tests/fuzz/fuzz.py: every verb has some
+
+
+def test_every_verb_is_fuzzed(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests/fuzz")
+    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "tests/fuzz/fuzz.py")
+    monkeypatch.setitem(sys.modules, "fuzz", fuzz := importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(fuzz)
+    study = fuzz.fuzz_base.STUDY
+    resolved = grid.build(config.resolve(study, "fuzz"), "fuzz")
+    performed = {
+        verb for verb, step in STEPS.items() if any(fuzz._here(step, place) for place in step.where.all(resolved))
+    }
+    # Data in official formats are those of a second study, and adopted runs come from `adopt`.
+    assert {*fuzz.BY_HAND, *performed, "fetch", "adopt-run"} >= set(command_line.verbs(cli.VERBS))
+
+
+# The fuzzer of study files: its cases can be repeated, and its oracle finds what a lenient reading accepts
+
+
+# Keys that do not go together with the others.
+NOT_TRIED = {"margin", "along", "record_steps", "python"}
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "tests/fuzz")
+        spec = importlib.util.spec_from_file_location("fuzz_studies", ROOT / "tests/fuzz/fuzz_studies.py")
+        patch.setitem(sys.modules, "fuzz_studies", module := importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(module)
+        yield module
+
+
+def tried(fuzz, numbers, folder):
+    """The cases that fail, by kind, with their reasons."""
+    failed = []
+    for number in numbers:
+        one, _ = fuzz.case(number, 1)
+        path = folder / f"case{one.suffix}"
+        path.write_bytes(one.content)
+        reasons, _ = fuzz.judged(one, str(path))
+        if reasons:
+            failed.append((one.kind, one.said, reasons))
+    return failed
+
+
+def test_the_studies_that_are_changed_have_the_keys_of_the_schema_and_are_accepted(fuzz, tmp_path):
+    for name, study in (("plain", fuzz.changes.PLAIN), ("own", fuzz.changes.OWN)):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(fuzz.changes.written(study).lstrip())
+        assert yaml.safe_load(path.read_text()) == study
+        assert fuzz.outcome(str(path))[0] == ""
+    known = {name for part in config.schema()["$defs"].values() for name in part.get("properties", {})}
+    known |= config.schema()["properties"].keys()
+    used = {
+        part
+        for study in (fuzz.changes.PLAIN, fuzz.changes.OWN)
+        for at, _ in fuzz.changes.rules_of(study, config.schema())
+        for part in at
+    }
+    assert known - used <= NOT_TRIED | {"dataset", "hardware", "model", "remedy"}
+
+
+def test_a_case_can_be_repeated(fuzz):
+    for number in range(1, 40):
+        (one, plain), (again, plain_again) = fuzz.case(number, 5), fuzz.case(number, 5)
+        assert (one.content, one.kind, one.said, plain) == (again.content, again.kind, again.said, plain_again)
+
+
+def test_the_strict_reading_passes_and_a_lenient_one_is_found(fuzz, tmp_path, monkeypatch):
+    numbers = range(1, 90)
+    assert tried(fuzz, numbers, tmp_path) == []
+    monkeypatch.setattr(strict_yaml, "load", yaml.safe_load)
+    kinds = {kind for kind, _, _ in tried(fuzz, numbers, tmp_path)}
+    assert {"trap", "repeated key", "bad reference"} <= kinds
+
+
+def test_a_number_that_is_changed_is_found(fuzz, tmp_path, monkeypatch):
+    read = config.read_yaml
+
+    def off_by_a_bit(path):
+        study = read(path)
+        study["recipes"]["short"]["learning_rate"] *= 1 + 2**-52
+        return study
+
+    rule = config.schema()["$defs"]["recipe"]["properties"]["learning_rate"]
+    allowed = fuzz.changes.scalar_oracle(("recipes", "short", "learning_rate"), rule, "1e-3", decimal.Decimal("1e-3"))
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        fuzz.changes.written(fuzz.changes.PLAIN).lstrip().replace("learning_rate: 0.25", "learning_rate: 1e-3")
+    )
+    one = fuzz.changes.Case(path.read_bytes(), "number", "", allowed, sense=True)
+    assert fuzz.judged(one, str(path))[0] == []
+    monkeypatch.setattr(config, "read_yaml", off_by_a_bit)
+    assert "read as 0.001" in fuzz.judged(one, str(path))[0][0]
+
+
+# The mutations of the fuzzer: each case can be repeated, and none writes into the study that it starts from
+
+
+SEEDS = 40
+
+
+@pytest.fixture(scope="module")
+def mutations():
+    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "tests/fuzz/fuzz_mutations.py")
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    return module
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A file of each kind."""
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "a.json").write_text(json.dumps({"seeds": [1, 2], "spec": {"name": "x"}}))
+    (folder / "a.yaml").write_text("study: x\nseed: 1\n")
+    (folder / "a.csv").write_text("name,value\nx,1\ny,2\n")
+    (folder / "a.py").write_text("import keras\n")
+    np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
+    np.savez(folder / "a.npz", one=np.arange(3), other=np.ones(2))
+    with tarfile.open(folder / "a.tar.gz", "w:gz") as archive:
+        archive.add(folder / "a.json", "a.json")
+    return folder
+
+
+def found(path):
+    mode = path.lstat().st_mode if os.path.lexists(path) else 0
+    return stat.S_IFMT(mode), path.read_bytes() if stat.S_ISREG(mode) and path.stat().st_size < 2**20 else b""
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml", "a.csv", "a.py", "a.npy", "a.npz"])
+def test_a_seed_gives_the_same_bad_file_and_leaves_the_good_one(name, mutations, study, tmp_path, monkeypatch):
+    before = (study / name).read_bytes()
+    said = []
+    for seed in range(SEEDS):
+        results = []
+        for attempt in "ab":
+            case = tmp_path / f"case-{seed}-{attempt}"
+            case.mkdir()
+            for path in study.iterdir():
+                os.link(path, case / path.name)
+            monkeypatch.chdir(case)
+            told = mutations.of_file(Path(name), random.Random(seed))
+            results.append((told, *found(case / name)))
+        assert results[0] == results[1]
+        assert (study / name).read_bytes() == before
+        said.append(results[0][0])
+    assert len(set(said)) > SEEDS / 4
+
+
+def test_a_member_of_an_archive_is_changed_as_a_file_is(mutations, study, monkeypatch):
+    monkeypatch.chdir(study)
+    for seed in range(SEEDS):
+        good = (study / "a.tar.gz").read_bytes()
+        assert mutations.tar_members(study / "a.tar.gz", random.Random(seed))
+        (study / "a.tar.gz").write_bytes(good)
+    assert sorted(path.name for path in study.iterdir()) == sorted(
+        ["a.json", "a.yaml", "a.csv", "a.py", "a.npy", "a.npz", "a.tar.gz"]
+    )
+
+
+def test_an_array_of_any_shape_is_changed(mutations):
+    for shape in ((), (0,), (2, 0), (3, 1)):
+        for seed in range(SEEDS):
+            changed, said = mutations._array(np.zeros(shape, np.float32), random.Random(seed))
+            assert isinstance(changed, np.ndarray)
+            assert said
+
+
+def test_arguments_are_changed_one_at_a_time(mutations):
+    words = ["plan", "--sd", "0.3", "--gain", "0.3"]
+    for seed in range(SEEDS):
+        changed, said = mutations.of_arguments(words, random.Random(seed))
+        assert mutations.of_arguments(words, random.Random(seed)) == (changed, said)
+        assert changed[0] == "plan"
+        assert abs(len(changed) - len(words)) <= 1

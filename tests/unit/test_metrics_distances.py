@@ -1,0 +1,372 @@
+"""Distances between runs: of weights, of predictions, and of activations (CKA)."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from scipy import stats
+
+from toolnoise.formulas import correlation as module
+from toolnoise.formulas import similarity
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas.similarity import pairwise_cka
+from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
+from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
+
+VECTORS = arrays(
+    np.float32,
+    array_shapes(min_dims=2, max_dims=2, max_side=9),
+    elements=st.floats(-1000, 1000, width=32),
+)
+
+
+def test_distance_is_the_root_of_the_summed_squared_differences():
+    assert pairwise_l2(np.array([[0, 0], [3, 4], [0, 4]])).tolist() == [[0, 5, 4], [5, 0, 3], [4, 3, 0]]
+
+
+def test_paired_distance_compares_run_s_with_run_s():
+    assert paired_l2(np.array([[0, 0], [1, 1]]), np.array([[3, 4], [1, 1]])).tolist() == [5, 0]
+
+
+def test_paired_distance_refuses_unequal_numbers_of_runs():
+    with pytest.raises(AssertionError, match=r"\(1, 4\) against \(2, 4\)"):
+        paired_l2(np.zeros((1, 4)), np.zeros((2, 4)))
+
+
+def test_unit_vectors_have_norm_one_and_zero_stays_zero():
+    assert unit(np.array([[3, 4], [0, 0]], np.float32)).tolist() == [[0.6, 0.8], [0, 0]]
+
+
+def test_scale_does_not_change_the_distance_of_unit_vectors():
+    vectors = np.random.Generator(np.random.Philox(1)).normal(size=(2, 1000))
+    scaled = vectors * [[1.0], [7.3]]
+    np.testing.assert_allclose(pairwise_l2(unit(scaled)), pairwise_l2(unit(vectors)), rtol=1e-12)
+
+
+@given(VECTORS)
+def test_equal_weights_are_exactly_zero_apart(vectors):
+    same = np.repeat(vectors[:1], 3, axis=0)
+    assert not pairwise_l2(same).any()
+    assert not pairwise_l2(unit(same)).any()
+    assert not paired_l2(vectors, vectors).any()
+
+
+@given(VECTORS)
+def test_distance_equals_its_definition(vectors):
+    exact = vectors.astype(np.float64)
+    wanted = [[np.sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True))) for b in exact] for a in exact]
+    np.testing.assert_allclose(pairwise_l2(vectors), wanted, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(paired_l2(vectors, vectors[::-1]), np.diag(np.fliplr(wanted)), rtol=1e-12, atol=0)
+
+
+@given(VECTORS)
+def test_distance_is_symmetric(vectors):
+    distances = pairwise_l2(vectors)
+    np.testing.assert_array_equal(distances, distances.T)
+
+
+def test_distances_go_on_over_the_blocks_to_the_last_weight():
+    vectors = np.zeros((2, 2 * BLOCK + 3), np.float32)
+    vectors[0, [0, BLOCK - 1, BLOCK, 2 * BLOCK + 2]] = 2, 4, 5, 6
+    assert pairwise_l2(vectors)[0, 1] == paired_l2(vectors[:1], vectors[1:])[0] == 9
+    assert np.linalg.norm(unit(vectors)[0]) == pytest.approx(1, rel=1e-15)
+
+
+def test_one_flipped_bit_is_not_lost_to_cancellation():
+    vectors = np.ones((2, 100_000), np.float32)
+    vectors[1, 5] = np.nextafter(np.float32(1), np.float32(2))
+    assert pairwise_l2(vectors)[0, 1] == 2.0**-23
+
+
+def test_runs_far_from_the_first_keep_the_digits_of_their_distance():
+    vectors = np.zeros((4, 1000), np.float32)
+    vectors[1:] = 1000
+    vectors[2, 7] = np.nextafter(np.float32(1000), np.float32(2000))
+    found = pairwise_l2(vectors)
+    assert found[1, 2] == found[2, 3] == 2.0**-14
+    assert found[1, 3] == 0
+    assert found[0, 1] == pytest.approx(1000 * np.sqrt(1000), rel=1e-15)
+
+
+def test_distances_of_float32_weights_need_little_memory_beside_them():
+    vectors = np.ones((5, 1_000_000), np.float32)
+    tracemalloc.start()
+    pairwise_l2(vectors)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < vectors.nbytes / 8
+
+
+def test_no_runs_have_no_distances():
+    none = np.zeros((0, 4), np.float32)
+    assert pairwise_l2(unit(none)).shape == (0, 0)
+    assert paired_l2(none, none).shape == (0,)
+
+
+# Correlation
+
+
+LOGITS = arrays(
+    np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.integers(-20, 20).map(lambda x: x / 4)
+)
+
+
+def normal(*shape, seed=1):
+    return np.random.Generator(np.random.Philox(seed)).normal(size=shape).astype(np.float32)
+
+
+def by_definition(logits, correlation):
+    """1 - r pair by pair; NaN for all if a run has no variance."""
+    flat = logits.reshape(len(logits), -1).astype(float)
+    if not np.ptp(flat, axis=1).all() and len(flat) > 1:
+        return np.full((len(flat), len(flat)), np.nan)
+    return np.array([[1 - correlation(a, b) for b in flat] for a in flat])
+
+
+def pearson(a, b):
+    a, b = a - a.mean(), b - b.mean()
+    return sum(a * b) / np.sqrt(sum(a * a) * sum(b * b))
+
+
+def of_ranks(a, b):
+    return pearson(stats.rankdata(a), stats.rankdata(b))
+
+
+BOTH = pytest.mark.parametrize(
+    ("distances", "correlation"), [(pearson_distances, pearson), (spearman_distances, of_ranks)]
+)
+
+
+@BOTH
+@given(LOGITS)
+def test_it_equals_its_definition_with_ranks_that_equal_values_share(distances, correlation, logits):
+    found = distances(logits)
+    if len(logits) < 2:
+        assert not found.sums.any()
+        return
+    wanted = by_definition(logits, correlation)
+    np.testing.assert_allclose(found.sums, wanted.sum(axis=1) - np.diag(wanted), rtol=0, atol=1e-12)
+    assert found.sample.shape == (len(logits) * (len(logits) - 1) // 2,)
+    if not np.isnan(wanted).any():
+        np.testing.assert_allclose(found.sample, wanted[some_pairs(len(logits))], rtol=0, atol=1e-12)
+
+
+@BOTH
+def test_many_runs_equal_their_definition_over_many_blocks(distances, correlation, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 20)
+    logits = normal(1, 31, 3) + normal(FEW + 4, 31, 3, seed=2)
+    found, wanted = distances(logits), by_definition(logits, correlation)
+    np.testing.assert_allclose(found.sums, Pairs.of(wanted).sums, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.sample, wanted[some_pairs(FEW + 4)], rtol=0, atol=1e-12)
+
+
+def test_without_equal_values_spearmans_r_is_that_of_summers_and_dinneen():
+    logits = normal(5, 40, 3)
+    ranks = logits.reshape(5, -1).argsort(axis=1).argsort(axis=1)
+    count = ranks.shape[1]
+    wanted = [[6 * sum((a - b) ** 2) / (count * (count**2 - 1)) for b in ranks] for a in ranks]
+    np.testing.assert_allclose(spearman_distances(logits).sums, np.sum(wanted, axis=1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("distances", [pearson_distances, spearman_distances])
+class TestBoth:
+    @pytest.mark.parametrize("runs", [2, 3, 5, 9, FEW + 1])
+    def test_equal_runs_are_exactly_no_distance_apart(self, distances, runs, monkeypatch):
+        same = np.repeat(normal(1, 701, 10, seed=2), runs, axis=0)
+        for block in (module.BLOCK, 3001):
+            monkeypatch.setattr(module, "BLOCK", block)
+            found = distances(same)
+            assert not found.sums.any()
+            assert not found.sample.any()
+
+    def test_the_last_bit_of_a_logit_is_no_equality(self, distances):
+        logits = np.repeat(normal(1, 50, 2, seed=3), 4, axis=0)
+        logits[2, 7, 1] = np.nextafter(logits[2].max(), np.float32(9))
+        found = distances(logits)
+        assert (found.sums > 0).all()
+        assert (found.sample > 0).tolist() == [False, True, False, True, False, True]
+
+    def test_a_run_that_never_varies_has_none(self, distances):
+        logits = normal(3, 50, 2, seed=4)
+        logits[1] = 0.1
+        found = distances(logits)
+        assert np.isnan(found.sums).all()
+        assert np.isnan(found.sample).tolist() == [True, False, True]
+
+    def test_opposite_runs_have_minus_one(self, distances):
+        logits = normal(1, 50, 2, seed=5)
+        found = distances(np.concatenate([logits, -logits]))
+        np.testing.assert_allclose([*found.sums, *found.sample], 2, rtol=1e-15)
+        assert found.sums.max() <= 2
+
+    def test_it_needs_less_memory_than_the_logits(self, distances):
+        logits = normal(100, 4000, 10, seed=6)
+        tracemalloc.start()
+        distances(logits)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < logits.nbytes
+
+
+def test_ranks_do_not_see_what_keeps_the_order():
+    logits = normal(4, 30, 3, seed=7)
+    for one, other in zip(spearman_distances(np.exp(logits)), spearman_distances(logits), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_zero_ranks_the_same_with_either_sign():
+    logits = np.array([[[0.0, -0.0, 1.0, -1.0]], [[-0.0, 0.0, 1.0, -1.0]]], np.float32)
+    assert spearman_distances(logits).sums.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("place", [0, 5])
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_an_infinite_logit_has_a_rank(infinite, place):
+    logits = normal(3, 5, 4, seed=8)
+    logits[1].flat[place] = 100 * np.sign(infinite)
+    beyond = logits.copy()
+    beyond[1].flat[place] = infinite
+    assert spearman_distances(beyond).sums.tolist() == spearman_distances(logits).sums.tolist()
+
+
+def test_what_is_no_number_has_no_rank():
+    logits = normal(3, 5, 4, seed=9)
+    logits[1, 2, 3] = np.nan
+    found = spearman_distances(logits)
+    assert np.isnan(found.sums).all()
+    assert np.isnan(found.sample).tolist() == [True, False, True]
+
+
+@BOTH
+def test_runs_that_hardly_differ_have_a_distance_of_many_digits(distances, correlation):
+    logits = np.repeat(normal(1, 100, 10, seed=10), 3, axis=0)
+    logits[1] += 3e-4 * normal(100, 10, seed=11)
+    wanted = by_definition(logits, correlation)
+    found = distances(logits)
+    assert found.sample[1] == 0
+    assert 0 < found.sums[0] < 1e-5
+    np.testing.assert_allclose(found.sums, wanted.sum(axis=1), rtol=1e-6)
+
+
+# CKA
+
+
+def activations_of(*shape, seed=1):
+    return np.random.Generator(np.random.Philox(seed)).normal(size=shape)
+
+
+def cka(X, Y):
+    """Linear CKA of X [N, P] and Y [N, Q], and the debiased one.
+
+    Both are NaN if one is constant; the debiased one needs 4 examples.
+    """
+    wide = max(X.shape[1], Y.shape[1])
+    # Columns of zeros change nothing.
+    alike = [np.pad(values, ((0, 0), (0, wide - values.shape[1]))) for values in (X, Y)]
+    return tuple(float(of_pairs[0, 1]) for of_pairs in pairwise_cka(np.stack(alike)))
+
+
+def hsic(X, Y):
+    """The trace of KHLH: HSIC by its examples x examples matrices."""
+    H = np.eye(len(X)) - 1 / len(X)
+    return np.trace(X @ X.T @ H @ Y @ Y.T @ H)
+
+
+def unbiased_hsic(X, Y):
+    """Song et al. (2012), equation 5, by its sums over examples that differ."""
+    n = len(X)
+    K, L = X @ X.T, Y @ Y.T
+    pairs = triples = quadruples = 0.0
+    for i in range(n):
+        for j in range(n):
+            if j == i:
+                continue
+            pairs += K[i, j] * L[i, j]
+            for k in range(n):
+                if k in (i, j):
+                    continue
+                triples += K[i, j] * L[i, k]
+                quadruples += sum(K[i, j] * L[k, m] for m in range(n) if m not in (i, j, k))
+    return (
+        pairs / (n * (n - 1)) + quadruples / (n * (n - 1) * (n - 2) * (n - 3)) - 2 * triples / (n * (n - 1) * (n - 2))
+    )
+
+
+def cka_by_definition(X, Y, measure):
+    return measure(X, Y) / np.sqrt(measure(X, X) * measure(Y, Y))
+
+
+@pytest.mark.parametrize(("columns", "others"), [(3, 3), (2, 5), (1, 8)])
+@pytest.mark.parametrize(("debiased", "measure"), [(False, hsic), (True, unbiased_hsic)])
+def test_cka_equals_its_definition(columns, others, debiased, measure):
+    X = activations_of(7, columns) + 3
+    Y = X @ activations_of(columns, others, seed=2) + 0.5 * activations_of(7, others, seed=3)
+    assert cka(X, Y)[debiased] == pytest.approx(cka_by_definition(X, Y, measure), rel=1e-10)
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
+    stack = (activations_of(1, 40, 4) + 0.5 * activations_of(5, 40, 4, seed=2)).astype(np.float32)
+    wanted = [[cka(a, b)[debiased] for b in stack] for a in stack]
+    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
+    monkeypatch.setattr(similarity, "BLOCK", 5 * 4 * 7)
+    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_neither_rotation_nor_scale_nor_shift_matters(debiased):
+    X = activations_of(30, 4)
+    rotation, _ = np.linalg.qr(activations_of(4, 4, seed=2))
+    assert cka(X, 7 * X @ rotation + 5)[debiased] == pytest.approx(1, rel=1e-12)
+
+
+@given(arrays(np.float32, (6, 3), elements=st.integers(-9, 9)))
+def test_equal_runs_have_exactly_one(matrix):
+    for debiased in (False, True):
+        found = pairwise_cka(np.repeat(matrix[np.newaxis], 4, axis=0))[debiased]
+        assert ((found == 1) | np.isnan(found)).all()
+        assert not np.isnan(found).any() or not np.ptp(matrix, axis=0).any() or debiased
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_equal_runs_have_exactly_one_over_many_blocks_too(debiased, monkeypatch):
+    monkeypatch.setattr(similarity, "BLOCK", 5 * 10 * 64)
+    same = np.repeat(activations_of(1, 701, 10), 5, axis=0).astype(np.float32)
+    assert (pairwise_cka(same)[debiased] == 1).all()
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (10_000, 3)])
+def test_equal_runs_have_exactly_one_whatever_their_size(examples, columns, debiased):
+    same = np.repeat(activations_of(1, examples, columns), 4, axis=0).astype(np.float32)
+    assert (pairwise_cka(same)[debiased] == 1).all()
+
+
+def test_many_columns_bias_the_plain_one_and_not_the_debiased():
+    X, Y = activations_of(50, 200), activations_of(50, 200, seed=2)
+    plain, debiased = cka(X, Y)
+    assert plain > 0.7
+    assert abs(debiased) < 0.1
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_a_constant_representation_is_similar_to_nothing(debiased):
+    assert np.isnan(cka(np.full((9, 2), 0.1), activations_of(9, 2))[debiased])
+
+
+def test_the_debiased_one_needs_four_examples():
+    assert np.isnan(cka(activations_of(3, 2), activations_of(3, 2, seed=2))[1])
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_less_than_two_runs_have_no_pair(runs):
+    assert [found.shape for found in pairwise_cka(np.ones((runs, 5, 2), np.float32))] == [(runs, runs)] * 2
+
+
+def test_runs_of_huge_values_are_as_similar_as_their_scaled_copies():
+    stack = np.random.default_rng(0).normal(size=(2, 8, 3)).astype(np.float32)
+    for huge, plain in zip(pairwise_cka(stack * np.float32(3e37)), pairwise_cka(stack), strict=True):
+        assert huge == pytest.approx(plain, abs=1e-6)

@@ -1,0 +1,272 @@
+"""Variances, by rows and columns, of pairs and of a test set, against their definitions and by simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_equal
+from scipy import stats
+
+from toolnoise.formulas.churn import churn as churn_of_runs
+from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.stats.components import NONE, components, of_own_row
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.paired_sds import paired_sd_ratio
+from toolnoise.stats.spread import root_mean_square, sd_robust
+from toolnoise.stats.testset import (
+    binomial_sd,
+    distribution_wise_sd,
+    distribution_wise_variance,
+    independent_errors_sd,
+)
+from toolnoise.stats.two_way import two_way_bootstrap
+
+# Components of variance, against their definition and by simulation
+
+
+TRUE = {"row": 1.0, "within": 0.7, "column": 0.2, "interaction": 0.5}
+
+
+def table(draws, rows, columns):
+    scales = np.sqrt([TRUE["row"], TRUE["column"], TRUE["interaction"]])
+    shapes = (rows, 1), (1, columns), (rows, columns)
+    return sum(scale * draws.normal(size=shape) for scale, shape in zip(scales, shapes, strict=True))
+
+
+def test_estimates_are_unbiased_and_intervals_cover():
+    draws = np.random.Generator(np.random.Philox(7))
+    found = [components(table(draws, 4, 5), crossed=True) for _ in range(4000)]
+    for name, wanted in TRUE.items():
+        values, lows, highs = np.array([getattr(one, name) for one in found]).T
+        assert abs(values.mean() - wanted) < 4 * values.std() / np.sqrt(len(values)), name
+        assert 0.935 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.985, name
+
+
+def test_rows_alone_are_told_apart_where_columns_mean_nothing():
+    found = components(np.array([[1.0, 2.0], [5.0, 6.0], [9.0, 10.0]]), crossed=False)
+    assert found.within.value == pytest.approx(0.5)
+    assert found.row.value == pytest.approx((2 * 16 - 0.5) / 2)
+    assert np.isnan(found.column.value)
+
+
+def test_equal_runs_have_no_variance_and_a_single_draw_has_no_components():
+    zero = components(np.full((3, 4), 0.1), crossed=True)
+    assert all(part.value == 0 for part in zero)
+    np.testing.assert_array_equal(components(np.ones((1, 5)), crossed=True), NONE)
+
+
+def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_columns():
+    draws, held = np.random.Generator(np.random.Philox(8)), []
+    for _ in range(1500):
+        column, rest = np.sqrt(0.6) * draws.normal(size=(1, 8)), np.sqrt(0.4) * draws.normal(size=(8, 8))
+        _, low, high = components(column + rest, crossed=True).within
+        held.append(low < 1 < high)
+    assert np.mean(held) > 0.93
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 10])
+@pytest.mark.parametrize(("sigma", "least"), [(0, 0.95), (0.7, 0.92), (1.3, 0.9)])
+def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
+    draws, held = np.random.Generator(np.random.Philox(9)), []
+    for _ in range(1500):
+        sds = np.exp(sigma / 2 * draws.normal(size=(rows, 1)))
+        _, low, high = components(sds * draws.normal(size=(rows, 16)), crossed=True).interaction
+        held.append(low <= np.exp(sigma**2 / 2) <= high)
+    assert np.mean(held) >= least
+
+
+def test_the_interaction_of_a_row_is_its_own():
+    sds, draws = np.array([[0.0], [1.0], [2.0], [4.0]]), np.random.Generator(np.random.Philox(10))
+    rests = sds * draws.normal(size=(4, 100_000))
+    rests -= rests.mean(axis=0)
+    np.testing.assert_allclose(of_own_row(4 / 3 * rests.var(axis=1)), [0, 1, 4, 16], atol=0.15)
+    # Of two rows, each has half of the rest: nothing says which is noisier.
+    np.testing.assert_array_equal(of_own_row(np.array([2.0, 2.0])), [2, 2])
+
+
+# Pairwise measures of other runs on other examples
+
+
+DRAWS = np.random.Generator(np.random.Philox(7))
+PREDICTIONS = DRAWS.integers(0, 3, (8, 300)) * (DRAWS.random(300) < 0.3)
+
+
+def churn(predictions, stream=1, **options):
+    return two_way_bootstrap(ExampleChurn(predictions), *predictions.shape, stream, **options)
+
+
+def test_its_value_is_the_jackknifes_and_its_interval_wider():
+    both, runs_alone = churn(PREDICTIONS), pairwise_jackknife(churn_of_runs(PREDICTIONS))
+    assert both.value == pytest.approx(runs_alone.value)
+    assert both.low < runs_alone.low < runs_alone.high < both.high
+
+
+def test_examples_that_are_all_alike_add_nothing():
+    # What a run says of one example it says of all.
+    predictions = np.repeat(DRAWS.random((40, 1)) < 0.2, 50, axis=1)
+    both, runs_alone = churn(predictions), pairwise_jackknife(churn_of_runs(predictions))
+    assert both.high - both.low == pytest.approx(runs_alone.high - runs_alone.low, rel=0.25)
+
+
+def test_many_runs_leave_the_uncertainty_of_the_examples():
+    # Every run errs as every other does, so that what varies is which examples are hard.
+    hard = DRAWS.random(400) < 0.3
+    predictions = np.where(hard, DRAWS.integers(0, 2, (60, 400)), 0)
+    found = churn(predictions, resamples=300)
+    counts = predictions.sum(axis=0)
+    by_example = 2 * counts * (60 - counts) / (60 * 59)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * by_example.std() / 20, rel=0.15)
+
+
+def test_it_repeats_exactly_and_only_with_its_stream():
+    assert churn(PREDICTIONS, resamples=50) == churn(PREDICTIONS, resamples=50)
+    assert churn(PREDICTIONS, resamples=50) != churn(PREDICTIONS, stream=2, resamples=50)
+
+
+def test_equal_runs_differ_nowhere():
+    assert churn(np.zeros((4, 20), int)) == (0, 0, 0)
+
+
+def test_two_runs_have_a_value_one_has_none():
+    assert_equal(churn(PREDICTIONS[:2]), Estimate(np.mean(PREDICTIONS[0] != PREDICTIONS[1]), np.nan, np.nan))
+    assert_equal(churn(PREDICTIONS[:1]), UNDEFINED)
+
+
+# Pitman's and Morgan's test holds its level and has power where the F test has none
+
+
+STUDIES = 4000
+
+
+def _arms(runs: int, correlation: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    draws = np.random.default_rng(7)
+    one, other = draws.standard_normal((2, STUDIES, runs))
+    return one, ratio * (correlation * one + np.sqrt(1 - correlation**2) * other)
+
+
+def _rejected(a: np.ndarray, b: np.ndarray, bound: float = 0.0) -> float:
+    found = [paired_sd_ratio(*arms) for arms in zip(a, b, strict=True)]
+    return float(np.mean([2 * min(one.above(bound), one.below(bound)) < 0.05 for one in found]))
+
+
+def test_the_pvalue_is_that_of_the_correlation_of_sum_and_difference():
+    a, b = _arms(8, 0.6, 1.7)
+    found = paired_sd_ratio(a[0], b[0])
+    of_correlation = stats.pearsonr(a[0] + b[0], b[0] - a[0]).pvalue
+    assert 2 * min(found.above(0), found.below(0)) == pytest.approx(of_correlation, rel=1e-9)
+
+
+@pytest.mark.parametrize("runs", [5, 10])
+@pytest.mark.parametrize("correlation", [0, 0.5, 0.95])
+def test_equal_sds_are_called_different_in_five_percent(runs, correlation):
+    assert _rejected(*_arms(runs, correlation, 1)) == pytest.approx(0.05, abs=0.012)
+
+
+def test_the_interval_holds_the_ratio_in_95_percent():
+    a, b = _arms(10, 0.8, 1.6)
+    inside = [
+        low <= np.log(1.6) <= high
+        for _, low, high in (paired_sd_ratio(*arms).estimate for arms in zip(a, b, strict=True))
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.012)
+
+
+def test_correlated_runs_show_a_ratio_that_the_f_test_misses():
+    a, b = _arms(5, 0.95, 2)
+    variances = np.var(b, axis=1, ddof=1) / np.var(a, axis=1, ddof=1)
+    by_f = 2 * np.minimum(stats.f.cdf(variances, 4, 4), stats.f.sf(variances, 4, 4)) < 0.05
+    assert _rejected(a, b) > 0.65 > 0.1 > by_f.mean()
+
+
+def test_what_cannot_be_tested_is_none():
+    some = np.array([1.0, 2.0, 4.0])
+    assert paired_sd_ratio(some, np.ones(3)) is None
+    assert paired_sd_ratio(some[:2], some[:2] ** 2) is None
+    assert paired_sd_ratio(some, 3 * some) is None
+
+
+# What the size of a test set makes of an SD, and the variance that is left
+
+
+def of_runs(right, step=0.0):
+    """The variance of runs of one draw."""
+    return distribution_wise_variance([right], sd_robust(right.mean(axis=1), step))
+
+
+RIGHT = st.tuples(st.integers(2, 6), st.integers(2, 9)).flatmap(lambda shape: arrays(np.bool_, shape))
+
+
+@given(RIGHT)
+def test_the_distribution_wise_variance_is_the_mean_covariance_of_two_examples(right):
+    covariances = np.cov(right.T.astype(float), ddof=1)
+    pairs = [covariances[i, j] for i, j in itertools.permutations(range(right.shape[1]), 2)]
+    assert of_runs(right).value == pytest.approx(np.mean(pairs), abs=1e-12)
+
+
+@given(RIGHT)
+def test_it_is_what_independent_errors_leave_of_the_variance(right):
+    examples = right.shape[1]
+    wanted = examples / (examples - 1) * (right.mean(axis=1).var(ddof=1) - independent_errors_sd(right) ** 2)
+    found = of_runs(right)
+    assert found.value == pytest.approx(wanted, abs=1e-12)
+    assert not (found.low > found.value or found.value > found.high)
+
+
+def test_runs_that_share_their_luck_unequally_can_make_it_negative():
+    right = np.array([[True, False], [False, True]])  # equally good, on different examples
+    assert of_runs(right).value == pytest.approx(-0.5)
+
+
+def test_bit_equal_runs_have_none_at_all():
+    assert of_runs(np.tile([True, False, True], (4, 1))) == (0, 0, 0)
+
+
+def test_runs_that_are_equally_accurate_by_luck_may_have_some():
+    right = np.array([[True, True, False], [True, False, True], [True, True, False], [True, False, True]])
+    found = of_runs(right, 1 / 3)
+    assert found.low == found.value < 0 < found.high
+
+
+def test_the_distribution_wise_sd_is_the_root_with_the_sign_of_the_variance():
+    assert distribution_wise_sd(Estimate(-0.04, -0.09, 0.25)) == pytest.approx((-0.2, -0.3, 0.5))
+    assert distribution_wise_sd(Estimate(0.0, 0.0, 0.0)) == (0, 0, 0)
+    assert_equal(distribution_wise_sd(UNDEFINED), UNDEFINED)
+
+
+def test_it_is_unbiased_where_errors_are_independent():
+    draws = np.random.Generator(np.random.Philox(3))
+    found = [of_runs(draws.random((10, 100)) < 0.8).value for _ in range(600)]
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(600)
+
+
+def test_its_interval_is_that_of_the_variance_less_what_independent_errors_make():
+    right = np.random.Generator(np.random.Philox(4)).random((10, 50)) < 0.8
+    bounds = np.array(sd_robust(right.mean(axis=1))[1:]) ** 2
+    wanted = 50 / 49 * (bounds - independent_errors_sd(right) ** 2)
+    assert of_runs(right)[1:] == pytest.approx(tuple(wanted))
+
+
+def test_over_draws_it_is_the_mean_variance_less_the_mean_of_independent_errors():
+    draws = [np.random.Generator(np.random.Philox(seed)).random((4, 60)) < 0.7 for seed in range(3)]
+    sd = root_mean_square(np.array([right.mean(axis=1).std(ddof=1) for right in draws]))
+    value, low, high = distribution_wise_variance(draws, sd)
+    assert value == pytest.approx(np.mean([of_runs(right).value for right in draws]))
+    independent = np.mean([independent_errors_sd(right) ** 2 for right in draws])
+    assert (low, high) == pytest.approx(tuple(60 / 59 * (np.square(sd[1:]) - independent)))
+
+
+def test_one_run_or_one_example_has_none():
+    assert_equal(of_runs(np.ones((1, 5), bool)), UNDEFINED)
+    assert_equal(of_runs(np.ones((5, 1), bool)), UNDEFINED)
+    assert np.isnan(independent_errors_sd(np.ones((1, 5), bool)))
+
+
+def test_examples_that_all_err_alike_and_independently_have_the_binomial_sd():
+    draws = np.random.Generator(np.random.Philox(5))
+    right = draws.random((400, 1000)) < 0.8
+    assert independent_errors_sd(right) == pytest.approx(binomial_sd(0.8, 1000), rel=0.01)
+    assert right.mean(axis=1).std(ddof=1) == pytest.approx(binomial_sd(0.8, 1000), rel=0.1)
