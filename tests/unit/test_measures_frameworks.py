@@ -51,7 +51,7 @@ def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says
     way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
     asked = STEP.parameters(three, way)
     assert asked["trained_on"] == "cpu-other"
-    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1)
+    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
     assert STEP.modules(asked) == (
         "toolnoise.dumps.prediction_dump",
         "toolnoise.engines.tensorflow",

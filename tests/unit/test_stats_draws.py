@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 from toolnoise.base import noise_sources
+from toolnoise.base.spec import Spec
 from toolnoise.stats import draws
 from toolnoise.study.variants import VARIANTS
 
 
+def spec_of(varying, noise, **more):
+    hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": noise}
+    parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware, "variant": {"name": "v", "varying": varying}}
+    return Spec.read({"study_seed": 0, "seed": 0, **parts, **more})
+
+
 def drawn(variant, seeds, noise="reduction-order", **more):
     """The draws of runs of a variant, as a dump has them."""
-    spec = {"variant": {"varying": VARIANTS[variant]}, "hardware": {"impl_noise": noise}, **more}
-    found = noise_sources.draws(spec | {"seed": 0}, seeds)
+    found = noise_sources.draws(spec_of(VARIANTS[variant], noise, **more), seeds)
     return [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
 
 
@@ -127,7 +133,7 @@ def test_means_over_units_weigh_units_and_not_runs():
 
 
 def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
-    spec = {"variant": {"varying": ["init", "shuffle"]}, "hardware": {"impl_noise": "native"}, "seed": 0}
+    spec = spec_of(["init", "shuffle"], "native")
 
     def units(unused):
         found = noise_sources.draws(spec, [1, 2, 3], unused)

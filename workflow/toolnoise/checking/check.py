@@ -16,6 +16,7 @@ from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
+from toolnoise.base.spec import Spec
 from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
@@ -23,6 +24,7 @@ from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import Source
 from toolnoise.study import outcome_files
+from toolnoise.study.programs import ENGINE
 
 HASH_SEED = "PYTHONHASHSEED"
 
@@ -116,13 +118,14 @@ class _Runs:
         log = self.folder / "logs" / f"{name}.log"
         for folder in (out, checkpoint, job.parent, log.parent):
             folder.mkdir(parents=True, exist_ok=True)
-        spec = {
+        asked = {
             "study_seed": 0,
-            **{part: {"name": "check"} for part in ("model", "dataset", "hardware")},
+            **{part: {"name": "check"} for part in ("model", "dataset", "recipe")},
+            "hardware": {"name": "check", "engine": ENGINE, "impl_noise": "native"},
             "variant": {"name": varying or "control", "varying": [varying] if varying else []},
             "seed": 1,
         }
-        task = contract.job(spec, "check", out, checkpoint)
+        task = contract.job(Spec.read(asked), "check", out, checkpoint)
         files.write_json(job.with_suffix(".json"), task)
         variables = {**contract.variables(task, job.with_suffix(".json")), **(more or {})}
         if self.seconds:

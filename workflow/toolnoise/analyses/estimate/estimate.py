@@ -20,6 +20,7 @@ from toolnoise.analyses.estimate.run_time import Pace
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import official, prepared
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
@@ -128,14 +129,14 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
     return ""
 
 
-def _spec(study: Study, cell: Cell) -> dict[str, Any]:
+def _spec(study: Study, cell: Cell) -> Spec:
     """The spec of any run of a cell."""
     return study.spec(cell, study.seeds[cell][0])
 
 
 def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
-    recipe = _spec(study, first)["recipe"]
+    recipe = _spec(study, first).recipe
     # A training program of others has no recipe.
     epochs = recipe.get("epochs", pace.epochs if pace else 0)
     for cell in cells:
@@ -244,7 +245,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0])["recipe"], dataset)
+            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0]).recipe, dataset)
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
@@ -269,9 +270,9 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
     return cycles(recipe) + len(recorded)
 
 
-def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
+def _weight_bytes(spec: Spec, dataset: prepared.Data | None) -> int:
     """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
-    if dataset is None or "command" in spec["model"]:
+    if dataset is None or spec.model.command is not None:
         return 0
     try:
         parameters = network.build_model(_engine(), spec, dataset)
