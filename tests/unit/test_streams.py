@@ -317,4 +317,4 @@ def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may(m
     assert same == {"shuffle", "augment", "dropout", "bit"}
     assert one["init"]["replicate"] == 1
     assert one["shuffle"]["replicate"] == 0
-    assert int(one["init"]["key"], 16) == streams.key(0, "init", 1)
+    assert int(one["init"]["key"], 16) == streams.key(make_spec("control", 1).study_seed, "init", 1)
