@@ -32,6 +32,7 @@ import time
 
 from toolnoise import engines, streams
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.engines import environment
 from toolnoise.study import config
 
@@ -60,13 +61,13 @@ def train_with_engine(name: str, augment: bool, examples: int) -> tuple[float, f
     from toolnoise.models.initial import initial_weights
 
     spec = _spec(name, augment)
-    engine = engines.load(spec["hardware"]["engine"])
-    engine.start(spec["hardware"], deterministic=False)
+    engine = engines.load(spec.hardware.engine)
+    engine.start(spec.hardware.json, deterministic=False)
     from toolnoise.models.smallcnn import build
 
     images, labels = _data(examples)
     parameters = engine.build(build, {}, images.shape[1:], CLASSES)
-    engine.compile(spec["recipe"], Split(images, labels))
+    engine.compile(spec.recipe, Split(images, labels))
     engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
     return _timed(lambda number: engine.epoch(plan_epoch(spec, examples, number)))
 
@@ -161,15 +162,17 @@ def _data_loader(augment: bool, examples: int):
     return torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, shuffle=True, drop_last=True)
 
 
-def _spec(name: str, augment: bool) -> dict:
+def _spec(name: str, augment: bool, **hardware: str) -> Spec:
     recipe = {"epochs": EPOCHS + 1, "batch_size": BATCH, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
-    return {
+    asked = {
         "study_seed": 0,
+        "model": {"name": "bench"},
         "recipe": {"name": "bench", **config.complete(recipe, config.schema()["$defs"]["recipe"], "bench")},
-        "hardware": _tooling(name),
-        "variant": {"varying": ["init", "shuffle", "augment", "dropout", "impl"]},
+        "hardware": _tooling(name) | hardware,
+        "variant": {"name": "algo_impl", "varying": ["init", "shuffle", "augment", "dropout", "impl"]},
         "seed": 1,
     }
+    return Spec.read(asked)
 
 
 def _tooling(name: str) -> dict:

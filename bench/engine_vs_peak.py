@@ -23,6 +23,7 @@ from engine_vs_fit import BATCH, CHANNELS, CLASSES, SIZE
 from toolnoise import engines
 from toolnoise.analyses.overhead.profilers import profile
 from toolnoise.analyses.overhead.xplane import Kernel
+from toolnoise.base.spec import Spec
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import State
 from toolnoise.engines.keras_engine import KerasEngine
@@ -49,8 +50,7 @@ MULTIPLY_ADDS = {
 
 def main(isa: str | None) -> None:
     """Print the ratio and the table."""
-    spec = engine_vs_fit._spec("tensorflow", augment=True)
-    spec["hardware"] |= {"isa": isa} if isa else {}
+    spec = engine_vs_fit._spec("tensorflow", augment=True, **({"isa": isa} if isa else {}))
     engine, plan = _ready(spec)
     product = _product(engine)
     step = BATCH * sum(MULTIPLY_ADDS.values())
@@ -59,22 +59,22 @@ def main(isa: str | None) -> None:
         for _ in range(ROUNDS)
     ]
     peak, ours = (statistics.median(speeds) for speeds in zip(*rounds, strict=True))
-    print(f"tooling: {spec['hardware']['name']}, {spec['hardware']['isa']}, one thread")
+    print(f"tooling: {spec.hardware.name}, {spec.hardware.json['isa']}, one thread")
     print(f"matrix product {peak / 1e9:.1f}, engine {ours / 1e9:.1f} thousand million multiply-adds per CPU second")
     ratio = statistics.median(ours / peak for peak, ours in rounds)
     print(f"ratio engine_vs_peak {ratio:.3f}", flush=True)
     _show(profile(engine, plan), ratio)
 
 
-def _ready(spec: dict) -> tuple[KerasEngine, Plan]:
+def _ready(spec: Spec) -> tuple[KerasEngine, Plan]:
     """An engine that has trained one epoch, and a plan of STEPS steps."""
     engine = engines.load("tensorflow")
-    engine.start(spec["hardware"], deterministic=False)
+    engine.start(spec.hardware.json, deterministic=False)
     from toolnoise.models.smallcnn import build
 
     images, labels = engine_vs_fit._data(STEPS * BATCH)
     parameters = engine.build(build, {}, images.shape[1:], CLASSES)
-    engine.compile(spec["recipe"], Split(images, labels))
+    engine.compile(spec.recipe, Split(images, labels))
     engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
     plan = plan_epoch(spec, len(labels), 0)
     engine.epoch(plan)

@@ -34,6 +34,7 @@ from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.files import sha256  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
+from toolnoise.base.spec import Spec  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.engines import serving  # noqa: E402
 from toolnoise.record import archive, recorder, repository, statements  # noqa: E402
@@ -299,9 +300,10 @@ class Work:
     def _fits(self, job: Job) -> bool:
         """Whether there is time for a job, or for a part of it if it is longer than a whole piece."""
         left = self.ends - time.monotonic()
-        spec, known = job.parameters.get("spec"), None
+        spec = Spec.read(job.parameters["spec"]) if "spec" in job.parameters else None
+        known = None
         if job.verb == "train" and (found := run_time.find(spec)):
-            known = found.run(spec["recipe"]["epochs"])
+            known = found.run(spec.recipe["epochs"])
         elif job.verb == "profile":
             known = run_time.profiling(spec)
         return left > 0 and (known is None or known < left or known > self.ends - self.began)

@@ -19,6 +19,7 @@ import numpy as np
 
 from toolnoise import steps
 from toolnoise.base import arrays, files
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
@@ -65,7 +66,7 @@ def make(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lambd
         # JSON is YAML.
         files.write_json(FILE, study.config)
         recorder.write_study(study.path(layout.STUDY), study.config, FILE)
-        spec = next(job.parameters["spec"] for job in jobs if job.verb == "train")
+        spec = next(Spec.read(job.parameters["spec"]) for job in jobs if job.verb == "train")
         work = _Work(start_engine(spec)[1])
         with mock.patch.object(steps, "perform", work.perform):
             for job in jobs:
@@ -111,11 +112,11 @@ class _Work:
         if not len(self.labels):
             self.labels = prepared.load(named["data"]).test.labels
             self.data = prepared.load(named["data"]).sha256
-        spec, keys = parameters["spec"], parameters["keys"]
+        spec, keys = Spec.read(parameters["spec"]), parameters["keys"]
         chance = np.random.default_rng(_number(keys))
         accuracy = float((_logits(spec, self.labels).argmax(axis=1) == self.labels).mean())
         drawn = {source: key for source, key in keys.items() if source not in ("init", "bit")}
-        rows, epochs = [], spec["recipe"]["epochs"]
+        rows, epochs = [], spec.recipe["epochs"]
         for epoch in range(1, epochs + 1):
             tensors = {name: chance.normal(size=shape).astype(np.float32) for name, shape in TENSORS.items()}
             whole, each = runs.weight_digests(tensors)
@@ -133,13 +134,13 @@ class _Work:
         about = {"status": "completed", "epochs": epochs, "trainable": list(tensors), "resumed_after": []}
         about |= {"data_sha256": self.data, "initial_sha256": files.canonical_sha256(keys["init"])}
         about |= {"emulated_noise": None, "moved_bit": None, "recorded_steps": [], "seconds": {"training": epochs / 10}}
-        files.write_json(named["record"], {"spec": spec, "observed": self.observed, **about})
+        files.write_json(named["record"], {"spec": spec.as_json(), "observed": self.observed, **about})
         return self.observed
 
     def _predict(self, _verb: str, parameters: steps.Parameters, named: steps.Files) -> dict[str, Any]:
-        spec, cell = parameters["spec"], [runs.read(record) for record in named["records"]]
+        spec, cell = Spec.read(parameters["spec"]), [runs.read(record) for record in named["records"]]
         shape = (len(cell), len(self.labels), TENSORS["dense/bias"][0])
-        layers = (_logits(run.record["spec"], self.labels) for run in cell)
+        layers = (_logits(run.spec, self.labels) for run in cell)
         arrays.write_npy(named["logits"], arrays.Rows(shape, np.dtype(np.float32), layers))
         files.write_json(named["index"], prediction_dump.about(spec, cell, shape, self.observed, Timings()))
         return self.observed
@@ -160,9 +161,9 @@ class _Work:
             files.write_text(name, texts[option].replace(f"{model},", f"{cell.model},"))
 
 
-def _logits(spec: dict[str, Any], labels: np.ndarray) -> np.ndarray:
+def _logits(spec: Spec, labels: np.ndarray) -> np.ndarray:
     """Logits of a run: networks with one seed have the same."""
-    chance = np.random.default_rng([spec["seed"], _number(spec["variant"]["name"])])
+    chance = np.random.default_rng([spec.seed, _number(spec.variant.name)])
     logits = chance.normal(size=(len(labels), TENSORS["dense/bias"][0])).astype(np.float32)
     logits[np.arange(len(labels)), labels] += np.float32(RIGHT)
     return logits

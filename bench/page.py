@@ -148,7 +148,7 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
 
     return {
         "says": "Invented.",
-        "spec": study.spec(cell, seeds[0]),
+        "spec": study.spec(cell, seeds[0]).as_json(),
         "epochs": at,
         "runs": [
             {

@@ -47,12 +47,12 @@ def _time(model: str, hardware: str) -> None:
     spec = study.spec(study.cells[0], 1)
     with tempfile.TemporaryDirectory() as folder:
         preparation.prepare("digits", study.config["datasets"]["digits"], Path(folder) / "digits.npz")
-        dataset = prepared.load(Path(folder) / "digits.npz", spec["recipe"]["normalise"])
+        dataset = prepared.load(Path(folder) / "digits.npz", spec.recipe["normalise"])
     engine, _ = start_engine(spec)
     parameters = build_model(engine, spec, dataset)
-    engine.compile(spec["recipe"], dataset.train)
-    recipes = spec["recipe"], spec["recipe"] | {"record_steps": True}
-    plans = [plan_epoch(spec, len(dataset.train.labels), epoch) for epoch in range(spec["recipe"]["epochs"])]
+    engine.compile(spec.recipe, dataset.train)
+    recipes = spec.recipe, spec.recipe | {"record_steps": True}
+    plans = [plan_epoch(spec, len(dataset.train.labels), epoch) for epoch in range(spec.recipe["epochs"])]
 
     def seconds(recipe: dict) -> float:
         engine.restore(initial_state(parameters, spec))

@@ -12,6 +12,7 @@ import pytest
 
 from toolnoise import epoch_plan
 from toolnoise.base import arrays, files
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import preparation, prepared
 from toolnoise.study import grid
 
@@ -130,13 +131,13 @@ class Workshop:
 
     def dataset(self):
         """The data as the engine gets it."""
-        return prepared.load(self.folder / self.data, self.spec()["recipe"]["normalise"])
+        return prepared.load(self.folder / self.data, self.spec().recipe["normalise"])
 
     def last_step(self, trained):
         """The plan of a run's last step."""
-        spec = trained.record["spec"]
+        spec = Spec.read(trained.record["spec"])
         train = self.dataset().train
-        plan = epoch_plan.plan_epoch(spec, len(train.labels), spec["recipe"]["epochs"] - 1, train.margin)
+        plan = epoch_plan.plan_epoch(spec, len(train.labels), spec.recipe["epochs"] - 1, train.margin)
         return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
 
     def drive(self, driver, *arguments, out="out.npz", read=arrays.read_npz):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 from toolnoise.training import bitflip, runs
 
@@ -39,10 +40,7 @@ def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(cycled, wo
 
 
 def test_the_moved_bit_follows_from_the_tensors_in_the_file(cycled):
-    record = cycled.record
+    record, spec = cycled.record, Spec.read(cycled.record["spec"])
     tensors = cycled.weights().items()
     parameters = [Parameter(path, tensor.shape, path in record["trainable"], "", {}) for path, tensor in tensors]
-    assert (
-        bitflip.recorded(bitflip.of_run(parameters, record["spec"]), record["spec"], record["epochs"])
-        == record["moved_bit"]
-    )
+    assert bitflip.recorded(bitflip.of_run(parameters, spec), spec, record["epochs"]) == record["moved_bit"]

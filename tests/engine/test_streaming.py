@@ -34,7 +34,7 @@ PARTS = (1, 3 * 8 * IMAGE, 1 << 20)
 @pytest.fixture(scope="module")
 def streamed(here):
     """The same run on streamed data, in parts of each size."""
-    entry = here.spec()["dataset"]
+    entry = here.spec().dataset.json
     path = here.folder / "streamed.npz"
     preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
     here.drive("stream.py", path, *PARTS, out=f"{PARTS[-1]}.npz")
@@ -51,7 +51,7 @@ def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here
 
 
 def test_a_damaged_image_ends_a_streamed_run_in_one_line(here, refusal):
-    entry = here.spec()["dataset"]
+    entry = here.spec().dataset.json
     path = here.folder / "damaged.npz"
     preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
     damaged = bytearray(path.read_bytes())

@@ -83,7 +83,7 @@ def make_run(tmp_path, make_spec):
             {"a/kernel": np.full((2, 3), epoch, np.float32), "a/bias": np.zeros(3, np.float32)} for epoch in EPOCHS
         ]
         record = {
-            "spec": make_spec("control", seed),
+            "spec": make_spec("control", seed).as_json(),
             "status": "completed",
             "epochs": len(EPOCHS),
             "trainable": ["a/kernel", "a/bias"],

@@ -13,6 +13,7 @@ from toolnoise import steps, streams
 from toolnoise.base import noise_sources
 from toolnoise.base.files import open_plain, sha256
 from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.record.statements import CODE, Artifact
 from toolnoise.steps import STEPS, outputs
@@ -175,7 +176,7 @@ COMBINED = [*VARIANTS, "shuffle+impl", "init+bit", "bit_1", "augment+impl+bit_2"
 def asked(study, variant, seed=2):
     """What a run is asked for, as a statement has it."""
     (cell,) = (cell for cell in study.cells if (cell.hardware, cell.variant) == ("cpu", variant))
-    return json.loads(json.dumps(steps.stated({"spec": study.spec(cell, seed)})))
+    return json.loads(json.dumps(steps.stated({"spec": study.spec(cell, seed).as_json()})))
 
 
 def judged(rule, parameters):
@@ -214,10 +215,10 @@ def test_what_is_no_variant_is_told(combined):
 
 def drawn(parameters):
     """What a run of these parameters says of its draws; its weights are what their stream is."""
-    spec = parameters["spec"]
-    start = f"{streams.key(spec['study_seed'], 'init', replicate('init', spec)):x}"
+    spec = Spec.read(parameters["spec"])
+    start = f"{streams.key(spec.study_seed, 'init', replicate('init', spec)):x}"
     epochs = tuple(plan_epoch(spec, 50, epoch).digest() for epoch in range(2))
-    name = f"{spec['variant']['name']}/{spec['seed']}"
+    name = f"{spec.variant.name}/{spec.seed}"
     return RunFacts(name, name, spec, "data", start, (), (), epochs, (), None)
 
 
@@ -301,8 +302,8 @@ def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
     assert code_origins._judged(made_by, None, False, results) == (code_origins.UNKNOWN,)
 
 
-def test_an_index_may_say_which_sources_a_training_does_without_but_no_others():
-    spec = {"seed": 1, "variant": {"varying": ["shuffle"]}, "hardware": {"impl_noise": "native"}}
+def test_an_index_may_say_which_sources_a_training_does_without_but_no_others(make_spec):
+    spec = make_spec("shuffle", 1, "noisy").as_json()
     output = SimpleNamespace(role="index", name="index.json")
     stated = SimpleNamespace(
         verb="predict", name="index.json", parameters={"spec": spec}, outputs=[output], observed={}
@@ -310,7 +311,7 @@ def test_an_index_may_say_which_sources_a_training_does_without_but_no_others():
 
     def judged(unused, **changed):
         index = {"spec": {key: value for key, value in spec.items() if key != "seed"}, "observed": {}, "seeds": [1, 2]}
-        index |= {"unused": unused, "draws": noise_sources.draws(spec, [1, 2], unused) | changed}
+        index |= {"unused": unused, "draws": noise_sources.draws(Spec.read(spec), [1, 2], unused) | changed}
         tree = SimpleNamespace(statements=[SimpleNamespace(statement=stated)])
         return list(specs.records_agree(SimpleNamespace(tree=tree, record=lambda _: index, job=lambda _: None)))
 

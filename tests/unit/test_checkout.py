@@ -9,7 +9,7 @@ from toolnoise.verify.rebuild import checkout
 
 
 @pytest.fixture
-def stated():
+def stated(make_spec):
     """A statement of a run made by these files, with the digests that are given or those here."""
 
     def make(*names, builder="my_model:build", commit="", **digests):
@@ -19,7 +19,8 @@ def stated():
         ]
         made_by += [Artifact("repository", commit, kind=COMMIT)] if commit else []
         then = datetime(2026, 1, 1)
-        parameters = {"spec": {"model": {"builder": builder}, "hardware": {"engine": "tensorflow"}}}
+        spec = make_spec("control", 1).as_json()
+        parameters = {"spec": spec | {"model": spec["model"] | {"builder": builder}}}
         return Statement("train", (), tuple(made_by), parameters, {}, then, then, {})
 
     return make

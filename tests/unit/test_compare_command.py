@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import noise_sources
+from toolnoise.base.spec import Spec
 from toolnoise.comparison import comparison, comparison_text, read_arms
 from toolnoise.comparison.prediction_files import Answers, Labels
 from toolnoise.comparison.two_arms import probability_of_improvement
@@ -31,8 +32,10 @@ def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
 
 def drawn(variant, seeds, **more):
     """The draws of runs of a variant, as a dump has them."""
-    spec = {"variant": {"varying": VARIANTS[variant]}, "hardware": {"impl_noise": "reduction-order"}, "seed": 0, **more}
-    found = noise_sources.draws(spec, seeds)
+    hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": "reduction-order"}
+    parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware}
+    parts["variant"] = {"name": variant, "varying": VARIANTS[variant]}
+    found = noise_sources.draws(Spec.read({"study_seed": 0, "seed": 0, **parts, **more}), seeds)
     return [{source: numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
 
 

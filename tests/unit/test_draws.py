@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.base import noise_sources
+from toolnoise.base.spec import Spec
 from toolnoise.comparison import designs
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import of_all_draws, stability
@@ -20,10 +21,15 @@ from toolnoise.study.variants import VARIANTS
 # What is independent, for every combination of variants
 
 
+def spec_of(varying, noise, **more):
+    hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": noise}
+    parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware, "variant": {"name": "v", "varying": varying}}
+    return Spec.read({"study_seed": 0, "seed": 0, **parts, **more})
+
+
 def drawn(variant, seeds, noise="reduction-order", **more):
     """The draws of runs of a variant, as a dump has them."""
-    spec = {"variant": {"varying": VARIANTS[variant]}, "hardware": {"impl_noise": noise}, **more}
-    found = noise_sources.draws(spec | {"seed": 0}, seeds)
+    found = noise_sources.draws(spec_of(VARIANTS[variant], noise, **more), seeds)
     return [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
 
 
@@ -137,7 +143,7 @@ def test_means_over_units_weigh_units_and_not_runs():
 
 
 def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
-    spec = {"variant": {"varying": ["init", "shuffle"]}, "hardware": {"impl_noise": "native"}, "seed": 0}
+    spec = spec_of(["init", "shuffle"], "native")
 
     def units(unused):
         found = noise_sources.draws(spec, [1, 2, 3], unused)

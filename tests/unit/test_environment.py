@@ -210,10 +210,10 @@ def test_an_unknown_environment_is_one_line(written, built, refused):
 
 def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, built, written):
     cell = Cell("smallcnn", "digits", "cpu-old", "algo")
-    assert elsewhere.spec(cell, 1)["hardware"]["environment"] == OLD
-    assert environments.of({"spec": elsewhere.spec(cell, 1)}) == OLD
+    assert elsewhere.spec(cell, 1).hardware.json["environment"] == OLD
+    assert environments.of({"spec": elsewhere.spec(cell, 1).as_json()}) == OLD
     del written["hardware"]["cpu-old"]["environment"]
-    assert "environment" not in built(written).spec(cell, 1)["hardware"]
+    assert "environment" not in built(written).spec(cell, 1).hardware.json
     assert environments.of({}) == environments.of({"spec": {"images": {}}}) == ""
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import learning_rates, plan_epoch, steps_per_epoch
 
 EXAMPLES = 50
@@ -13,7 +14,7 @@ def spec(make_spec):
 
 
 def with_recipe(spec, **changes):
-    return spec | {"recipe": spec["recipe"] | changes}
+    return Spec.read(spec.json | {"recipe": spec.recipe | changes})
 
 
 def rates(epoch, steps=4, **recipe):
@@ -96,7 +97,7 @@ def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(
 
 
 def test_a_batch_of_the_whole_set_is_one_step(spec):
-    assert steps_per_epoch(with_recipe(spec, batch_size=EXAMPLES)["recipe"], EXAMPLES) == 1
+    assert steps_per_epoch(with_recipe(spec, batch_size=EXAMPLES).recipe, EXAMPLES) == 1
 
 
 def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
@@ -153,5 +154,5 @@ def test_a_digest_tells_every_draw_apart(spec, part):
 
 
 def test_learning_rates_are_no_draws(spec):
-    slower = with_recipe(spec, learning_rate=spec["recipe"]["learning_rate"] / 2)
+    slower = with_recipe(spec, learning_rate=spec.recipe["learning_rate"] / 2)
     assert plan_epoch(spec, EXAMPLES, 0).digest() == plan_epoch(slower, EXAMPLES, 0).digest()

@@ -38,7 +38,7 @@ def leave(tiny):
 
     def write(cell, seed=1):
         spec, path = tiny.spec(cell, seed), tiny.path(layout.RECORD, cell, seed=str(seed))
-        record = {"spec": spec, "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
+        record = {"spec": spec.as_json(), "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
         files.write_json(path, record)
         arrays.write_npz(Path(path).with_name("weights.npz"), {"w": np.zeros(1000, np.float32)})
 
@@ -103,7 +103,7 @@ def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_
     study = built({**tiny.config, "grid": [block], "recipes": {"digits": recipe}})
     path = Path(study.path(layout.RECORD, CELLS[3], seed="1"))
     record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
-    files.write_json(path, record | {"spec": study.spec(CELLS[3], 1)})
+    files.write_json(path, record | {"spec": study.spec(CELLS[3], 1).as_json()})
     found = estimate.estimate(study)
     assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 7 + 4)
     assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
@@ -115,7 +115,7 @@ def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_
     here = CELLS[0]._replace(hardware="cpu-jax", variant="control")
     path = Path(study.path(layout.RECORD, here, seed="1"))
     record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
-    files.write_json(path, record | {"spec": study.spec(here, 1)})
+    files.write_json(path, record | {"spec": study.spec(here, 1).as_json()})
     found = estimate.estimate(study)
     assert (found.jobs["predictions"], found.jobs["layers"]) == (2 + 2, 2)
     (task,) = [task for task in found.tasks if task.hardware == "cpu-jax"]
@@ -246,7 +246,7 @@ def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeyp
     def leave(*chosen):
         for profile in study.profiles:
             if (profile.model, profile.mode, profile.repeat) in chosen:
-                record = {"spec": study.profile_spec(profile), "seconds": {"start_up": 3.0, "steps": 5.0}}
+                record = {"spec": study.profile_spec(profile).as_json(), "seconds": {"start_up": 3.0, "steps": 5.0}}
                 files.write_json(study.path(layout.PROFILE_RECORD, profile), record)
 
     assert profiles(True) == profiles(False) == (6, 6, None, None)

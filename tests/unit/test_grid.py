@@ -208,7 +208,7 @@ def test_a_combination_that_is_none_is_one_line_that_says_how_one_is_spelt(varia
 def test_a_combination_says_what_varies_and_when_the_bit_is_moved(written, built):
     written["grid"][0]["variants"] = ["shuffle+impl", "shuffle+bit_3", "bit"]
     made = built(written)
-    found = [made.spec(CELL._replace(variant=variant), 2)["variant"] for variant in written["grid"][0]["variants"]]
+    found = [made.spec(CELL._replace(variant=variant), 2).variant.json for variant in written["grid"][0]["variants"]]
     assert found == [
         {"name": "shuffle+impl", "varying": ["shuffle", "impl"]},
         {"name": "shuffle+bit_3", "varying": ["shuffle", "bit"], "bit_after": 3},
@@ -258,7 +258,7 @@ def test_a_family_gives_each_model_on_each_data_set_the_nearest_of_its_recipes(w
     assert set(study.config["recipes"]) == set(expected.values())
     assert built(study.config).recipe_of == expected
     spec = study.spec(Cell("smallcnn", "more", "cpu", "algo"), 1)
-    assert (spec["recipe"]["name"], spec["recipe"]["epochs"]) == ("mine-smallcnn-more", 3)
+    assert (spec.recipe["name"], spec.recipe["epochs"]) == ("mine-smallcnn-more", 3)
 
 
 def test_a_family_without_a_recipe_for_a_task_is_one_line_that_names_the_task(written, built, refused):
@@ -293,7 +293,7 @@ OTHER_VALUES = {
 
 
 def spec_digest(study, cell=CELL, seed=1):
-    return canonical_sha256(study.spec(cell, seed))
+    return canonical_sha256(study.spec(cell, seed).as_json())
 
 
 def test_every_recipe_key_is_tried_below():
@@ -375,15 +375,15 @@ def test_the_cost_of_determinism_is_measured_for_every_network_on_every_tooling_
 
 def test_a_measurement_has_the_papers_batch_and_images_unless_told(written, built):
     spec = built(with_overhead(written)).profile_spec(Profile("smallcnn", "v100", "default", 1))
-    assert spec["recipe"]["batch_size"] == 64
-    assert spec["images"] == {"image_size": 224, "channels": 3, "classes": 1000}
-    assert spec["steps"]["steps"] == 100
+    assert spec.recipe["batch_size"] == 64
+    assert spec.images == {"image_size": 224, "channels": 3, "classes": 1000}
+    assert spec.steps["steps"] == 100
 
 
 def test_a_mode_is_what_may_vary(written, built):
     study = built(with_overhead(written))
-    varying = [study.profile_spec(Profile("smallcnn", "cpu", mode, 1))["variant"]["varying"] for mode in MODES]
-    assert varying == [["impl"], []]
+    varying = [study.profile_spec(Profile("smallcnn", "cpu", mode, 1)).variant.varying for mode in MODES]
+    assert varying == [("impl",), ()]
 
 
 def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_is_not_measured(written, built):
@@ -403,7 +403,8 @@ def test_a_grid_may_be_empty_beside_an_overhead(written, built):
 def test_a_measurements_digest_follows_every_condition(key, written, built):
     profile = Profile("smallcnn", "cpu", "default", 1)
     digests = {
-        canonical_sha256(built(with_overhead(written, **change)).profile_spec(profile)) for change in ({}, {key: 17})
+        canonical_sha256(built(with_overhead(written, **change)).profile_spec(profile).as_json())
+        for change in ({}, {key: 17})
     }
     assert len(digests) == 2
 
@@ -513,7 +514,7 @@ def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):
     spec = found.spec(cell, 20007)
     replicates = {source: about["replicate"] for source, about in streams.keys(spec).items()}
     assert replicates == dict.fromkeys(("init", "shuffle", "augment", "dropout"), 2) | {"impl": 7, "bit": 0}
-    assert "draw" not in found.spec(cell._replace(variant="algo"), 7)
+    assert "draw" not in found.spec(cell._replace(variant="algo"), 7).json
 
 
 def control(built, written, variants, **keys):

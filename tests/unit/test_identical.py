@@ -158,7 +158,7 @@ max_first_epoch_diff max_first_epoch min_first_epoch std_dev_first_epoch mean_fi
 def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_spec):
     assert " ".join(IDENTICAL).startswith(" ".join(PUBLISHED.split()))
     observed = {"versions": {"tensorflow": "2.21.0"}, "build": {"cuda_version": "12.5", "cudnn_version": "9"}}
-    about = experiment({"spec": make_spec("impl", 3), "observed": observed})
+    about = experiment({"spec": make_spec("impl", 3).as_json(), "observed": observed})
     cell = {"dataset": "digits", "hardware": "cpu", "variant": "impl", "n_missing": 0}
     for runs in ([], [1], range(4)):
         values = about | measured(runs=runs) | cell
@@ -177,7 +177,7 @@ def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_sp
     ],
 )
 def test_fixed_seed_is_what_varies_by_the_implementation_at_most(make_spec, variant, seed):
-    found = experiment({"spec": make_spec(variant, 1), "observed": {"versions": {"tensorflow": "2"}}})
+    found = experiment({"spec": make_spec(variant, 1).as_json(), "observed": {"versions": {"tensorflow": "2"}}})
     assert found["random_seed"] == seed
     assert (found["backend"], found["network"], found["cuda_version"]) == ("tensorflow", "smallcnn", "")
 

@@ -51,7 +51,7 @@ def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says
     way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
     asked = STEP.parameters(three, way)
     assert asked["trained_on"] == "cpu-other"
-    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1)
+    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
     assert STEP.modules(asked) == (
         "toolnoise.dumps.prediction_dump",
         "toolnoise.engines.tensorflow",
@@ -214,7 +214,13 @@ def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_tha
 
     asked = STEP.parameters(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
     output = SimpleNamespace(role="index", name="index.json")
-    about = {"verb": "predict-elsewhere", "parameters": asked, "outputs": [output], "observed": {"device": "cpu"}}
+    about = {
+        "verb": "predict-elsewhere",
+        "parameters": asked,
+        "outputs": [output],
+        "observed": {"device": "cpu"},
+        "name": "index.json",
+    }
     index = {
         "spec": {key: value for key, value in asked["spec"].items() if key != "seed"},
         "observed": {"device": "cpu"},

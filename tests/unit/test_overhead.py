@@ -77,7 +77,9 @@ def measured(written, built, tmp_path):
     for profile in study.profiles:
         path = tmp_path / profile.mode / f"{profile.repeat}.json"
         spec = study.profile_spec(profile)
-        files.write_json(path, {"spec": spec, "wall_seconds_per_step": 1.0 + (profile.mode == "deterministic")})
+        files.write_json(
+            path, {"spec": spec.as_json(), "wall_seconds_per_step": 1.0 + (profile.mode == "deterministic")}
+        )
         times = [("Conv2D", 12, 4e6, 0.8), ("ReLU, fused", 4, 1e6, 0.2)]
         metric_files.write(path.with_suffix(".csv"), PROFILE, times)
         records.append(str(path))

@@ -153,7 +153,7 @@ def test_what_has_another_start_is_compared_with_nothing(growing):
 def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
     study = built(written)
     assert plan.growing(study) == {}
-    assert "record_steps" not in study.spec(study.cells[0], 1)["recipe"]
+    assert "record_steps" not in study.spec(study.cells[0], 1).recipe
     assert "growth" not in study.figure_kinds
 
 
@@ -171,7 +171,7 @@ def measured(tmp_path, make_spec):
     """Measure runs that are written by hand, each with how far one weight moves from its reference in a step."""
 
     def write(variant, seed, offset, status="completed"):
-        spec = make_spec(variant, seed)
+        spec = make_spec(variant, seed).as_json()
         spec["recipe"] |= {"epochs": 3, "record_steps": True}
         kept = [
             {

@@ -41,12 +41,11 @@ class Run(SimpleNamespace):
         return [{"kernel": draws.normal(size=shape).astype(np.float32)} for _ in range(SNAPSHOTS)]
 
 
-SPEC = {"seed": 1, "variant": {"varying": ["impl"]}, "hardware": {"impl_noise": "native"}}
 CELL = {"1": Run(seed=1, diverged=False), "2": Run(seed=2, diverged=True), "5": Run(seed=5, diverged=False)}
 
 
 @pytest.fixture
-def dumped(tmp_path, monkeypatch):
+def dumped(tmp_path, monkeypatch, make_spec):
     """Dump three runs, of which the second diverged; return the two files."""
     data = Data(TEST, TEST, tuple("abc"), (), "")
     network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
@@ -56,7 +55,7 @@ def dumped(tmp_path, monkeypatch):
 
     def dump(names=NAMES):
         paths = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedy_dump.dump(SPEC, list(names), "", list(CELL), *paths)
+        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(CELL), *paths)
         return paths
 
     return dump

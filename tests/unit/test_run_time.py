@@ -4,6 +4,7 @@ import pytest
 
 from toolnoise.analyses.estimate import run_time
 from toolnoise.base import arrays, files
+from toolnoise.base.spec import Spec
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
@@ -17,7 +18,7 @@ def here(tmp_path, monkeypatch):
 
 
 def place(pattern, spec, study, **names):
-    parts = {part: spec[part]["name"] for part in ("model", "dataset", "hardware", "variant")}
+    parts = Cell.of(spec)._asdict()
     return pattern.format(study=study, **parts, **names)
 
 
@@ -26,8 +27,8 @@ def leave():
     """Leave the record of a finished run of `spec`, in any study; returns its path."""
 
     def write(spec, study="tiny", seconds=SECONDS, epochs=EPOCHS):
-        path = place(layout.RECORD, spec, study, seed=spec["seed"])
-        files.write_json(path, {"spec": spec, "epochs": epochs, "status": "completed", "seconds": seconds})
+        path = place(layout.RECORD, spec, study, seed=spec.seed)
+        files.write_json(path, {"spec": spec.as_json(), "epochs": epochs, "status": "completed", "seconds": seconds})
         arrays.write_npz(path.replace("run.json", "weights.npz"), {})
         return path
 
@@ -61,7 +62,7 @@ def test_runs_of_another_study_and_another_deterministic_variant_count(leave, ma
 
 
 def change(spec, part, **keys):
-    return spec | {part: spec[part] | keys}
+    return Spec.read(spec.json | {part: spec.json[part] | keys})
 
 
 @pytest.mark.parametrize(
@@ -95,20 +96,22 @@ def test_determinism_on_and_off_are_not_the_same_work(leave, make_spec):
 def test_a_damaged_record_tells_nothing(leave, make_spec):
     spec = make_spec("control", 1)
     Path(leave(spec)).write_text("{")
-    leave(make_spec("control", 2) | {"spec": None})
+    other = Path(leave(make_spec("control", 2)))
+    files.write_json(other, files.read_json(other) | {"spec": None})
+    leave(make_spec("control", 3))
     assert run_time.find(spec).source == "finished runs: 1"
 
 
 def test_a_run_of_several_cycles_has_left_its_weights_after_each(leave, make_spec):
     spec = make_spec("control", 1)
-    path = Path(leave(spec | {"recipe": spec["recipe"] | {"cycles": 5}}))
+    path = Path(leave(change(spec, "recipe", cycles=5)))
     path.with_name("weights.npz").write_bytes(bytes(5 * 700))
     assert run_time.find(spec).weight_bytes == 700
 
 
 def test_timed_steps_count_until_a_run_is_finished(leave, make_spec):
     spec = make_spec("control", 1)
-    measured = {"spec": spec, "epochs": 1, "steps_timed": 64, "seconds": SECONDS, "weight_bytes": 62888}
+    measured = {"spec": spec.as_json(), "epochs": 1, "steps_timed": 64, "seconds": SECONDS, "weight_bytes": 62888}
     files.write_json(place(layout.SPEED, spec, "tiny"), measured)
     found = run_time.find(spec)
     assert (found.epoch, found.weight_bytes, found.source) == (69.0, 62888, "steps timed: 64")

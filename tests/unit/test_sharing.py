@@ -79,7 +79,7 @@ def make(folder, study, hardware=()):
         if name.endswith("run.json"):
             seed = int(name.split("/")[-2])
             cell = next(cell for cell in study.cells if f"/{cell.hardware}/" in name)
-            return json.dumps({"spec": study.spec(cell, seed)}).encode()
+            return json.dumps({"spec": study.spec(cell, seed).as_json()}).encode()
         return (name + "\n").encode() * 100
 
     for job in steps.jobs(study):

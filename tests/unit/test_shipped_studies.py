@@ -162,7 +162,7 @@ def test_no_recipe_differs_from_that_of_the_code(authors):
 
 
 def test_augmentation_varies_in_no_variant(authors):
-    varying = {tuple(authors.spec(cell, 1)["variant"]["varying"]) for cell in authors.cells}
+    varying = {tuple(authors.spec(cell, 1).variant.varying) for cell in authors.cells}
     assert varying == {("init", "shuffle", "impl"), ("init", "shuffle"), ("impl",), ()}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
+from toolnoise.base.spec import Spec
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
@@ -60,7 +61,8 @@ def train(make_spec, tmp_path, monkeypatch):
         monkeypatch.setattr(loop, "start_engine", lambda _: (Counting(diverges), observed))
         monkeypatch.setattr(loop, "build_model", lambda *_: PARAMETERS)
         spec = make_spec("control", 1)
-        spec = spec | {"recipe": spec["recipe"] | {"epochs": 6, "schedule": "cosine", "cycles": count}}
+        recipe = spec.recipe | {"epochs": 6, "schedule": "cosine", "cycles": count}
+        spec = Spec.read(spec.json | {"recipe": recipe})
         places = [tmp_path / "run" / name for name in ("weights.npz", "history.csv", "run.json", "checkpoint.npz")]
         loop.train(spec, "data.npz", *places)
         return runs.read(places[2])

@@ -140,8 +140,8 @@ def test_sources_without_effect_are_unused(recipe, margin, dropout, unused):
     assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
 
 
-def test_an_unused_source_has_no_draw_in_the_index():
-    spec = {"seed": 1, "variant": {"varying": ["init"]}, "hardware": {"impl_noise": "native"}}
+def test_an_unused_source_has_no_draw_in_the_index(make_spec):
+    spec = make_spec("init", 1, "noisy")
     cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
     index = about(spec, cell, (2, 5, 3), {}, Timings(), ["dropout"])
     assert index["unused"] == ["dropout"]

@@ -36,7 +36,7 @@ def leave(tiny):
         if log is not None:
             files.write_text(tiny.path(STEPS["train"].log("train"), cell, seed=str(seed)), log)
             return
-        record = {"spec": tiny.spec(cell, seed), "status": "completed", "epochs": EPOCHS, "trainable": []}
+        record = {"spec": tiny.spec(cell, seed).as_json(), "status": "completed", "epochs": EPOCHS, "trainable": []}
         path = tiny.path(layout.RECORD, cell, seed=str(seed))
         files.write_json(path, record | {"seconds": SECONDS} | changes)
 
@@ -82,7 +82,7 @@ def test_a_run_with_its_record_is_done_and_tells_how_long_the_others_take(tiny, 
 
 def test_a_run_of_another_recipe_is_missing(tiny, leave):
     spec = tiny.spec(CONTROL, 1)
-    leave(CONTROL, 1, spec=spec | {"recipe": spec["recipe"] | {"learning_rate": 7.0}})
+    leave(CONTROL, 1, spec=spec.json | {"recipe": spec.recipe | {"learning_rate": 7.0}})
     assert counted(tiny, CONTROL) == {"missing": 3}
 
 

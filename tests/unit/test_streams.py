@@ -13,6 +13,7 @@ from scipy import special, stats
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
+from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study.variants import VARIANTS
@@ -184,7 +185,7 @@ def in_slots(plan, values):
 def draws(spec, epoch=1):
     """Every draw of a run by its source, as bytes: what each example meets, whatever place in the batch it has."""
     first = replicate("init", spec)
-    weights = initial_weights(PARAMETERS, spec["study_seed"], first, "m")
+    weights = initial_weights(PARAMETERS, spec.study_seed, first, "m")
     plan = plan_epoch(spec, EXAMPLES, epoch)
     order = in_slots(plan, plan.order)
     pictures = np.full((EXAMPLES, 3), -1)
@@ -265,9 +266,9 @@ def test_layers_of_equal_shape_start_different():
 
 def test_a_study_of_another_seed_shares_no_draw(make_spec):
     spec = make_spec("algo_impl", 1)
-    assert differing(draws(spec), draws(spec | {"study_seed": 8})) == set(VARIANTS["algo_impl"])
+    assert differing(draws(spec), draws(Spec.read(spec.json | {"study_seed": 8}))) == set(VARIANTS["algo_impl"])
     spec = make_spec("bit", 1)
-    assert draws(spec)["bit"] != draws(spec | {"study_seed": 8})["bit"]
+    assert draws(spec)["bit"] != draws(Spec.read(spec.json | {"study_seed": 8}))["bit"]
 
 
 def shares(stream, count):
@@ -310,12 +311,10 @@ def test_a_number_alone_can_be_drawn_and_nothing_too():
     assert streams.truncated_normal(7, (0, 3)).shape == (0, 3)
 
 
-def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may():
-    one, other = (
-        streams.keys({"study_seed": 0, "variant": {"varying": ["init", "impl"]}, "seed": seed}) for seed in (1, 2)
-    )
+def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may(make_spec):
+    one, other = (streams.keys(make_spec("init+impl", seed)) for seed in (1, 2))
     same = {source for source in one if one[source] == other[source]}
     assert same == {"shuffle", "augment", "dropout", "bit"}
     assert one["init"]["replicate"] == 1
     assert one["shuffle"]["replicate"] == 0
-    assert int(one["init"]["key"], 16) == streams.key(0, "init", 1)
+    assert int(one["init"]["key"], 16) == streams.key(make_spec("control", 1).study_seed, "init", 1)

@@ -69,6 +69,7 @@ def test_anything_else_is_no_variant(name):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("varying", VARIANTS.values(), ids=list(VARIANTS))
-def test_a_source_has_the_runs_seed_if_it_may_vary_and_else_that_of_no_run(source, varying):
-    assert replicate(source, {"variant": {"varying": varying}, "seed": 5}) == (5 if source in varying else 0)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_source_has_the_runs_seed_if_it_may_vary_and_else_that_of_no_run(source, name, make_spec):
+    varying = VARIANTS[name]
+    assert replicate(source, make_spec(name, 5)) == (5 if source in varying else 0)

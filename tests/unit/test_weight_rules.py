@@ -8,6 +8,7 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.verify import tree
@@ -23,11 +24,12 @@ def write(make_run, make_spec):
 
     def call(variant="control", count=1, change=None):
         spec = make_spec(variant, 2)
-        spec["recipe"] |= {"epochs": 3, "schedule": "cosine", "cycles": count}
+        recipe = spec.recipe | {"epochs": 3, "schedule": "cosine", "cycles": count}
+        spec = Spec.read(spec.json | {"recipe": recipe})
         moved = bitflip.recorded(bitflip.of_run(TENSORS, spec), spec, 3)
 
         def edit(parts):
-            parts["record"] |= {"spec": spec, "data_sha256": "d", "initial_sha256": "i", "moved_bit": moved}
+            parts["record"] |= {"spec": spec.as_json(), "data_sha256": "d", "initial_sha256": "i", "moved_bit": moved}
             if count == 3:
                 parts["final"] |= snapshots.packed(parts["epochs"][:2])
             if change:

@@ -6,6 +6,7 @@ import pytest
 
 from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 from toolnoise.record import statements
 
 
@@ -52,7 +53,7 @@ def test_a_run_states_its_spec_its_keys_and_its_machine(small_study, stated):
             record = json.loads((small_study / statement.outputs[2].name).read_text())
             assert statement.parameters["spec"] == record["spec"]
             for source, drawn in statement.parameters["keys"].items():
-                assert drawn["replicate"] == replicate(source, record["spec"])
+                assert drawn["replicate"] == replicate(source, Spec.read(record["spec"]))
             assert statement.observed == record["observed"]
 
 

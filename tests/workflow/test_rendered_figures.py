@@ -653,9 +653,12 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         accuracy = np.array([0.5, 0.895, 0.9])
         histories = [History(accuracy, 1 - accuracy, accuracy, np.full(3, 1 + run / 3)) for run in range(runs)]
         spec = {
-            "hardware": {"engine": "tensorflow"},
+            "study_seed": 0,
+            "seed": 1,
+            "recipe": {},
+            "hardware": {"name": "cpu", "engine": "tensorflow", "impl_noise": "native"},
             "model": {"name": "smallcnn"},
-            "variant": {"varying": {"impl": ["impl"], "control": []}.get(variant, ["init", "impl"])},
+            "variant": {"name": variant, "varying": {"impl": ["impl"], "control": []}.get(variant, ["init", "impl"])},
         }
         about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}

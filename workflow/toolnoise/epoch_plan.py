@@ -12,6 +12,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 
 
 class Plan(NamedTuple):
@@ -59,23 +60,23 @@ def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
     return examples // recipe["batch_size"]
 
 
-def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0) -> Plan:
+def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
     """The plan of epoch `epoch` (from 0) on a training set of `examples` examples.
 
     The images are higher and wider by `margin` than the window that the network sees.
     """
-    recipe, varying = spec["recipe"], spec["variant"]["varying"]
+    recipe = spec.recipe
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
 
     def stream(source: str, *what: str | int) -> int:
-        return streams.key(spec["study_seed"], source, replicate(source, spec), *what)
+        return streams.key(spec.study_seed, source, replicate(source, spec), *what)
 
     order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
     # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
     offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
     slots = np.tile(np.arange(batch), (steps, 1))
-    if "impl" in varying and spec["hardware"]["impl_noise"] == "reduction-order":
+    if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
         slots = _within_batches(stream("impl", epoch), steps, batch)
         order = np.take_along_axis(order, slots, axis=1)
     return Plan(

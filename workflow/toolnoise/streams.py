@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import SOURCES, replicate
+from toolnoise.base.spec import Spec
 
 # Coefficients of P and Q, highest power first. Among the standard normals within two standard deviations, a share |v|
 # lies nearer to zero than v P(v^2) / Q(v^2). It is a minimax fit with a relative error below 1.6e-9, whereas float32
@@ -29,11 +30,11 @@ BLOCK = 1 << 15
 ANALYSIS, DATA = "analysis", "data"
 
 
-def keys(spec: dict[str, Any]) -> dict[str, dict[str, int | str]]:
+def keys(spec: Spec) -> dict[str, dict[str, int | str]]:
     """For each source of the run of a spec: the replicate that it is drawn for, and the key of all its streams."""
     drawn_for = {source: replicate(source, spec) for source in SOURCES}
     return {
-        source: {"replicate": number, "key": f"{key(spec['study_seed'], source, number):032x}"}
+        source: {"replicate": number, "key": f"{key(spec.study_seed, source, number):032x}"}
         for source, number in drawn_for.items()
     }
 

@@ -40,7 +40,7 @@ def augmented(images, plan, step, pad):
 def main(study_file, data_file, out):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    data = prepared.load(data_file, spec.recipe["normalise"])
     engine, _ = network.start_engine(spec)
     # Frameworks are imported when the engine has made its settings.
     import keras
@@ -51,10 +51,10 @@ def main(study_file, data_file, out):
     whole = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     plan = whole.steps(0, STEPS)
     for case, changes in CASES.items():
-        recipe = spec["recipe"] | changes
+        recipe = spec.recipe | changes
         parameters = network.build_model(engine, spec, data)
         engine.compile(recipe, data.train)
-        initial = initial_weights(parameters, spec["study_seed"], 0, "model")
+        initial = initial_weights(parameters, spec.study_seed, 0, "model")
         engine.restore(State(initial, {}, 0))
         held = engine.weights()
         result = engine.epoch(plan)

@@ -17,12 +17,12 @@ from toolnoise.training import network
 def main(study_file, data_file, out, *others):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    data = prepared.load(data_file, spec.recipe["normalise"])
     engine, _ = network.start_engine(spec)
     parameters = network.build_model(engine, spec, data)
-    initial = initial_weights(parameters, spec["study_seed"], 0, "model")
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
     # At a rate of one the first momentum is the gradient itself.
-    engine.compile(spec["recipe"] | {"optimizer": "sgd"}, data.train)
+    engine.compile(spec.recipe | {"optimizer": "sgd"}, data.train)
     engine.restore(State(initial, {}, 0))
     plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))

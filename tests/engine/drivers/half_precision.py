@@ -15,7 +15,7 @@ def main(study_file, data_file, out):
     import own_models
     import tensorflow as tf
 
-    float16 = spec["hardware"]["precision"] == "mixed_float16"
+    float16 = spec.hardware.json["precision"] == "mixed_float16"
     result = engine.epoch(plan)
     state = engine.state()
 
@@ -23,7 +23,7 @@ def main(study_file, data_file, out):
     model.layers[-1].dtype_policy = "float32"
     for variable in model.weights:
         variable.assign(initial[variable.path])
-    adam = keras.optimizers.Adam(spec["recipe"]["learning_rate"])
+    adam = keras.optimizers.Adam(spec.recipe["learning_rate"])
     exponent = loss_scale.INITIAL_EXPONENT + DOUBLINGS
     theirs = keras.optimizers.LossScaleOptimizer(adam, initial_scale=2.0**exponent) if float16 else adam
     theirs.build(model.trainable_variables)

@@ -17,24 +17,24 @@ UPDATE, RATE = 7, np.float32(0.008)
 def main(study_file, data_file, out, given_file):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    data = prepared.load(data_file, spec.recipe["normalise"])
     engine, _ = network.start_engine(spec)
     network.build_model(engine, spec, data)
     given, found = arrays.read_npz(given_file), {}
     powers = np.array([BETA_1**UPDATE, BETA_2**UPDATE], np.float32)
     for optimizer, slots in (("adam", ("m", "v")), ("sgd", ("momentum",))):
-        engine.compile(spec["recipe"] | {"optimizer": optimizer}, data.train)
+        engine.compile(spec.recipe | {"optimizer": optimizer}, data.train)
         weights = {path: given[f"weights/{path}"] for path in engine.tensors}
         of_slots = {slot: {path: given[f"{slot}/{path}"] for path in engine.trainable} for slot in slots}
         engine.restore(State(weights, of_slots, UPDATE - 1))
         gradients = [given[f"gradient/{path}"] for path in engine.trainable]
-        apply(engine, spec["hardware"]["engine"], gradients, powers)
+        apply(engine, spec.hardware.engine, gradients, powers)
         state = engine.state()
         found |= {f"{optimizer}/weights/{path}": state.weights[path] for path in engine.trainable}
         for slot in slots:
             found |= {f"{optimizer}/{slot}/{path}": tensor for path, tensor in state.slots[slot].items()}
     labels, logits = given["labels"], given["logits"]
-    found["losses"] = losses(engine, spec["hardware"]["engine"], labels, logits)
+    found["losses"] = losses(engine, spec.hardware.engine, labels, logits)
     arrays.write_npz(out, found)
 
 

@@ -16,13 +16,13 @@ def begin(study_file, data_file):
     """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    data = prepared.load(data_file, spec.recipe["normalise"])
     engine, _ = network.start_engine(spec)
     parameters = network.build_model(engine, spec, data)
-    engine.compile(spec["recipe"], data.train)
+    engine.compile(spec.recipe, data.train)
     start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
-    scaled = spec["hardware"]["precision"] == "mixed_float16"
-    initial = initial_weights(parameters, spec["study_seed"], 0, "model")
+    scaled = spec.hardware.json["precision"] == "mixed_float16"
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
     engine.restore(State(initial, {}, 0))
     if scaled:
         state = engine.state()

@@ -30,13 +30,13 @@ def unpacked(found):
 def main(study_file, data_file, out, before=None):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="control"), 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    data = prepared.load(data_file, spec.recipe["normalise"])
     engine, _ = network.start_engine(spec)
     found = {}
     for optimizer in ("adam", "sgd"):
         parameters = network.build_model(engine, spec, data)
-        engine.compile(spec["recipe"] | {"optimizer": optimizer}, data.train)
-        start = State(initial_weights(parameters, spec["study_seed"], 0, "model"), {}, 0)
+        engine.compile(spec.recipe | {"optimizer": optimizer}, data.train)
+        start = State(initial_weights(parameters, spec.study_seed, 0, "model"), {}, 0)
         if before:
             saved = arrays.read_npz(before).items()
             after_one = f"0/{optimizer}/"

@@ -12,7 +12,7 @@ from toolnoise.training.loop import Timings
 
 record, data, out = sys.argv[1:]
 run = runs.read(record)
-network = prediction_dump.build(run.record["spec"], data, Timings())
+network = prediction_dump.build(run.spec, data, Timings())
 test = network.dataset.test
 height, width = test.shape[:2]
 padded = np.pad(test.images, ((0, 0), (1, 1), (1, 1), (0, 0)))

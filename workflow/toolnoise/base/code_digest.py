@@ -14,9 +14,10 @@ import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.base import code_text, program, syntax
+from toolnoise.base.spec import Spec
 
 SCRIPT = ".py"
 NOTEBOOK = ".ipynb"
@@ -79,13 +80,13 @@ def _hashed(lines: list[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
-def named_by(spec: dict[str, Any]) -> tuple[str, ...]:
+def named_by(spec: Spec) -> tuple[str, ...]:
     """The modules that a spec names: its engine and its model's builder, or what the command of a program starts."""
-    if "adopted" in spec["model"]:
+    if spec.model.adopted is not None:
         return ()
-    if "command" in spec["model"]:
-        return _started(spec["model"]["command"])
-    return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
+    if spec.model.command is not None:
+        return _started(spec.model.command)
+    return f"toolnoise.engines.{spec.hardware.engine}", spec.model.builder.partition(":")[0]
 
 
 def _started(command: str) -> tuple[str, ...]:

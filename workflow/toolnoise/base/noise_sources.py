@@ -6,7 +6,8 @@ the draw.
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any
+
+from toolnoise.base.spec import Spec
 
 ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
 SOURCES = (*ALGORITHMIC, "impl", "bit")
@@ -15,29 +16,28 @@ OPTIONAL = ("augment", "dropout")
 DRAW = 10_000
 
 
-def replicate(source: str, spec: dict[str, Any]) -> int:
+def replicate(source: str, spec: Spec) -> int:
     """The replicate of a source that a run is drawn for."""
-    if source in spec["variant"]["varying"]:
-        return spec["seed"] % DRAW if "draw" in spec else spec["seed"]
-    return spec.get("draw", 0) if source in ALGORITHMIC else 0
+    if spec.varies(source):
+        return spec.seed if spec.draw is None else spec.seed % DRAW
+    return spec.draw or 0 if source in ALGORITHMIC else 0
 
 
-def with_seed(spec: dict[str, Any], seed: int) -> dict[str, Any]:
+def with_seed(spec: Spec, seed: int) -> Spec:
     """The spec of another run of the same cell."""
-    draw = {"draw": seed // DRAW} if "draw" in spec else {}
-    return {**spec, "seed": seed, **draw}
+    return Spec.read(spec.json | {"seed": seed} | ({} if spec.draw is None else {"draw": seed // DRAW}))
 
 
-def draws(spec: dict[str, Any], seeds: Iterable[int], unused: Collection[str] = ()) -> dict[str, list[int] | None]:
+def draws(spec: Spec, seeds: Iterable[int], unused: Collection[str] = ()) -> dict[str, list[int] | None]:
     """The replicate of each source that each run of a cell has; None for a source of which runs share no draw.
 
     That is one that the training does not use, implementation noise which is not emulated, and everything of runs whose
     making is not known.
     """
     runs = [with_seed(spec, seed) for seed in seeds]
-    if "adopted" in spec.get("model", {}):
+    if spec.model.adopted is not None:
         # Of runs that were there before the study, no draw is known to be another run's.
         return dict.fromkeys(SOURCES)
-    own = {"impl"} if spec["hardware"]["impl_noise"] == "native" else set()
-    without = own.intersection(spec["variant"]["varying"]).union(unused)
+    own = {"impl"} if spec.hardware.impl_noise == "native" else set()
+    without = own.intersection(spec.variant.varying).union(unused)
     return {source: None if source in without else [replicate(source, run) for run in runs] for source in SOURCES}

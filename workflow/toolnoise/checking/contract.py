@@ -9,19 +9,21 @@ from typing import Any
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
+from toolnoise.base.spec import Spec
 from toolnoise.checking.program_text import SEED
+from toolnoise.study.cells import Cell
 
 Job = dict[str, Any]
 
 
-def job(spec: dict[str, Any], study: str, out: str | Path, checkpoint: str | Path) -> Job:
+def job(spec: Spec, study: str, out: str | Path, checkpoint: str | Path) -> Job:
     """All that the program of a run is given: its place in the grid, its seeds by source, its folders."""
     return {
         "study": study,
-        **{part: spec[part]["name"] for part in ("model", "dataset", "hardware", "variant")},
-        "seed": spec["seed"],
+        **Cell.of(spec)._asdict(),
+        "seed": spec.seed,
         "seeds": {source: _seed(spec, source) for source in ALGORITHMIC},
-        "deterministic": "impl" not in spec["variant"]["varying"],
+        "deterministic": not spec.varies("impl"),
         "out": str(Path(out).absolute()),
         "checkpoint": str(Path(checkpoint).absolute()),
     }
@@ -43,7 +45,7 @@ def values(job: Job) -> dict[str, Any]:
     return {**job["seeds"], "out": job["out"], "checkpoint": job["checkpoint"]}
 
 
-def _seed(spec: dict[str, Any], source: str) -> int:
+def _seed(spec: Spec, source: str) -> int:
     """32 bits of the source's stream for this run's replicate."""
-    stream = streams.key(spec["study_seed"], source, replicate(source, spec), "program")
+    stream = streams.key(spec.study_seed, source, replicate(source, spec), "program")
     return int(streams.raw(stream, 1)[0]) >> 32

@@ -27,7 +27,7 @@ def read(run: Run) -> dict[str, np.ndarray]:
     read = read_npz(path, npz_names(path))
     left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
     require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
-    for name in NEEDED.get(run.record["spec"]["model"].get("outcome", ""), ()):
+    for name in NEEDED.get(run.spec.model.outcome, ()):
         if name not in left:
             raise BadInput(path, name, "no such array", "what the training program left")
     examples = [(name, len(values)) for name, values in left.items() if values.ndim]

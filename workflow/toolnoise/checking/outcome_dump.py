@@ -10,6 +10,7 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.checking import labels as test_set
 from toolnoise.checking.left import read as read_left
@@ -20,14 +21,12 @@ from toolnoise.study import programs
 from toolnoise.training import runs
 
 
-def dump(
-    spec: dict[str, Any], data: str | Path, records: list[str], logits: str | Path, index: str | Path
-) -> dict[str, Any]:
+def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, index: str | Path) -> dict[str, Any]:
     """Stack what the runs of a cell left; refuse a run whose examples or shape differ from the others'.
 
     Return the observed machine.
     """
-    kind, labels = spec["model"]["outcome"], prepared.targets(data)["test_labels"]
+    kind, labels = spec.model.outcome, prepared.targets(data)["test_labels"]
     cell = [runs.read(record) for record in records]
     names, layers = [], []
     for run in cell:

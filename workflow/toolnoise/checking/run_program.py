@@ -22,6 +22,7 @@ import numpy as np
 
 from toolnoise.base import arrays, command_words, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.checking import contract, launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
@@ -46,7 +47,7 @@ print(json.dumps([sys.version.split()[0], sorted(found.items())]))
 
 
 def train(
-    spec: dict[str, Any],
+    spec: Spec,
     study: str,
     weights: str,
     history: str,
@@ -58,7 +59,7 @@ def train(
 
     Where the study has Control, its `gate` is passed before anything may vary.
     """
-    timings, model = Timings(), spec["model"]
+    timings, model = Timings(), spec.model.json
     folder = folder_of(checkpoint)
     out, kept, job_file = folder / OUT, folder / KEPT, folder / JOB
     shutil.rmtree(out, ignore_errors=True)
@@ -67,7 +68,7 @@ def train(
     job = contract.job(spec, study, out, kept)
     files.write_json(job_file, job)
     observed = _observed(spec)
-    variables = contract.variables(job, job_file) | observed["variables"] | engine.path(spec["hardware"])
+    variables = contract.variables(job, job_file) | observed["variables"] | engine.path(spec.hardware.json)
     words = command_words.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
         words += command_words.words(model["deterministic"])
@@ -119,10 +120,10 @@ def _launch(
             print(log.read_text(errors="replace"), end="", flush=True)
 
 
-def _observed(spec: dict[str, Any]) -> dict[str, Any]:
+def _observed(spec: Spec) -> dict[str, Any]:
     """The machine, the packages of the program's interpreter, and what is set for its libraries."""
-    tooling = spec["hardware"]
-    python, packages = _packages(tooling, command_words.words(spec["model"]["command"])[0])
+    tooling = spec.hardware.json
+    python, packages = _packages(tooling, command_words.words(spec.model.command)[0])
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
     return {
         **environment.machine(),
@@ -173,7 +174,7 @@ def require_kind(left: Outcome, wanted: str) -> None:
 
 def write(
     left: Outcome,
-    spec: dict[str, Any],
+    spec: Spec,
     weights: str,
     history: str,
     record: str,
@@ -190,7 +191,7 @@ def write(
     arrays.write_npz(weights, {**tensors, **_besides(left)})
     files.write_text(history, rows)
     trained = [name for name, values in tensors.items() if values.dtype.kind == "f" and not name.endswith(STATISTICS)]
-    about = {"spec": spec, "status": "completed", "epochs": rows.count("\n") - 1, "trainable": trained}
+    about = {"spec": spec.as_json(), "status": "completed", "epochs": rows.count("\n") - 1, "trainable": trained}
     files.write_json(record, about | {"observed": observed, "seconds": dict(timings)})
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
+from toolnoise.base.spec import Spec
 from toolnoise.checking import contract, launch, outcome, unmodified
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.unmodified import Wanted
 from toolnoise.study import outcome_files
+from toolnoise.study.programs import ENGINE
 
 FOLDERS = ("outcomes", "checkpoints", "jobs", "logs")
 
@@ -98,13 +100,14 @@ class Runs:
         return self.folder / "logs" / f"{name}.log"
 
     def _task(self, name: str, varying: Sequence[str]) -> contract.Job:
-        spec = {
+        asked = {
             "study_seed": 0,
-            **{part: {"name": "check"} for part in ("model", "dataset", "hardware")},
+            **{part: {"name": "check"} for part in ("model", "dataset", "recipe")},
+            "hardware": {"name": "check", "engine": ENGINE, "impl_noise": "native"},
             "variant": {"name": name if varying else "control", "varying": list(varying)},
             "seed": 1,
         }
-        return contract.job(spec, "check", self._place("outcomes", name), self._place("checkpoints", name))
+        return contract.job(Spec.read(asked), "check", self._place("outcomes", name), self._place("checkpoints", name))
 
     def _values(self, name: str, varying: Sequence[str]) -> dict[str, str]:
         return contract.values(self._task(name, varying)) | self.secret

@@ -12,6 +12,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import OPTIONAL, draws
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, Weights
@@ -46,17 +47,17 @@ class Predictor(NamedTuple):
         return [source for source in OPTIONAL if not used[source]]
 
 
-def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Predictor:
+def build(spec: Spec, data: str | Path, timings: Timings) -> Predictor:
     """Start a cell's engine and build its network; `spec` is that of any of its runs."""
     with timings.measure("start_up"):
-        dataset = prepared.load(data, spec["recipe"]["normalise"])
+        dataset = prepared.load(data, spec.recipe["normalise"])
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
         return Predictor(engine, build_model(engine, spec, dataset), dataset, observed)
 
 
 def dump(
-    spec: dict[str, Any],
+    spec: Spec,
     data: str | Path,
     records: list[str],
     logits: str | Path,
@@ -81,13 +82,13 @@ def dump(
                 network.take(run.weights(), run)
                 layer[...] = network.engine.logits(test)
     elsewhere = {"trained_on": trained_on} if trained_on else {}
-    entry = about(spec, cell, shape, network.observed, timings, network.unused(spec["recipe"]))
+    entry = about(spec, cell, shape, network.observed, timings, network.unused(spec.recipe))
     files.write_json(index, entry | elsewhere)
     return network.observed
 
 
 def about(
-    spec: dict[str, Any],
+    spec: Spec,
     cell: list[runs.Run],
     shape: tuple[int, ...],
     observed: dict[str, Any],
@@ -96,7 +97,7 @@ def about(
 ) -> dict[str, Any]:
     """The index of a dump; `unused` are the sources that the training does not use, if that is known."""
     return {
-        "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
+        "spec": {key: value for key, value in spec.json.items() if key not in ("seed", "draw")},
         "seeds": [run.seed for run in cell],
         "draws": draws(spec, [run.seed for run in cell], unused),
         "diverged": [run.diverged for run in cell],

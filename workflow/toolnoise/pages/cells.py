@@ -101,7 +101,7 @@ def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
     """The runs by their draw of what the cell fixes; None where it has one."""
     by_draw: dict[int | None, list[Run]] = {}
     for run in cell_runs:
-        by_draw.setdefault(run.record["spec"].get("draw"), []).append(run)
+        by_draw.setdefault(run.spec.draw, []).append(run)
     return by_draw
 
 
@@ -183,7 +183,7 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
     record = run.record
     return {
         "seed": run.seed,
-        "draw": record["spec"].get("draw"),
+        "draw": run.spec.draw,
         "status": record["status"],
         "epochs": len(rows),
         "seconds": number(sum(record.get("seconds", {}).values())),

@@ -19,6 +19,7 @@ from toolnoise import steps
 from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.spec import Spec
 from toolnoise.engines import environment, serving
 from toolnoise.record import envelope, repository
 from toolnoise.record.statements import (
@@ -58,10 +59,9 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
     if given.planned and given.planned != steps.planned(asked):
         found = "changed since this job was planned: another Snakemake works on a study of the same name"
         raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
-    if "spec" in asked and (absent := serving.why_not(asked["spec"]["hardware"])):
-        raise BadInput(
-            f"hardware {asked['spec']['hardware']['name']}", "", absent, "`toolnoise doctor` lists what can run"
-        )
+    spec = Spec.read(asked["spec"]) if "spec" in asked else None
+    if spec and (absent := serving.why_not(spec.hardware.json)):
+        raise BadInput(f"hardware {spec.hardware.name}", "", absent, "`toolnoise doctor` lists what can run")
     named = {
         option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.work.aside)
     }
@@ -75,7 +75,7 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
         perform(verb, parameters, named, process)
         if "checkpoint" in step.work.aside:
             files.discard(given.checkpoint)
-            if training_programs.is_program(parameters["spec"]["model"]):
+            if training_programs.is_program(spec.model.json):
                 # The program has a folder for its own, which the job has checked.
                 shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 

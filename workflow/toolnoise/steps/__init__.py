@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256
+from toolnoise.base.spec import Spec
 from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
@@ -116,7 +117,7 @@ def stated(parameters: Parameters) -> Parameters:
         return parameters
     from toolnoise import streams
 
-    return parameters | {"keys": streams.keys(parameters["spec"])}
+    return parameters | {"keys": streams.keys(Spec.read(parameters["spec"]))}
 
 
 def perform(verb: str, parameters: Parameters, files: Files) -> dict[str, Any] | None:
@@ -126,6 +127,8 @@ def perform(verb: str, parameters: Parameters, files: Files) -> dict[str, Any] |
     """
     work = STEPS[verb].work
     plain = {name: value for name, value in parameters.items() if name != "keys"} | work.implied(parameters)
+    if "spec" in plain:
+        plain["spec"] = Spec.read(plain["spec"])
     named = {option.replace("-", "_"): paths for option, paths in files.items()}
     return _function(work.function)(**plain, **named)
 

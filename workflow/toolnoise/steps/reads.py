@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from toolnoise.base.spec import Spec
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants
@@ -20,7 +21,7 @@ ENSEMBLES = metric("ensembles", layout.CELL, "toolnoise.formulas.ensembles")
 
 def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
     """The spec of one run of a cell, of its first without a seed."""
-    return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
+    return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed).as_json()}
 
 
 def measured(study: Study, cell: Cell) -> Parameters:
@@ -45,7 +46,7 @@ def pair_stated(parameters: Parameters) -> Pair:
 
 def cell_of_spec(parameters: Parameters) -> Cell:
     """The cell of the run whose spec is in parameters."""
-    return Cell(*(parameters["spec"][part]["name"] for part in Cell._fields))
+    return Cell.of(Spec.read(parameters["spec"]))
 
 
 def run_of_spec(parameters: Parameters) -> Training:

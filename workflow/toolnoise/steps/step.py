@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Place
@@ -126,7 +127,7 @@ class Step(NamedTuple):
 
     def modules(self, parameters: Parameters) -> tuple[str, ...]:
         """The modules that a job is made by: an engine and a model's builder, too, where it has a spec."""
-        named = code_digest.named_by(parameters["spec"]) if "spec" in parameters else ()
+        named = code_digest.named_by(Spec.read(parameters["spec"])) if "spec" in parameters else ()
         return (self.module, *named, *self.work.further(parameters))
 
     def code_digest(self, parameters: Parameters) -> str:

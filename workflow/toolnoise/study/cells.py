@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from toolnoise.base.spec import Spec
+
 # The two modes that the cost of determinism compares; as a variant, a mode lists the sources that may vary.
 MODES = {"default": ("impl",), "deterministic": ()}
 
@@ -22,6 +24,11 @@ class Cell(NamedTuple):
     hardware: str
     variant: str
     task = _TASK
+
+    @classmethod
+    def of(cls, spec: Spec) -> "Cell":
+        """The cell of a run."""
+        return cls(spec.model.name, spec.dataset.name, spec.hardware.name, spec.variant.name)
 
 
 class Training(NamedTuple):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
+from toolnoise.base.spec import Spec
 from toolnoise.study import config, programs
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
@@ -21,8 +22,6 @@ from toolnoise.study.variants import variant
 PAIRABLE = ("control", "algo")
 
 OWN_ENVIRONMENT = ("environment", "")
-
-Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class Study:
         """A figure by its name."""
         return next(figure for figure in self.figures if figure.name == name)
 
-    def tooling(self, hardware: str) -> Spec:
+    def tooling(self, hardware: str) -> dict[str, Any]:
         """The registry entry of a tooling."""
         return self.config["hardware"][hardware]
 
@@ -146,7 +145,7 @@ class Study:
     def spec(self, cell: Cell, seed: int) -> Spec:
         """Everything that may influence a run, except data and code, which have their own digests."""
         recipe = self.recipe_of.get(cell[:2])
-        return {
+        asked = {
             "study_seed": self.config["seed"],
             "model": {"name": cell.model, **self.config["models"][cell.model]},
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
@@ -156,6 +155,7 @@ class Study:
             "seed": seed,
             **({"draw": seed // DRAW} if cell in self.draws else {}),
         }
+        return Spec.read(asked)
 
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs leave one of these outcomes."""
@@ -163,7 +163,7 @@ class Study:
             cell: seeds for cell, seeds in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
         }
 
-    def _computing(self, hardware: str) -> Spec:
+    def _computing(self, hardware: str) -> dict[str, Any]:
         """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
 
         The workflow's own environment has no name, so the key is there only where a tooling names another one.
@@ -176,7 +176,7 @@ class Study:
         block = self.config["overhead"]
         # Adam at Keras's own rate, as in the authors' overhead_test.py.
         recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
-        return {
+        asked = {
             "study_seed": self.config["seed"],
             "model": {"name": profile.model, **self.config["models"][profile.model]},
             "images": {key: block[key] for key in ("image_size", "channels", "classes")},
@@ -186,6 +186,7 @@ class Study:
             "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
             "seed": profile.repeat,
         }
+        return Spec.read(asked)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -211,7 +212,7 @@ def is_deterministic(cell: Cell) -> bool:
     return "impl" not in variant(cell.variant).varying
 
 
-def _varying(name: str) -> Spec:
+def _varying(name: str) -> dict[str, Any]:
     varying, bit_after = variant(name)
     moved = {"bit_after": bit_after} if "bit" in varying else {}
     return {"name": name, "varying": list(varying), **moved}

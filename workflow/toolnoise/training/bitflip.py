@@ -14,6 +14,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 
 
@@ -31,18 +32,18 @@ class Move(NamedTuple):
         return {**weights, self.tensor: moved}
 
 
-def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None:
+def of_run(parameters: Sequence[Parameter], spec: Spec) -> Move | None:
     """The move of the run that `spec` describes, if its variant lets a bit vary."""
-    if "bit" not in spec["variant"]["varying"]:
+    if not spec.varies("bit"):
         return None
-    return drawn(parameters, spec["study_seed"], replicate("bit", spec), spec["model"]["name"])
+    return drawn(parameters, spec.study_seed, replicate("bit", spec), spec.model.name)
 
 
-def recorded(move: Move | None, spec: dict[str, Any], epochs: int) -> dict[str, Any] | None:
+def recorded(move: Move | None, spec: Spec, epochs: int) -> dict[str, Any] | None:
     """The entry on its move in the record of a run of `epochs` epochs; None if the run diverged before the move."""
-    if move is None or epochs <= spec["variant"]["bit_after"]:
+    if move is None or epochs <= spec.variant.bit_after:
         return None
-    return {**move._asdict(), "index": list(move.index), "after_epoch": spec["variant"]["bit_after"]}
+    return {**move._asdict(), "index": list(move.index), "after_epoch": spec.variant.bit_after}
 
 
 def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str) -> Move:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays, code_digest, files
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.epoch_plan import cycle_length, plan_epoch, steps_per_epoch
@@ -30,7 +31,7 @@ TENSOR_DIGITS = 12
 
 
 def train(
-    spec: dict[str, Any],
+    spec: Spec,
     data: str | Path,
     weights: str | Path,
     history: str | Path,
@@ -44,14 +45,14 @@ def train(
     """
     timings = Timings()
     with timings.measure("start_up"):
-        dataset = prepared.load(data, spec["recipe"]["normalise"])
-        steps_per_epoch(spec["recipe"], len(dataset.train.labels))
+        dataset = prepared.load(data, spec.recipe["normalise"])
+        steps_per_epoch(spec.recipe, len(dataset.train.labels))
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
-        engine.compile(spec["recipe"], dataset.train)
-        recording = Recording(engine, spec["recipe"], dataset)
-    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed), spec["recipe"]["epochs"])
+        engine.compile(spec.recipe, dataset.train)
+        recording = Recording(engine, spec.recipe, dataset)
+    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed), spec.recipe["epochs"])
     initial = initial_state(parameters, spec)
     engine.restore(initial)
     kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])
@@ -61,28 +62,28 @@ def train(
     if progress.rows:
         timings.add(progress.seconds)
         progress.resumed.append(len(progress.rows))
-        print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
+        print(f"goes on after epoch {len(progress.rows)} of {spec.recipe['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)
     recording.recorded = progress.recorded
-    while not _has_ended(rows, spec["recipe"]["epochs"]):
+    while not _has_ended(rows, spec.recipe["epochs"]):
         with timings.measure("checkpoints"):
             checkpoints.write(lambda: progress._replace(state=engine.state(), seconds=dict(timings)))
-        if move and len(rows) == spec["variant"]["bit_after"]:
+        if move and len(rows) == spec.variant.bit_after:
             state = engine.state()
             engine.restore(state._replace(weights=move.made(state.weights)))
         rows.append(_epoch(recording, spec, dataset, timings, len(rows)))
-        if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycle_length(spec["recipe"]) == 0:
+        if not _has_ended(rows, spec.recipe["epochs"]) and len(rows) % cycle_length(spec.recipe) == 0:
             snapshots.append(engine.weights())
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
-        print(f"epoch {row['epoch']} of {spec['recipe']['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
+        print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
     steps = packed(recording.recorded, recorded_steps.MARK)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
         {
-            "spec": spec,
+            "spec": spec.as_json(),
             "data_sha256": dataset.sha256,
             "initial_sha256": weight_digests(initial.weights)[0],
             "status": "diverged" if _has_diverged(rows[-1]) else "completed",
@@ -99,11 +100,11 @@ def train(
     return observed
 
 
-def _identity(spec: dict[str, Any], dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:
+def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:
     """Everything that determines an epoch's bits, except its plan: a checkpoint must share it with the run."""
     return {
-        "engine": spec["hardware"]["engine"],
-        "spec": files.canonical_sha256(spec),
+        "engine": spec.hardware.engine,
+        "spec": files.canonical_sha256(spec.as_json()),
         "data": dataset.sha256,
         "code": code_digest.digest(__name__, *code_digest.named_by(spec)),
         "device": observed["device"],
@@ -112,9 +113,7 @@ def _identity(spec: dict[str, Any], dataset: prepared.Data, observed: dict[str, 
     }
 
 
-def _epoch(
-    recording: Recording, spec: dict[str, Any], dataset: prepared.Data, timings: Timings, epoch: int
-) -> dict[str, Any]:
+def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Timings, epoch: int) -> dict[str, Any]:
     engine, plan = recording.engine, plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
     before = timings.get("training", 0.0)
     with timings.measure("training"):

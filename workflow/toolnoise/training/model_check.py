@@ -5,20 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.training.network import build_model, initial_state, start_engine
 
 
-def check(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
+def check(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
     """Build the network of a spec for its data, and write the shapes of its weights; return what was observed."""
-    dataset = prepared.load(data, spec["recipe"]["normalise"])
+    dataset = prepared.load(data, spec.recipe["normalise"])
     engine, observed = start_engine(spec)
     parameters = build_model(engine, spec, dataset)
     initial_state(parameters, spec)
     files.write_json(
         out,
         {
-            "spec": spec,
+            "spec": spec.as_json(),
             "input_shape": list(dataset.train.shape),
             "classes": len(dataset.classes),
             "weights": sum(math.prod(parameter.shape) for parameter in parameters),

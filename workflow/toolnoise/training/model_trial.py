@@ -12,6 +12,7 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.program import python
+from toolnoise.base.spec import Spec
 from toolnoise.datasets.sources import sources
 from toolnoise.engines import serving
 from toolnoise.study import environments
@@ -49,8 +50,9 @@ def main() -> None:
     with errors_in_one_line():
         given = json.load(sys.stdin)
         seen = preparation.first_image(given["dataset"], given["entry"])
-        engine, _ = network.start_engine(given["spec"])
-        network.initial_state(network.build_model(engine, given["spec"], seen), given["spec"])
+        spec = Spec.read(given["spec"])
+        engine, _ = network.start_engine(spec)
+        network.initial_state(network.build_model(engine, spec, seen), spec)
 
 
 if __name__ == "__main__":

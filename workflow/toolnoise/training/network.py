@@ -11,6 +11,7 @@ from typing import Any
 from toolnoise import engines
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.engines.keras_engine import KerasEngine
@@ -18,15 +19,15 @@ from toolnoise.models.checked import checked, refusal
 from toolnoise.models.initial import Parameter, initial_weights
 
 
-def start_engine(spec: dict[str, Any]) -> tuple[KerasEngine, dict[str, Any]]:
+def start_engine(spec: Spec) -> tuple[KerasEngine, dict[str, Any]]:
     """Start the engine of a spec's tooling, deterministic unless the implementation may vary."""
-    engine = engines.load(spec["hardware"]["engine"])
-    return engine, engine.start(spec["hardware"], deterministic="impl" not in spec["variant"]["varying"])
+    engine = engines.load(spec.hardware.engine)
+    return engine, engine.start(spec.hardware.json, deterministic=not spec.varies("impl"))
 
 
-def build_model(engine: KerasEngine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
+def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
-    model, shape, classes = spec["model"], dataset.train.shape, len(dataset.classes)
+    model, shape, classes = spec.model.json, dataset.train.shape, len(dataset.classes)
     builder = _builder(model)
     try:
         inspect.signature(builder).bind(shape, classes, **model["options"])
@@ -49,16 +50,16 @@ def _reason(error: ValueError) -> str:
     return reasons[0] if reasons else type(error).__name__
 
 
-def emulated_noise(spec: dict[str, Any]) -> str | None:
+def emulated_noise(spec: Spec) -> str | None:
     """The kind of implementation noise that a run emulates, if any."""
-    noise = spec["hardware"]["impl_noise"]
-    return noise if "impl" in spec["variant"]["varying"] and noise != "native" else None
+    noise = spec.hardware.impl_noise
+    return noise if spec.varies("impl") and noise != "native" else None
 
 
-def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> State:
+def initial_state(parameters: Sequence[Parameter], spec: Spec) -> State:
     """The initial state of the run that `spec` describes."""
     drawn_for = replicate("init", spec)
-    return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
+    return State(initial_weights(parameters, spec.study_seed, drawn_for, spec.model.name), {}, 0)
 
 
 def _builder(model: dict[str, Any]) -> Callable[..., Any]:

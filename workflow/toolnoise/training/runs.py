@@ -15,6 +15,7 @@ from toolnoise.base.arrays import npz_names, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
+from toolnoise.base.spec import Spec
 from toolnoise.training import recorded_steps, snapshots
 
 # What is read of a spec, and of the record of a run.
@@ -25,7 +26,8 @@ SPEC: Shape = {
     "draw?": INTEGER,
     "model": _NAMED,
     "dataset": _NAMED,
-    "hardware": {"name": TEXT, "engine": TEXT, "kernels": TEXT, "isa": TEXT, "threads": COUNT, "environment?": TEXT},
+    "hardware": dict.fromkeys(("name", "engine", "impl_noise", "kernels", "isa", "environment?"), TEXT)
+    | {"threads": COUNT},
     "recipe": {"name": TEXT, "epochs?": POSITIVE, "cycles?": POSITIVE, "record_steps?": FLAG},
     "variant": {"name": TEXT, "varying": [TEXT]},
 }
@@ -62,9 +64,14 @@ class Run(NamedTuple):
     folder: Path
 
     @property
+    def spec(self) -> Spec:
+        """What it was trained from."""
+        return Spec.read(self.record["spec"])
+
+    @property
     def seed(self) -> int:
         """The seed it was trained with."""
-        return self.record["spec"]["seed"]
+        return self.spec.seed
 
     @property
     def diverged(self) -> bool:
@@ -82,7 +89,7 @@ class Run(NamedTuple):
         A diverged run has those of the cycles completed before, and the weights at divergence.
         """
         final, packs, _ = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
-        kept = len(snapshots.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
+        kept = len(snapshots.snapshot_epochs(self.spec.recipe, self.record["epochs"]))
         wanted = {path + snapshots.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
         self._require(wanted, packs)
         return [*snapshots.unpacked(packs), final]
@@ -143,7 +150,7 @@ class Run(NamedTuple):
         if len(names := reader.fieldnames or ()) > len(set(names)):
             raise BadInput(path, "line 1", "found a column twice", "the history that train wrote")
         # An existing training program has columns of its own.
-        trained = NUMBERS if "epochs" in self.record["spec"]["recipe"] else ()
+        trained = NUMBERS if "epochs" in self.spec.recipe else ()
         for column in ("epoch", *trained, "weights_sha256", "tensors_sha256"):
             if not rows or column not in rows[0]:
                 raise BadInput(path, column, "no such column", "the history that train wrote")

@@ -90,7 +90,7 @@ def measure(
             for factor, metric, pairs, estimate in atlas.factors(parts, measured, alike)
         ],
     )
-    spec = [draws[shared[0]][1].record["spec"]["hardware"] for draws in toolings.values()]
+    spec = [draws[shared[0]][1].spec.hardware.json for draws in toolings.values()]
     metric_files.write(
         out_toolings,
         ATLAS_TOOLINGS,
@@ -117,7 +117,7 @@ def _of_epochs(run: Run) -> np.ndarray:
 
 
 def _part(run: Run) -> Part:
-    tooling = run.record["spec"]["hardware"]
+    tooling = run.spec.hardware.json
     try:
         version = run.record["observed"]["versions"][tooling["engine"]]
     except (KeyError, TypeError):

@@ -20,6 +20,7 @@ from toolnoise.analyses.estimate.run_time import Pace
 from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
@@ -129,14 +130,14 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
     return ""
 
 
-def _spec(study: Study, cell: Cell) -> dict[str, Any]:
+def _spec(study: Study, cell: Cell) -> Spec:
     """The spec of any run of a cell."""
     return study.spec(cell, study.seeds[cell][0])
 
 
 def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
-    recipe = _spec(study, first)["recipe"]
+    recipe = _spec(study, first).recipe
     # An existing training program has no recipe.
     epochs = recipe.get("epochs", pace.epochs if pace else 0)
     for cell in cells:
@@ -196,18 +197,18 @@ def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
     return [seed for seed, path in paths if not _is_finished(path, study.spec(cell, seed))]
 
 
-def _is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
+def _is_finished(record: str | Path, spec: Spec) -> bool:
     """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
     try:
-        return runs.read(record).record["spec"] == spec
+        return runs.read(record).record["spec"] == spec.as_json()
     except BadInput:
         return False
 
 
-def _is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
+def _is_measured(record: str | Path, spec: Spec) -> bool:
     """Whether the measurement that `spec` describes has left its record."""
     try:
-        return files.read_json(record)["spec"] == spec
+        return files.read_json(record)["spec"] == spec.as_json()
     except (BadInput, KeyError, TypeError):
         return False
 
@@ -261,7 +262,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0])["recipe"], dataset)
+            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0]).recipe, dataset)
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
@@ -286,9 +287,9 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
     return cycles(recipe) + len(recorded)
 
 
-def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
+def _weight_bytes(spec: Spec, dataset: prepared.Data | None) -> int:
     """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
-    if dataset is None or "command" in spec["model"]:
+    if dataset is None or spec.model.command is not None:
         return 0
     try:
         parameters = network.build_model(_engine(), spec, dataset)

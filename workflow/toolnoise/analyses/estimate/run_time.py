@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, COUNT, INTEGER, POSITIVE, Shape
+from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import cycles
 from toolnoise.study import layout
 from toolnoise.training import runs
@@ -50,7 +51,7 @@ class Pace(NamedTuple):
         return self.start + runs * self.evaluation
 
 
-def find(spec: dict[str, Any]) -> Pace | None:
+def find(spec: Spec) -> Pace | None:
     """The pace of a run like the one that `spec` describes, if one was measured."""
     finished = list(islice(_like(spec, layout.RECORD, TIMED), LOOKED_AT))
     if finished:
@@ -65,14 +66,14 @@ def find(spec: dict[str, Any]) -> Pace | None:
     return None
 
 
-def profiling(spec: dict[str, Any]) -> float | None:
+def profiling(spec: Spec) -> float | None:
     """Seconds of a measurement of the cost of determinism like the one that `spec` describes, if one is finished."""
-    names = {"model": spec["model"]["name"], "hardware": spec["hardware"]["name"], "mode": spec["variant"]["name"]}
+    names = {"model": spec.model.name, "hardware": spec.hardware.name, "mode": spec.variant.name}
     totals = []
     for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
         with contextlib.suppress(BadInput, KeyError, TypeError):
             record = shapes.read(path, PROFILED, "the record that profile wrote")
-            if {**record["spec"], "seed": 0} == {**spec, "seed": 0}:
+            if {**record["spec"], "seed": 0} == {**spec.json, "seed": 0}:
                 totals.append(sum(record["seconds"].values()))
     return median(totals) if totals else None
 
@@ -91,17 +92,17 @@ def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace
     )
 
 
-def _like(spec: dict[str, Any], pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
-    names = {part: spec[part]["name"] for part in ("model", "dataset", "hardware")}
+def _like(spec: Spec, pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
+    names = {"model": spec.model.name, "dataset": spec.dataset.name, "hardware": spec.hardware.name}
     for path in sorted(Path().glob(pattern.format(study="*", variant="*", seed="*", **names))):
         try:
             record = shapes.read(path, shape, runs.WANTED)
-            if _work(record["spec"]) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
+            if _work(Spec.read(record["spec"])) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
                 yield path, record
         except (BadInput, KeyError, TypeError):
             continue  # status reports damaged records
 
 
-def _work(spec: dict[str, Any]) -> list[Any]:
-    recipe = [spec["recipe"].get(key) for key in ("batch_size", "optimizer")]
-    return [spec["model"], spec["dataset"], spec["hardware"], "impl" in spec["variant"]["varying"], *recipe]
+def _work(spec: Spec) -> list[Any]:
+    recipe = [spec.recipe.get(key) for key in ("batch_size", "optimizer")]
+    return [spec.model, spec.dataset, spec.hardware, spec.varies("impl"), *recipe]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files
+from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, plan_epoch, steps_per_epoch
@@ -20,16 +21,16 @@ WARM_UP_STEPS = 2
 EVALUATED = 512
 
 
-def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
+def measure(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
     """Time some steps of the run that `spec` describes and write the time of a whole run; return the observations."""
     timings = Timings()
     with timings.measure("start_up"):
-        dataset = prepared.load(data, spec["recipe"]["normalise"])
-        steps = steps_per_epoch(spec["recipe"], len(dataset.train.labels))
+        dataset = prepared.load(data, spec.recipe["normalise"])
+        steps = steps_per_epoch(spec.recipe, len(dataset.train.labels))
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
-        engine.compile(spec["recipe"], dataset.train)
+        engine.compile(spec.recipe, dataset.train)
     engine.restore(initial_state(parameters, spec))
     train, test = dataset.train, dataset.test.first(EVALUATED)
     step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
@@ -42,7 +43,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
     files.write_json(
         out,
         {
-            "spec": spec,
+            "spec": spec.as_json(),
             "steps_timed": timed,
             "seconds": {
                 "start_up": timings["start_up"],

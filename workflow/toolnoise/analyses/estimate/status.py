@@ -213,7 +213,7 @@ def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At
     except BadInput as error:
         return At("failed", line=str(error))
     # The result of another recipe stays until it is made again.
-    return At("done" if record["spec"] == study.spec(run.cell, run.seed) else "missing")
+    return At("done" if record["spec"] == study.spec(run.cell, run.seed).as_json() else "missing")
 
 
 def _at(job: Watched, workers: Workers) -> At:
@@ -233,7 +233,7 @@ def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | Non
     pace = run_time.find(spec) if unfinished else None
     if unfinished and not pace:
         return None
-    epochs = spec["recipe"].get("epochs", pace.epochs) if pace else 0
+    epochs = spec.recipe.get("epochs", pace.epochs) if pace else 0
     return sum(pace.run(epochs) - at.epoch * pace.epoch for at in unfinished)
 
 

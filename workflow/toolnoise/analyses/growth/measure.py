@@ -55,9 +55,8 @@ def _by_cell(records: list[str]) -> dict[Cell, Starts]:
     by_cell: dict[Cell, Starts] = {}
     for record in records:
         run = runs.read(record)
-        spec = run.record["spec"]
-        cell = Cell(*(spec[part]["name"] for part in Cell._fields))
-        start = tuple(replicate(source, spec) for source in ALGORITHMIC)
+        cell = Cell.of(run.spec)
+        start = tuple(replicate(source, run.spec) for source in ALGORITHMIC)
         by_cell.setdefault(cell, {}).setdefault(start, []).append(run)
     return by_cell
 

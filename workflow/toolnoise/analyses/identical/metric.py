@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import Columns
+from toolnoise.base.spec import Spec
 from toolnoise.formulas.accuracy import accuracies, class_accuracies
 from toolnoise.stats.estimates import standard_deviation
 
@@ -279,14 +280,14 @@ def _least(values: np.ndarray) -> float:
 
 def experiment(record: Mapping[str, Any]) -> dict[str, str]:
     """The columns of `IDENTICAL` that describe the runs, from the run.json of one of them."""
-    spec, observed = record["spec"], record["observed"]
-    engine, build = spec["hardware"]["engine"], observed.get("build", {})
-    fixed = set(spec["variant"]["varying"]) <= {"impl"}
+    spec, observed = Spec.read(record["spec"]), record["observed"]
+    engine, build = spec.hardware.engine, observed.get("build", {})
+    fixed = set(spec.variant.varying) <= {"impl"}
     return {
         "backend": engine,
         "backend_version": observed["versions"][engine],
         "cuda_version": build.get("cuda_version", ""),
         "cudnn_version": build.get("cudnn_version", ""),
-        "network": spec["model"]["name"],
-        "random_seed": str(spec.get("draw", 1)) if fixed else "-1",
+        "network": spec.model.name,
+        "random_seed": str(1 if spec.draw is None else spec.draw) if fixed else "-1",
     }

@@ -15,6 +15,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
@@ -38,7 +39,7 @@ def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.nd
 
 
 def dump(
-    spec: dict[str, Any], examples: int, data: str | Path, records: list[str], grams: str | Path, index: str | Path
+    spec: Spec, examples: int, data: str | Path, records: list[str], grams: str | Path, index: str | Path
 ) -> dict[str, Any]:
     """Run every network of a cell on some test examples, on the cell's tooling; `spec` is that of any of its runs.
 
@@ -48,7 +49,7 @@ def dump(
     cell = [runs.read(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
     test, sizes = network.dataset.test, network.engine.layers()
-    which = drawn(spec["study_seed"], spec["dataset"]["name"], examples, len(test.labels))
+    which = drawn(spec.study_seed, spec.dataset.name, examples, len(test.labels))
     shape = (len(cell), len(sizes), examples, examples)
 
     def rows() -> Iterator[np.ndarray]:

@@ -14,6 +14,7 @@ from toolnoise import streams
 from toolnoise.analyses.overhead import profilers
 from toolnoise.analyses.overhead.metric import PROFILE
 from toolnoise.base import files, metric_files
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import State
@@ -22,7 +23,7 @@ from toolnoise.models.initial import initial_weights
 from toolnoise.training.network import build_model, start_engine
 
 
-def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[str, Any]:
+def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
     """Measure the network and mode of `spec`; write its table of kernels and its record; return the observations."""
     timings = Timings()
     with timings.measure("start_up"):
@@ -30,11 +31,11 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
     with timings.measure("compile"):
         dataset = _drawn(spec)
         parameters = build_model(engine, spec, dataset)
-        engine.compile(spec["recipe"], dataset.train)
-        engine.restore(State(initial_weights(parameters, spec["study_seed"], 0, spec["model"]["name"]), {}, 0))
+        engine.compile(spec.recipe, dataset.train)
+        engine.restore(State(initial_weights(parameters, spec.study_seed, 0, spec.model.name), {}, 0))
     with timings.measure("warm_up"):
-        engine.epoch(_plan(spec, spec["steps"]["warmup"]))
-    plan = _plan(spec, spec["steps"]["steps"])
+        engine.epoch(_plan(spec, spec.steps["warmup"]))
+    plan = _plan(spec, spec.steps["steps"])
     with timings.measure("steps"):
         engine.epoch(plan)
     with timings.measure("profile"):
@@ -44,7 +45,7 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
     files.write_json(
         record,
         {
-            "spec": spec,
+            "spec": spec.as_json(),
             "observed": observed,
             "kernel_seconds_per_step": total / 1e6 / len(plan.order),
             "wall_seconds_per_step": timings["steps"] / len(plan.order),
@@ -54,17 +55,17 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
     return observed
 
 
-def _drawn(spec: dict[str, Any]) -> Data:
+def _drawn(spec: Spec) -> Data:
     """One batch of noise: the content of images does not change the computation."""
-    count, size, classes = spec["recipe"]["batch_size"], spec["images"]["image_size"], spec["images"]["classes"]
-    stream = streams.key(spec["study_seed"], streams.ANALYSIS, 0, "profile")
-    pixels = streams.integers(stream, (count, size, size, spec["images"]["channels"]), 256).astype(np.uint8)
+    count, size, classes = spec.recipe["batch_size"], spec.images["image_size"], spec.images["classes"]
+    stream = streams.key(spec.study_seed, streams.ANALYSIS, 0, "profile")
+    pixels = streams.integers(stream, (count, size, size, spec.images["channels"]), 256).astype(np.uint8)
     split = Split(pixels, np.arange(count, dtype=np.int32) % classes)
     return Data(split, split, tuple(map(str, range(classes))), groups=(), sha256="")
 
 
-def _plan(spec: dict[str, Any], steps: int) -> Plan:
+def _plan(spec: Spec, steps: int) -> Plan:
     """An epoch of `steps` steps, each over the same single batch."""
-    batch = spec["recipe"]["batch_size"]
+    batch = spec.recipe["batch_size"]
     plan = plan_epoch(spec, steps * batch, epoch=0)
     return plan._replace(order=plan.order % batch)

@@ -1,5 +1,6 @@
 """The jobs of overhead: training steps timed kernel by kernel in either mode, each time in a process of its own."""
 
+from toolnoise.base.spec import Spec
 from toolnoise.steps.reads import KERNEL_TIMES
 from toolnoise.steps.step import Needs, Parameters, Read, Record, Step, Where, Work, Write, metric
 from toolnoise.study import layout
@@ -13,8 +14,8 @@ def _overhead(study: Study, network: Network) -> Parameters:
 
 
 def _profile(parameters: Parameters) -> Profile:
-    asked = parameters["spec"]
-    return Profile(asked["model"]["name"], asked["hardware"]["name"], asked["variant"]["name"], asked["seed"])
+    spec = Spec.read(parameters["spec"])
+    return Profile(spec.model.name, spec.hardware.name, spec.variant.name, spec.seed)
 
 
 def _profiles(study: Study, network: Network) -> list[str]:
@@ -31,7 +32,7 @@ ROWS = {
         where=Where(
             Profile, lambda study: study.profiles, "overhead", "model/hardware/mode/repeat of its overhead", _profile
         ),
-        parameters=lambda study, profile: {"spec": study.profile_spec(profile)},
+        parameters=lambda study, profile: {"spec": study.profile_spec(profile).as_json()},
         reads={},
         writes={
             "out": Write(layout.PROFILE + ".csv", timed=True),

@@ -13,6 +13,7 @@ import numpy as np
 from toolnoise.analyses.remedies.plan import Remedy, View, remedy
 from toolnoise.base import arrays, files
 from toolnoise.base.progress import progress
+from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
@@ -24,7 +25,7 @@ PART = 1024
 
 
 def dump(
-    spec: dict[str, Any],
+    spec: Spec,
     remedies: list[str],
     data: str | Path,
     records: list[str],

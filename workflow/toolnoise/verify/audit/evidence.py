@@ -18,6 +18,7 @@ import numpy as np
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
+from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import Job
 from toolnoise.training import runs
@@ -49,7 +50,7 @@ class RunFacts(NamedTuple):
 
     name: str  # of its run.json
     path: str  # of its folder in the study
-    spec: dict[str, Any]
+    spec: Spec
     data_sha256: str
     initial_sha256: str
     epochs: tuple[str, ...]  # a digest of each epoch's history row without its seconds
@@ -61,7 +62,7 @@ class RunFacts(NamedTuple):
     @property
     def task(self) -> tuple[str, str]:
         """Its model and its data set."""
-        return self.spec["model"]["name"], self.spec["dataset"]["name"]
+        return self.spec.model.name, self.spec.dataset.name
 
 
 @dataclass
@@ -117,7 +118,7 @@ class Evidence:
         return RunFacts(
             record,
             folder,
-            about["spec"],
+            run.spec,
             _text(about["data_sha256"]),
             _text(about["initial_sha256"]),
             self._once(tuple(canonical_sha256({**row, "seconds": None}) for row in rows)),
@@ -138,7 +139,7 @@ class Evidence:
                 try:
                     run = self.run(record)
                     # A run with impossible values is damaged, so it is not compared.
-                    _ = run.task, run.spec["variant"]["varying"], run.spec["recipe"]["batch_size"]
+                    _ = run.task, run.spec.variant.varying, run.spec.recipe["batch_size"]
                     facts.append(run)
                 except (BadInput, *ODD) as error:
                     damaged.append((record, reason(error)))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.base.program import PACKAGE
+from toolnoise.base.spec import Spec
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
 from toolnoise.verify import history
 
@@ -77,7 +78,7 @@ def _is_own(file: Artifact) -> bool:
 
 def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
     """The prefix of the recorded names before the path of the model's builder, or of a training program's script."""
-    for named in code_digest.named_by(parameters["spec"]):
+    for named in code_digest.named_by(Spec.read(parameters["spec"])):
         module = PurePosixPath(*named.split(".")).as_posix()
         for ending in (named,) if named.endswith(code_digest.SCRIPT) else (f"{module}.py", f"{module}/__init__.py"):
             for name in names:

@@ -21,6 +21,7 @@ from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.spec import Spec
 from toolnoise.base.standing import as_given
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
@@ -119,14 +120,13 @@ def why_not(statement: Statement) -> str:
         return why
     if statement.verb not in STEPS:
         raise Lacking(f"no such verb here: {statement.verb!r}")
-    spec = statement.parameters.get("spec")
-    if spec is None:
+    if statement.parameters.get("spec") is None:
         return ""
-    tooling = spec["hardware"]
-    if "impl" in spec["variant"]["varying"] and tooling["impl_noise"] == "native":
-        return f"the implementation noise of {tooling['name']} is native, so it cannot be replayed"
-    if absent := serving.why_not(tooling):
-        return f"this machine cannot run {tooling['name']}: {absent}"
+    spec = Spec.read(statement.parameters["spec"])
+    if spec.varies("impl") and spec.hardware.impl_noise == "native":
+        return f"the implementation noise of {spec.hardware.name} is native, so it cannot be replayed"
+    if absent := serving.why_not(spec.hardware.json):
+        return f"this machine cannot run {spec.hardware.name}: {absent}"
     if statement.parameters["keys"] != streams.keys(spec):
         raise Lacking("the recorded keys do not follow from the spec")
     return ""

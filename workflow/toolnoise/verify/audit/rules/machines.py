@@ -1,8 +1,10 @@
 """Rules about machines: each job ran on a machine and with settings that its tooling declares."""
 
+from collections.abc import Collection
 from typing import Any
 
 from toolnoise import engines
+from toolnoise.base.spec import Spec
 from toolnoise.engines import accelerators, command, environment
 from toolnoise.record.statements import Statement
 from toolnoise.steps import STEPS
@@ -13,14 +15,14 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each
 @each
 def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found:
     """The observed device, precision, instruction set, threads, kernels and determinism are those declared."""
-    spec = statement.parameters.get("spec")
-    if spec is None or not STEPS[statement.verb].needs.tooling:
+    if statement.parameters.get("spec") is None or not STEPS[statement.verb].needs.tooling:
         return
-    for what in _differs(spec["hardware"], spec["variant"]["varying"], statement.observed):
-        yield statement.name, f"{what}; declared: {spec['hardware']['name']}"
+    spec = Spec.read(statement.parameters["spec"])
+    for what in _differs(spec.hardware.json, spec.variant.varying, statement.observed):
+        yield statement.name, f"{what}; declared: {spec.hardware.name}"
 
 
-def _differs(tooling: dict[str, Any], varying: list[str], observed: dict[str, Any]) -> list[str]:
+def _differs(tooling: dict[str, Any], varying: Collection[str], observed: dict[str, Any]) -> list[str]:
     if tooling["engine"] == programs.ENGINE:
         return [*_wrong_device(tooling, observed), *_wrong_settings(command.variables(tooling), observed)]
     wanted = {"deterministic": "impl" not in varying, "precision": tooling["precision"], "tf32": tooling["tf32"]}

@@ -55,8 +55,8 @@ def draws_are_shared(evidence: Evidence) -> Found:
 def control_is_bit_equal(evidence: Evidence) -> Found:
     """Control runs are bit-equal: weights, histories and logits, in agreement with the gate's verdict."""
     study = evidence.tree.study
-    controls = [run for run in evidence.runs[0] if run.spec["variant"]["name"] == "control"]
-    runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in controls}
+    controls = [run for run in evidence.runs[0] if run.spec.variant.name == "control"]
+    runs = {(*run.task, run.spec.hardware.name, run.spec.seed): run for run in controls}
     for cell in study.controls if study else ():
         alike = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
         yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, alike=alike: _equal(evidence, cell, alike))
@@ -109,13 +109,13 @@ def _odd_ones(runs: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[
 
 
 def _start(run: RunFacts) -> tuple[Any, ...]:
-    return (*run.task, run.spec["study_seed"], replicate("init", run.spec))
+    return (*run.task, run.spec.study_seed, replicate("init", run.spec))
 
 
 def _drawn(run: RunFacts) -> tuple[Any, ...]:
     """Everything that determines a run's plan, except its learning rates."""
-    recipe, hardware = run.spec["recipe"], run.spec["hardware"]
-    emulated = replicate("impl", run.spec) if hardware["impl_noise"] == "reduction-order" else 0
+    recipe = run.spec.recipe
+    emulated = replicate("impl", run.spec) if run.spec.hardware.impl_noise == "reduction-order" else 0
     replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
     shape = (recipe["batch_size"], recipe["crop"], recipe["flip"])
-    return (run.task[1], run.spec["study_seed"], *shape, *replicates, emulated)
+    return (run.task[1], run.spec.study_seed, *shape, *replicates, emulated)

@@ -2,6 +2,7 @@
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws
+from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Statement
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import MODES, Profile
@@ -32,7 +33,7 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
     if role == "index":
         # What a training does without is known to the network alone.
         unused = set(record.get("unused", ())).intersection(OPTIONAL)
-        drawn = draws(spec, record["seeds"], unused) if "draws" in record else {}
+        drawn = draws(Spec.read(spec), record["seeds"], unused) if "draws" in record else {}
         spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
@@ -79,6 +80,6 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
     if "draw" in spec and spec["draw"] != spec["seed"] // DRAW:
         yield name, f"its seed {spec['seed']} is not of draw {spec['draw']}"
     as_known = {**spec, "variant": {**given, "varying": list(known.varying)}}
-    other = differences(streams.keys(as_known), statement.parameters["keys"])
+    other = differences(streams.keys(Spec.read(as_known)), statement.parameters["keys"])
     if other:
         yield name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"

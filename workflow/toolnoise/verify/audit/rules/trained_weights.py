@@ -42,7 +42,7 @@ def final_weights_are_the_histories(evidence: Evidence, name: str, run: RunFacts
 @_each_run
 def snapshots_are_the_histories(evidence: Evidence, name: str, run: RunFacts) -> Found:
     """A run of several cycles has the weights after each finished cycle, with the digests in its history."""
-    recipe = run.spec["recipe"]
+    recipe = run.spec.recipe
     if cycles(recipe) == 1:
         return
     epochs = snapshots.snapshot_epochs(recipe, len(run.weights))
@@ -54,7 +54,7 @@ def snapshots_are_the_histories(evidence: Evidence, name: str, run: RunFacts) ->
 @_each_run
 def recorded_steps_are_the_histories(evidence: Evidence, name: str, run: RunFacts) -> Found:
     """A run that records steps has weights after the steps of its recipe; those at an epoch's end have its digest."""
-    if not records_steps(run.spec["recipe"]):
+    if not records_steps(run.spec.recipe):
         return
     trained = evidence.whole(run)
     recorded, about = trained.recorded(), trained.record
@@ -76,7 +76,7 @@ def moved_bits_are_the_drawn(evidence: Evidence, _name: str, run: RunFacts) -> F
 
 
 def _drawn(evidence: Evidence, run: RunFacts) -> dict[str, Any] | None:
-    if "bit" not in run.spec["variant"]["varying"]:
+    if not run.spec.varies("bit"):
         return None
     tensors = evidence.weights(run)[-1].items()
     parameters = [Parameter(path, tensor.shape, path in run.trainable, "", {}) for path, tensor in tensors]

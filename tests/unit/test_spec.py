@@ -1,0 +1,91 @@
+"""Specs: their JSON is what they were read from, nothing in them changes, and what lacks is said by Python's errors."""
+
+import copy
+import dataclasses
+import json
+
+import pytest
+
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.spec import Spec
+from toolnoise.study.cells import MODES, Cell, Profile
+from toolnoise.study.variants import VARIANTS
+
+RUN = {
+    "study_seed": 7,
+    "model": {"name": "mine", "command": "python train.py", "outcome": "values", "sources": ["init"]},
+    "dataset": {"name": "tables", "reader": "outcome"},
+    "recipe": {"name": "program"},
+    "hardware": {"name": "cpu", "engine": "command", "impl_noise": "native", "threads": 1},
+    "variant": {"name": "init+bit", "varying": ["init", "bit"], "bit_after": 2},
+    "seed": 20003,
+    "draw": 2,
+}
+
+
+def as_bytes(value):
+    return json.dumps(value, sort_keys=True, indent=1).encode()
+
+
+def test_its_json_is_what_it_was_read_from_also_with_keys_of_another_version():
+    value = copy.deepcopy(RUN) | {"later": [1, {"a": None}]}
+    value["model"]["earlier"] = {"deep": True}
+    before = as_bytes(value)
+    assert as_bytes(Spec.read(value).as_json()) == before
+    assert Spec.read(json.loads(before)) == Spec.read(value)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_specs_of_a_study_are_read_again_from_their_json(variant, make_spec):
+    spec = make_spec(variant, 3)
+    assert Spec.read(json.loads(as_bytes(spec.as_json()))) == spec
+    assert [source for source in SOURCES if spec.varies(source)] == [one for one in SOURCES if one in VARIANTS[variant]]
+    assert Cell.of(spec) == ("smallcnn", "digits", "cpu", variant)
+
+
+def test_a_measurement_has_images_and_steps_and_no_data_set(written, built):
+    sizes = {"image_size": 8, "channels": 3, "classes": 10, "batch_size": 4, "warmup": 1, "steps": 2, "repeats": 1}
+    study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"], **sizes}})
+    for mode in MODES:
+        spec = study.profile_spec(Profile("smallcnn", "cpu", mode, 1))
+        assert (spec.dataset, spec.draw, spec.steps, spec.images["classes"]) == (
+            None,
+            None,
+            {"warmup": 1, "steps": 2},
+            10,
+        )
+        assert Spec.read(json.loads(as_bytes(spec.as_json()))) == spec
+
+
+def test_what_code_asks_has_a_name():
+    spec = Spec.read(RUN)
+    assert (spec.study_seed, spec.seed, spec.draw, spec.dataset.name) == (7, 20003, 2, "tables")
+    assert (spec.model.command, spec.model.builder, spec.model.adopted) == ("python train.py", None, None)
+    assert (spec.variant.varying, spec.variant.bit_after, spec.hardware.engine) == (("init", "bit"), 2, "command")
+
+
+def test_nothing_in_it_changes():
+    spec = Spec.read(RUN)
+    for part, key in ((spec, "seed"), (spec.model, "command"), (spec.hardware, "engine"), (spec.variant, "varying")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(part, key, 1)
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            part.json[key] = 1
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        spec.recipe["epochs"] = 1
+    spec.as_json()["seed"] = 1
+    assert spec.as_json() == RUN
+
+
+@pytest.mark.parametrize("path", ["study_seed", "seed", "recipe", "model.name", "hardware.engine", "variant.varying"])
+def test_a_key_that_lacks_is_a_key_error_and_a_part_that_is_none_a_type_error(path):
+    value = copy.deepcopy(RUN)
+    *parts, key = path.split(".")
+    of = value[parts[0]] if parts else value
+    del of[key]
+    with pytest.raises(KeyError, match=key):
+        Spec.read(value)
+    for part in parts:
+        for other in (3, None, ["name"], "name"):
+            with pytest.raises(TypeError):
+                Spec.read(value | {part: other})
