@@ -1,6 +1,8 @@
-"""Where the program's files are, and what the programs that it starts may import."""
+"""Processes: where the program's files are, what its processes may import and look up, and messages to its servers."""
 
+import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ import nbformat
 from nbformat import v4
 
 from toolnoise.base import program
+from toolnoise_warm import messages
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
@@ -61,3 +64,49 @@ def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
         text=True,
     )
     assert (done.stdout, done.returncode) == ("{'text/plain': '2'}\n", 0), done.stderr
+
+
+# Messages between a job and its servers
+
+
+def test_an_answer_is_read_from_a_server_that_hung_up_as_soon_as_it_had_answered(monkeypatch):
+    job, server = socket.socketpair()
+    send_fds = socket.send_fds
+
+    def answered_meanwhile(*message):
+        sent = send_fds(*message)
+        _, streams = messages.receive(server)
+        for stream in streams:
+            os.close(stream)
+        messages.send(server, {"refused": "for a reason"})
+        server.close()
+        return sent
+
+    monkeypatch.setattr(socket, "send_fds", answered_meanwhile)
+    with job:
+        messages.send(job, {"argv": ["toolnoise", "count"]}, messages.STREAMS)
+        assert messages.receive(job)[0] == {"refused": "for a reason"}
+
+
+# What a process looks up before it forks, its children need not look up again
+
+
+# In a process of its own: this one has read sources and versions for other tests.
+SCRIPT = """
+import importlib.metadata
+from pathlib import Path
+
+from toolnoise.base import code_digest
+from toolnoise.record import recorder
+
+recorder.look_up()
+importlib.metadata.version = Path.read_bytes = None
+assert recorder.programs()["toolnoise"]
+assert recorder.machine()["versions"]["numpy"]
+assert len(code_digest.sources("toolnoise.training.loop", "toolnoise.engines.tensorflow")) > 20
+"""
+
+
+def test_after_looking_up_no_source_is_read_and_no_version_asked_for():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
