@@ -1,8 +1,13 @@
-"""Every model of the registry as it is built, without a number for any of its weights: size, names, initialisers."""
+"""Networks as they are built, without training: `networks.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
 
 import sys
 
-from toolnoise.base import files
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.datasets import prepared
+from toolnoise.engines import State, keras_engine
+from toolnoise.models.initial import initial_weights
 from toolnoise.study import config, grid
 from toolnoise.training import network
 
@@ -53,7 +58,6 @@ def described(entry, shape, classes):
 def pixels():
     """What a stride of 2 sees of numbered pixels, and how halves of channels are dealt out."""
     import keras
-    import numpy as np
 
     from toolnoise.models import pytorch, shufflenet
 
@@ -67,7 +71,8 @@ def pixels():
     return {"stride": np.array(seen).ravel().tolist(), "dealt": np.array(dealt(list(channels))).ravel().tolist()}
 
 
-def main(study_file, _data, out):
+def count_models(study_file, _data, out):
+    """Every model of the registry as it is built, without numbers for its weights: size, names, initialisers."""
     loaded = grid.load(study_file)
     network.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
@@ -85,4 +90,70 @@ def main(study_file, _data, out):
     files.write_json(out, found)
 
 
-main(*sys.argv[1:])
+def called(model, images):
+    from keras import ops
+
+    return ops.convert_to_numpy(model(ops.convert_to_tensor(images), training=False))
+
+
+def watch_layers(study_file, data_file, out, *names):
+    """What the engine says of the layers of some models, and what they give of images, asked for in several ways."""
+    keras_engine.EVALUATION_BATCH = 7
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file)
+    some = data.test.chosen(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
+    engine, _ = network.start_engine(spec)
+    import keras
+
+    found = {}
+    for name in names:
+        entry = {"name": name, **config.registered("models")[name]}
+        engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
+        found[f"registry/{name}"] = np.array(list(engine.layers()))
+        weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
+        found[f"keras/{name}"] = np.array([path for path, _ in weighted])
+        sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
+        assert engine.layers() == {path: sizes[path] for path in engine.layers()}, name
+
+    parameters = network.build_model(engine, spec, data)
+    engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
+    sizes = engine.layers()
+    found["layers"], found["sizes"] = np.array(list(sizes)), np.array(list(sizes.values()))
+    for way in ("whole", "again"):
+        for name, values in zip(sizes, engine.activations(some, list(sizes)), strict=True):
+            found[f"{way}/{name}"] = values
+    for name in sizes:
+        (found[f"alone/{name}"],) = engine.activations(some, [name])
+    found["logits"] = engine.logits(some)
+    # JAX's variables have no values of their own.
+    for variable in engine.model.weights:
+        variable.assign(engine.weights()[variable.path])
+    images = some.middle(slice(None))
+    for layer in engine.model.layers:
+        if len(layer._inbound_nodes) == 1 and layer.weights:
+            shown = called(keras.Model(engine.model.inputs, layer.output), images)
+            found[f"theirs/{layer.name}"] = shown.reshape(len(images), -1)
+    arrays.write_npz(out, found)
+
+
+RATIOS = (1, 10, 100, 1000)
+
+
+def large_means(study_file, _data_file, out):
+    """The variance that a framework's batch normalisation computes of values whose mean is many SDs from zero."""
+    loaded = grid.load(study_file)
+    engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
+    normal = np.random.Generator(np.random.Philox(3)).normal(size=(32, 8, 8, 4))
+    errors = []
+    for ratio in RATIOS:
+        values = (normal + ratio).astype(np.float32)
+        exact = values.astype(np.float64).var((0, 1, 2))
+        _, variance = engine.keras.ops.moments(engine.keras.ops.convert_to_tensor(values), (0, 1, 2))
+        found = engine.keras.ops.convert_to_numpy(variance)
+        errors.append(np.abs(found - exact).max() / exact.max())
+    arrays.write_npz(out, {"ratios": np.array(RATIOS), "errors": np.array(errors)})
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
