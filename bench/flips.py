@@ -22,8 +22,8 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.verify import left_out, tree
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import lists
 from toolnoise.verify.audit.rules import root as roots
+from toolnoise.verify.audit.rules import stated_files
 
 
 class Flips(NamedTuple):
@@ -67,7 +67,7 @@ def flipped(folder: Path, path: str, places: Iterable[int]) -> Flips:
             if path == left_out.FILE:
                 now = whole.listed._replace(sha256=hashlib.sha256(changed).hexdigest())
                 evidence.tree = replace(whole, listed=now)
-                missed += [] if any(lists.only_what_slim_leaves_out_is(evidence)) else [place]
+                missed += [] if any(stated_files.only_what_slim_leaves_out_is(evidence)) else [place]
                 continue
             try:
                 one = tree.read_statement(Path(scratch), path, len(changed))

@@ -68,7 +68,6 @@ def whole():
 @pytest.mark.parametrize("name", [name for name in (*ALL, *ROOMS) if name not in NEEDED])
 def test_all_other_jobs_and_figures_are_planned_without(name, whole, program_without):
     rows, kinds = own("rows", "ROWS", name), own("study", "KINDS", name)
-    assert rows or kinds
     # The kernel has a row for a job that writes less without the analysis.
     verbs = [verb for verb in rows if verb not in table.ROWS]
     found = program_without(name)
