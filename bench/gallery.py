@@ -6,7 +6,7 @@ Each kind is drawn from the first of the studies that has it, from its metric fi
 not there, evidence/STUDY.tar.xz: nothing is trained or measured. Without arguments, every picture of docs/ is drawn:
 those of the gallery and those of other pages. A study without metric files is named, and its pictures stay as they
 are; a kind that none of the studies can feed has no picture. `docs/gallery/drawn-by.json` keeps the digest of the code
-that drew each picture of the gallery, which tests/unit/test_gallery.py compares with the code that is there.
+that drew each picture of the gallery, which tests/unit/test_docs.py compares with the code that is there.
 `bench/titles.py` prints what the titles say beside the numbers behind them.
 """
 

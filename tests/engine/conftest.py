@@ -89,7 +89,7 @@ class Workshop:
 
     def begin(self, *named):
         """Begin to train in a process that keeps a checkpoint after every epoch."""
-        command = [sys.executable, DRIVERS / "always_keeping.py", *map(str, self.command(*named))]
+        command = [sys.executable, DRIVERS / "verbs.py", "always_keeping", *map(str, self.command(*named))]
         return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def kill_after(self, epoch, ending, *named):
@@ -140,9 +140,10 @@ class Workshop:
         plan = epoch_plan.plan_epoch(spec, len(train.labels), spec.recipe["epochs"] - 1, train.margin)
         return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
 
-    def drive(self, driver, *arguments, out="out.npz", read=arrays.read_npz):
-        """Run a driver of the engine; return what it wrote."""
-        done = self.run(self.folder, sys.executable, DRIVERS / driver, "study.yaml", self.data, out, *arguments)
+    def drive(self, script, function, *arguments, out="out.npz", read=arrays.read_npz):
+        """Run a driver of the engine, a function of a script; return what it wrote."""
+        command = (sys.executable, DRIVERS / f"{script}.py", function)
+        done = self.run(self.folder, *command, "study.yaml", self.data, out, *arguments)
         assert done.returncode == 0, done.stderr
         return read(self.folder / out)
 

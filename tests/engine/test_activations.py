@@ -8,12 +8,12 @@ MODELS = ("smallcnn", "smallcnn-bn", "resnet14", "shufflenet-x05", "efficientnet
 
 @pytest.fixture(scope="module")
 def nested(own_workshop):
-    return own_workshop("nested").drive("watch_layers.py", *MODELS)
+    return own_workshop("nested").drive("networks", "watch_layers", *MODELS)
 
 
 @pytest.fixture(scope="module")
 def smooth(own_workshop, framework, toolings):
-    return own_workshop("smooth", tooling=toolings[framework]).drive("watch_layers.py")
+    return own_workshop("smooth", tooling=toolings[framework]).drive("networks", "watch_layers")
 
 
 def test_layers_in_layers_and_calls_count_in_the_order_in_which_they_compute(nested):

@@ -18,7 +18,7 @@ def smooth(own_workshop):
 
 @pytest.fixture(scope="module")
 def beside_keras(smooth):
-    return smooth.drive("against_keras.py")
+    return smooth.drive("training", "against_keras")
 
 
 def paths(found, who, case="adam"):

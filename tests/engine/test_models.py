@@ -37,7 +37,7 @@ MEDIUMCNN = {
 @pytest.fixture(scope="module")
 def found(workshop):
     here = workshop({"epochs": 1, "batch_size": 32, "learning_rate": 0.1}, hardware=("cpu",))
-    return here.drive("count_models.py", out="models.json", read=files.read_json)
+    return here.drive("networks", "count_models", out="models.json", read=files.read_json)
 
 
 @pytest.mark.parametrize(("name", "count"), (KERAS | MEDIUMCNN).items())

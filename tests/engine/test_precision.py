@@ -20,7 +20,7 @@ def here(precision, own_workshop):
 
 @pytest.fixture(scope="module")
 def beside_keras(here):
-    return here.drive("half_precision.py")
+    return here.drive("half_precision", "training_beside_keras")
 
 
 def test_layers_compute_in_half_precision_and_logits_in_float32(precision, beside_keras):
@@ -54,7 +54,7 @@ def test_a_step_that_overflows_is_left_out_as_keras_leaves_it_out(precision, bes
 
 @pytest.fixture(scope="module")
 def moved(own_workshop):
-    return own_workshop("smooth").drive("loss_scale.py")
+    return own_workshop("smooth").drive("half_precision", "scale_beside_keras")
 
 
 def test_a_loss_scale_moves_exactly_as_keras_s_does(moved):

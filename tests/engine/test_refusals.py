@@ -103,7 +103,7 @@ def lines(workshop, own_workshop, run, refusal):
         **{builder: own_workshop(builder) for builder in FAULTS},
     }
     words = [word for here in tried.values() for word in ("--", here.folder, *here.command(out="refused"))]
-    done = run(Path.cwd(), sys.executable, Path(__file__).parent / "drivers/refused.py", *words)
+    done = run(Path.cwd(), sys.executable, Path(__file__).parent / "drivers/verbs.py", "refused", *words)
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert not [here.folder for here in tried.values() if list((here.folder / "refused").glob("*"))]

@@ -1,4 +1,4 @@
-"""Snapshots of real trainings: a cycle is a training of its own, which goes on from where the one before ended."""
+"""What a training keeps on its way, snapshots and recorded steps, is what a training that ends there ends with."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from toolnoise.models.initial import Parameter
 from toolnoise.training import bitflip, runs
 
 # With SGD's momentum, which goes on too.
-RECIPE = {
+CYCLES = {
     "epochs": 4,
     "batch_size": 128,
     "optimizer": "sgd",
@@ -20,7 +20,7 @@ RECIPE = {
 
 @pytest.fixture(scope="module")
 def cycled(workshop):
-    here = workshop(RECIPE | {"cycles": 2}, hardware=("cpu",), variants=("bit_2",))
+    here = workshop(CYCLES | {"cycles": 2}, hardware=("cpu",), variants=("bit_2",))
     assert here.attempt("bit_2", 1, "cpu", out="cycled").returncode == 0
     return runs.read(here.folder / "cycled/run.json")
 
@@ -33,7 +33,7 @@ def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cy
 
 
 def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(cycled, workshop):
-    alone = workshop(RECIPE | {"epochs": 2}, hardware=("cpu",)).train("control", 1, "cpu")
+    alone = workshop(CYCLES | {"epochs": 2}, hardware=("cpu",)).train("control", 1, "cpu")
     first = cycled.snapshots()[0]
     assert list(first) == list(alone.weights)
     assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.weights.items())
@@ -44,3 +44,53 @@ def test_the_moved_bit_follows_from_the_tensors_in_the_file(cycled):
     tensors = cycled.weights().items()
     parameters = [Parameter(path, tensor.shape, path in record["trainable"], "", {}) for path, tensor in tensors]
     assert bitflip.recorded(bitflip.of_run(parameters, spec), spec, record["epochs"]) == record["moved_bit"]
+
+
+# Seven steps an epoch: an epoch ends between two recorded steps, and another within a power of two.
+RECIPE = {"batch_size": 9, "epochs": 3, "schedule": "cosine", "normalise": "per-image", "crop": 2, "flip": True}
+STEPS = [0, 1, 2, 4, 8, 16, 21]
+DROPOUT = {"batch": 9, "rate": 0.4}
+
+
+@pytest.fixture(scope="module")
+def both(own_workshop, framework, toolings):
+    """The same run without and with recorded steps."""
+    made = {"builder": "dropped", "options": DROPOUT, "tooling": toolings[framework]}
+    places = [own_workshop(**made, **RECIPE, **key) for key in ({}, {"record_steps": True})]
+    return [(here, here.train("impl", 1)) for here in places]
+
+
+def test_no_bit_of_a_run_changes_while_it_records_its_steps(both):
+    (_, plain), (_, recording) = both
+    assert list(recording.weights)[: len(plain.weights)] == list(plain.weights)
+    assert all(recording.weights[path].tobytes() == tensor.tobytes() for path, tensor in plain.weights.items())
+    without_times = [[row | {"seconds": ""} for row in run.history] for run in (plain, recording)]
+    assert without_times[0] == without_times[1]
+
+
+def test_a_run_that_does_not_record_them_says_and_keeps_nothing_of_them(both):
+    (_, plain), (_, recording) = both
+    assert set(recording.record) - set(plain.record) == {"steps_per_epoch", "recorded_steps"}
+    assert recording.record["recorded_steps"] == STEPS
+    assert not [name for name in plain.weights if name.endswith("/")]
+
+
+def test_the_last_recorded_step_is_the_end_and_the_first_the_start(both):
+    here, trained = both[1]
+    recorded = runs.read(here.folder / "cpu-impl-1/run.json").recorded()
+    assert list(recorded) == STEPS
+    digests = [
+        runs.weight_digests({path: tensor for path, tensor in one.items() if path != "logits"})[0]
+        for one in recorded.values()
+    ]
+    assert digests[0] == trained.record["initial_sha256"]
+    assert digests[-1] == trained.history[-1]["weights_sha256"]
+    assert len(set(digests)) == len(STEPS)
+    assert {one["logits"].shape for one in recorded.values()} == {(64, 4)}
+
+
+def test_the_logits_of_the_last_step_have_the_accuracy_of_the_history(both):
+    here, trained = both[1]
+    last = runs.read(here.folder / "cpu-impl-1/run.json").recorded()[STEPS[-1]]["logits"]
+    right = (last.argmax(axis=1) == here.dataset().test.labels).mean()
+    assert float(trained.history[-1]["test_accuracy"]) == right

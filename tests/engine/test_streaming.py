@@ -37,7 +37,7 @@ def streamed(here):
     entry = here.spec().dataset.json
     path = here.folder / "streamed.npz"
     preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
-    here.drive("stream.py", path, *PARTS, out=f"{PARTS[-1]}.npz")
+    here.drive("training", "stream", path, *PARTS, out=f"{PARTS[-1]}.npz")
 
 
 @pytest.mark.usefixtures("streamed")

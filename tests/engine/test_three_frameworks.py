@@ -48,7 +48,7 @@ def control(smooth):
 def steps(smooth, control):
     """The first step on each framework, and there the logits of what each has trained."""
     weights = [smooth[framework].folder / "cpu-control-1/weights.npz" for framework in control]
-    return {framework: here.drive("first_step.py", *weights) for framework, here in smooth.items()}
+    return {framework: here.drive("training", "first_step", *weights) for framework, here in smooth.items()}
 
 
 def same(values):
@@ -179,7 +179,7 @@ def test_batch_normalisation_keeps_the_running_statistics_of_its_batch(framework
 
 
 def test_the_variance_of_a_batch_holds_where_its_mean_is_large(framework, smooth):
-    found = smooth[framework].drive("large_means.py")
+    found = smooth[framework].drive("networks", "large_means")
     for ratio, worst in zip(found["ratios"], found["errors"], strict=True):
         assert worst < ROUNDING, ratio
 
@@ -190,7 +190,7 @@ def test_shipped_formulas_are_others(framework, on_each, updates, tmp_path, skip
     file = tmp_path / "given.npz"
     arrays.write_npz(file, updates[0])
     here = on_each("smooth", more={framework: {"formulas": "shipped"}}, batch_size=8, epochs=2, **FACTORS)[framework]
-    found, path = here.drive("one_update.py", file), "conv/kernel"
+    found, path = here.drive("training", "one_update", file), "conv/kernel"
     exact = exact_update(updates[0], path, "adam")
     apart = np.abs(found[f"adam/v/{path}"] - exact["v"]) / np.abs(exact["v"] - updates[0][f"v/{path}"])
     # The float32 nearest to 0.001, in place of 1 minus the one nearest to 0.999.
@@ -235,7 +235,7 @@ def updates(on_each, tmp_path_factory, control):
     file = tmp_path_factory.mktemp("given") / "given.npz"
     arrays.write_npz(file, given)
     smoothed = on_each("smooth", batch_size=8, epochs=2, label_smoothing=0.1, **FACTORS)
-    return given, {framework: here.drive("one_update.py", file) for framework, here in smoothed.items()}
+    return given, {framework: here.drive("training", "one_update", file) for framework, here in smoothed.items()}
 
 
 def single(number):
@@ -316,8 +316,8 @@ def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(fra
     # What an epoch does hangs on its number.
     recipe = {"batch_size": 8, "epochs": 3, "schedule": "cosine", "warmup_epochs": 0.5, "crop": 2, "flip": True}
     here = own_workshop("smooth", tooling=toolings[framework], **recipe)
-    whole = here.drive("resume.py", out="whole.npz")
-    rest = here.drive("resume.py", "whole.npz", out="rest.npz")
+    whole = here.drive("training", "resume", out="whole.npz")
+    rest = here.drive("training", "resume", "whole.npz", out="rest.npz")
     last = {name: array for name, array in whole.items() if name.startswith("2/")}
     assert set(rest) >= set(last)
     # Both optimisers: 9 tensors, of which 7 are trained; Adam has two slots for each of these, SGD one.
@@ -328,7 +328,7 @@ def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(fra
 
 def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
     for here in on_each("smooth", more=HALF, batch_size=8).values():
-        end = here.drive("overflow.py")
+        end = here.drive("half_precision", "overflow")
         left_out = int(end.pop("left_out"))
         assert 0 < left_out < 8
         assert int(end.pop("doublings")) == 9 - left_out

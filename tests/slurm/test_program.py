@@ -25,14 +25,14 @@ def folder(cluster, toolnoise, skip_without, tmp_path_factory):
     skip_without("torch")
     folder = tmp_path_factory.mktemp("mine")
     shutil.copy(ROOT / "examples/torch_digits.py", folder / "train.py")
-    made = toolnoise(folder, "init")
+    # The program's interpreter is the one that PATH names, as in an activated environment.
+    env = cluster.env | {"PATH": f"{Path(sys.executable).parent}:{cluster.env['PATH']}"}
+    made = toolnoise(folder, "init", env=env)
     assert made.returncode == 0, made.stderr
     study = folder / "study.yaml"
     text = study.read_text()
     assert "seeds: 5" in text
     study.write_text(text.replace("seeds: 5", f"seeds: {SEEDS}") + ON_A_GPU_S_NODE)
-    # The program's interpreter is the one that PATH names, as in an activated environment.
-    env = cluster.env | {"PATH": f"{Path(sys.executable).parent}:{cluster.env['PATH']}"}
     # The profile first asks Slurm how jobs stand after 40 s, and waits a minute for files of another node.
     hurry = ("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10")
     # A job for each training, but at most two at a time, as this machine has two cores.

@@ -1,8 +1,12 @@
-"""What an existing training program is given: seeds, variables, a job, a command line."""
+"""What an existing training program is given: seeds, variables, a command line; and how it is started and ended."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -10,7 +14,7 @@ import yaml
 
 from toolnoise.base import command_words, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.checking import contract
+from toolnoise.checking import contract, launch, run_program
 
 
 @pytest.fixture
@@ -85,3 +89,115 @@ def test_values_stay_within_their_words(job):
 )
 def test_bad_commands_are_refused(command, line, refused):
     assert refused(command_words.words, command) == line
+
+
+SLEEPS_WITH_A_CHILD = """
+import subprocess, sys, pathlib, time
+child = subprocess.Popen(["sleep", "60"])
+pathlib.Path("pids").write_text(f"{child.pid}")
+time.sleep(60)
+"""
+
+
+def has_ended(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    # A zombie waits for whoever adopted it.
+    return state in "ZX"
+
+
+def wait_for(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def start(tmp_path):
+    def call(code, **options):
+        launch.run([sys.executable, "-c", code], {"MINE": "a b"}, tmp_path / "log", tmp_path, **options)
+        return (tmp_path / "log").read_text()
+
+    return call
+
+
+def test_a_program_has_its_variables_its_folder_a_group_and_a_log(start, tmp_path):
+    code = "import os, sys; print(os.environ['MINE'], os.getcwd(), os.getpgrp() == os.getpid(), sys.stdin.read())"
+    assert start(code) == f"a b {tmp_path} True \n"
+    assert start(code) == f"a b {tmp_path} True \n" * 2
+
+
+def test_an_exit_code_is_reported_with_the_last_lines(start, refused):
+    said = refused(start, "import sys; print('one\\ntwo\\n\\nthree\\nfour'); sys.exit(3)")
+    assert said == f"{sys.executable}: ended with exit code 3; its last lines: two | three | four"
+    assert "was killed by SIGKILL" in refused(start, "import os; os.kill(os.getpid(), 9)")
+
+
+def test_a_program_that_cannot_be_started_is_refused(tmp_path, refused):
+    said = refused(launch.run, ["no-such-program"], {}, tmp_path / "log")
+    assert said.startswith("no-such-program: cannot be started ([Errno 2] No such file or directory")
+
+
+def test_a_time_limit_ends_the_whole_group(start, tmp_path, refused):
+    said = refused(lambda: start(SLEEPS_WITH_A_CHILD, limit=3))
+    assert said == f"{sys.executable}: still runs after 3 s; a higher limit; it printed nothing"
+    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_this_process_ends_the_group(number, tmp_path):
+    # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
+    )
+    mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+    os.kill(mine.pid, number)
+    assert mine.wait(60) == (-number if number == signal.SIGINT else 128 + number)
+    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+
+
+def test_a_program_that_runs_for_long_shows_signs_of_life(start, monkeypatch):
+    monkeypatch.setattr(launch, "BEAT", 1)
+    beats = []
+    start("import time; print('epoch 1', flush=True); time.sleep(2.5)", beat=lambda *beat: beats.append(beat))
+    assert [line for _, line in beats] == ["epoch 1"] * len(beats)
+    assert len(beats) >= 2
+
+
+def test_a_log_that_grows_too_long_is_cut_and_says_so(start, monkeypatch):
+    monkeypatch.setattr(launch, "KEPT", 100)
+    monkeypatch.setattr(launch, "MOST", 1000)
+    code = "import sys, time; print('x' * 5000, flush=True); time.sleep(1.5); print('end')"
+    text = start(code)
+    assert text.startswith("x" * 100 + "\n[toolnoise cut 4901 bytes here]\n")
+    assert text.endswith("\nend\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")
+def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path):
+    sleeps = "import os, pathlib, time; pathlib.Path('pids').write_text(str(os.getpid())); time.sleep(60)"
+    code = f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', sleeps]}, {{}}, 'log')"
+    mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
+    wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+    mine.kill()
+    mine.wait()
+    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+    assert has_ended((tmp_path / "pids").read_text())
+
+
+def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -INT $$\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    said = refused(run_program._packages, {"name": "mine"}, "python")
+    signal.signal(signal.SIGINT, before)
+    assert said.startswith(f"{python}: was killed by SIGINT while it listed its packages")
+    python.write_text("#!/bin/sh\nexit 1\n")
+    assert run_program._packages({"name": "mine"}, "python") == ("", [])

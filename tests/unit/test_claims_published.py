@@ -1,6 +1,7 @@
-"""Verdicts on the numbers that the papers published, and the figure of them."""
+"""Verdicts on claims: on the numbers that the papers published, with the figure of them, and the table in the docs."""
 
 import collections
+import importlib.util
 import itertools
 import re
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from toolnoise import steps
 from toolnoise.analyses.claims import effects, hypotheses, judging
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.base import metric_files
-from toolnoise.base.program import path_of
+from toolnoise.base.program import ROOT, path_of
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.steps.whole import JUDGED
@@ -306,3 +307,21 @@ def test_the_interval_drawn_is_the_one_that_decides(drawn):
     lines = [line.get_xdata() for line in figure.axes[0].get_lines() if list(line.get_ydata()) == [place, place]]
     assert lines[0] == pytest.approx([found["decides_low"], found["decides_high"]])
     assert found["decides_high"] > found["ci_high"]
+
+
+PAGE = (ROOT / "docs/claims.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def bench():
+    spec = importlib.util.spec_from_file_location("claims_table", ROOT / "bench/claims_table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_has_what_the_command_prints_of_every_claim(bench, evidence):
+    _, _, rest = PAGE.partition(bench.BEGIN)
+    printed, _, _ = rest.partition(bench.END)
+    assert all(claim["says"] in printed for claim in config.registered("claims").values())
+    assert printed == bench.table([evidence("gpu-h100")]), "run bench/claims_table.py --write evidence/gpu-h100.tar.xz"

@@ -1,4 +1,4 @@
-"""Classes and sub-groups: what their measures promise, and their shares of the data."""
+"""Classes and sub-groups: what their measures promise, their shares of the data, and their names."""
 
 import itertools
 from collections import Counter
@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from toolnoise.analyses.classes.study import NAMES, class_names
 from toolnoise.base import arrays
 from toolnoise.datasets import group_shares, preparation, prepared
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
 from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
 from toolnoise.stats.testset import independent_errors_sd
+from toolnoise.study import config
 
 # What the measures of classes and sub-groups promise
 
@@ -234,3 +236,22 @@ def test_a_folder_of_pictures_becomes_classes_and_a_group(tmp_path):
         assert (found[f"{part}_groups"].sum(), found[f"{part}_labels"].sum(), len(place)) == (deer, animals, total)
     data = prepared.load(tmp_path / "out.npz")
     assert data.members(data.test)["deer"].sum() == 2
+
+
+REGISTRY = config.registered("datasets")
+
+
+def test_official_data_under_another_name_have_the_names_of_their_classes():
+    mine = REGISTRY["cifar10"] | {"path": "elsewhere.tar.gz"}
+    assert class_names(mine, REGISTRY)[:2] == ["airplane", "automobile"]
+    assert all(len(set(names)) == 10 for names in NAMES.values())
+
+
+def test_merged_folders_are_named_in_the_order_of_their_labels():
+    entry = {"reader": "folder", "classes": {"pets": ["cat", "dog"], "cars": ["bus"]}, "group": "bus"}
+    assert class_names(entry, REGISTRY) == ["pets", "cars"]
+
+
+def test_names_that_only_the_data_tell_are_left_to_them():
+    assert class_names(REGISTRY["digits"], REGISTRY) == []
+    assert class_names({"reader": "folder", "path": "data/mine"}, REGISTRY) == []

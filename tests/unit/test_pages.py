@@ -1,20 +1,27 @@
-"""The page of a study, its pictures, and what is packed into it."""
+"""The page of a study, its pictures and what is packed into it; notebooks as they lie here, and as executed."""
 
 import base64
+import importlib
 import io
 import json
 import math
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pytest
 from PIL import Image
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_cells as compared
 from toolnoise.datasets.prepared import Split
+from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
@@ -272,3 +279,65 @@ def test_a_value_that_nests_deeply_is_packed_in_time():
     for _ in range(40):
         value = [value, [value], 1, 2, 3] if isinstance(value, int) else {"a": value, "b": 1, "c": 2, "d": 3}
     assert size(packed(value)) < 3 * size(value)
+
+
+PARAMETERS = {
+    "stability": [f"results/demo/metrics/cells/smallcnn/digits/cpu/variant-{number}.csv" for number in range(4)],
+    "tasks": [["smallcnn", "digits"]],
+    "differences": {"smallcnn/digits": ['a "quoted" word']},
+    "width": None,
+    "emulated": [],
+}
+
+
+@pytest.fixture
+def executed():
+    """Execute a notebook with parameters; returns the text of its copy, without the occasion."""
+
+    def execute():
+        cells = [nbformat.v4.new_code_cell("tasks = []", metadata={"tags": ["parameters"]})]
+        cells.append(nbformat.v4.new_code_cell("stability, tasks, differences, width, emulated"))
+        kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        copy = render.execute(notebook, PARAMETERS)
+        return [(cell.source, [output.data for output in cell.outputs]) for cell in copy.cells]
+
+    return execute
+
+
+# A formatter that changes every text.
+LOUD = SimpleNamespace(FileMode=lambda **_: None, format_str=lambda text, **_: f"# formatted\n{text}")
+
+
+def test_parameters_are_written_alike_with_and_without_black(executed, monkeypatch):
+    # `make test` installs black.
+    here = executed()
+    monkeypatch.setitem(sys.modules, "black", None)
+    assert executed() == here
+    monkeypatch.setitem(sys.modules, "black", LOUD)
+    assert executed() == here
+    assert here[1][0].splitlines()[0] == "# Parameters"
+    assert 'tasks = [["smallcnn", "digits"]]' in here[1][0].splitlines()
+    assert here[2][1][0]["text/plain"].startswith("(['results/demo/metrics/cells")
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_stripped_and_has_one_cell_of_parameters(path: Path):
+    cells = json.loads(path.read_text())["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    assert sum("parameters" in cell["metadata"].get("tags", []) for cell in code) == 1
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_asks_of_modules_only_what_they_have(path: Path):
+    cells = json.loads(path.read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    imported = ", ".join(re.findall(r"^from toolnoise\.figures import ([\w, ]+)$", code, re.MULTILINE)).split(", ")
+    names = {name.partition(" as ")[0]: name.rpartition(" as ")[2] for name in imported}
+    asked = [(name, one) for name, alias in names.items() for one in re.findall(rf"(?<![\w.]){alias}\.(\w+)", code)]
+    assert asked
+    assert [one for one in asked if not hasattr(importlib.import_module(f"toolnoise.figures.{one[0]}"), one[1])] == []

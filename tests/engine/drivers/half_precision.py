@@ -1,15 +1,50 @@
-"""The engine beside a plain Keras loop in half precision, from a loss scale so high that the first steps overflow."""
+"""The engine in half precision, beside Keras: `half_precision.py FUNCTION STUDY DATA OUT`."""
 
 import sys
 
 import numpy as np
-from overflowing import DOUBLINGS, STEPS, begin
 
+from toolnoise import epoch_plan
 from toolnoise.base import arrays
-from toolnoise.engines import loss_scale
+from toolnoise.datasets import prepared
+from toolnoise.engines import State, loss_scale
+from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import network
+
+STEPS, DOUBLINGS = 8, 9
+GROW = 4
 
 
-def main(study_file, data_file, out):
+def begin(study_file, data_file):
+    """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    parameters = network.build_model(engine, spec, data)
+    engine.compile(spec.recipe, data.train)
+    start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
+    scaled = spec.hardware.json["precision"] == "mixed_float16"
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
+    engine.restore(State(initial, {}, 0))
+    if scaled:
+        state = engine.state()
+        counts = {name: np.array(value, np.int32) for name, value in start.items()}
+        engine.restore(state._replace(slots=state.slots | {"loss_scale": counts}))
+    return engine, spec, data, initial, epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, STEPS)
+
+
+def overflow(study_file, data_file, out):
+    """Eight steps in float16 from a loss scale so high that the first ones overflow: the state that they end in."""
+    engine, *_, plan = begin(study_file, data_file)
+    engine.epoch(plan)
+    state = engine.state()
+    arrays.write_npz(out, {**state.slots["loss_scale"], **state.weights})
+
+
+def training_beside_keras(study_file, data_file, out):
+    """The engine beside a plain Keras loop, from a loss scale so high that the first steps overflow."""
     engine, spec, data, initial, plan = begin(study_file, data_file)
     import keras
     import own_models
@@ -50,4 +85,46 @@ def main(study_file, data_file, out):
     arrays.write_npz(out, found)
 
 
-main(*sys.argv[1:])
+def scale_beside_keras(study_file, _data_file, out):
+    """Our loss scale and Keras's on the same gradients, some of which overflowed; both grow after GROW steps."""
+    loaded = grid.load(study_file)
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
+    import keras
+    import tensorflow as tf
+
+    loss_scale.STEPS_TO_GROW = GROW
+    counts = dict.fromkeys(loss_scale.COUNTS, np.int32(0))
+
+    def factor(sign=1):
+        return np.int32(loss_scale.bits(counts[loss_scale.DOUBLINGS], sign)).view(np.float32)
+
+    theirs = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0), dynamic_growth_steps=GROW)
+    variable = keras.Variable([1.0, 2.0])
+    theirs.build([variable])
+    values, undone = np.array([1.0, 2.0], np.float32), np.zeros(2, np.float32)
+    found = {name: [] for name in ("ours", "keras", "values", "keras values", "undone", "sent")}
+    for number in range(40):
+        bad = number in (0, 1, 9, 10, 11, 30)
+        gradient = np.array([np.inf if bad and number % 2 else 0.37, np.nan if bad else -1.25], np.float32)
+        scaled = gradient * factor()
+        if finite := np.isfinite(scaled).all():
+            undone = scaled * factor(-1)
+            values -= undone
+        counts = loss_scale.after(counts, np.int32(finite), np.clip)
+        found["ours"].append(float(factor()))
+        theirs.apply([tf.constant(scaled)], [variable])
+        found["keras"].append(float(theirs.dynamic_scale))
+        found["values"].append(values.copy())
+        found["keras values"].append(variable.numpy())
+        found["undone"].append(undone)
+        found["sent"].append(np.zeros(2, np.float32) if bad else gradient)
+    # As far down and up as a scale can go.
+    for sign, name in ((-1, "lowest"), (1, "highest")):
+        counts[loss_scale.DOUBLINGS] = np.int32(sign * 1000)
+        counts = loss_scale.after(counts, np.int32(1), np.clip)
+        found[name] = [float(factor()), float(factor(-1))]
+    arrays.write_npz(out, {name: np.array(value) for name, value in found.items()})
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

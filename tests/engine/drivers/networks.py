@@ -1,0 +1,159 @@
+"""Networks as they are built, without training: `networks.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
+
+import sys
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.datasets import prepared
+from toolnoise.engines import State, keras_engine
+from toolnoise.models.initial import initial_weights
+from toolnoise.study import config, grid
+from toolnoise.training import network
+
+CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
+# Where a published count is of another task than 224x224 pixels in 1,000 classes.
+TASKS = {
+    "smallcnn": [CIFAR10],
+    "smallcnn-bn": [CIFAR10],
+    "smallcnn-bn-nobias": [CIFAR10],
+    "smallcnn-dropout": [CIFAR10],
+    "resnet18": [CIFAR10, CIFAR100],
+    **{
+        name: [CIFAR10]
+        for name in ("resnet34", "resnet6", "resnet10", "resnet14", "resnet18-padded", "resnet38", "resnet56")
+    },
+    "resnet14-snapshots": [CIFAR10],
+    **{f"resnet14-x{times}": [CIFAR10] for times in ("0125", "025", "050", "2", "4", "8")},
+    **{name: [CIFAR10] for name in ("vgg11", "shufflenet-x05")},
+    "wrn-28-10": [CIFAR100],
+    **{name: [MNIST, CIFAR10] for name in ("linear", "hidden", "hidden-conv")},
+    **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5")},
+    "inception-v3": [((299, 299, 3), 1000)],
+    "xception": [((299, 299, 3), 1000)],
+}
+
+
+def described(entry, shape, classes):
+    from toolnoise.models.dropout import Dropout
+
+    model = network._builder(entry)(shape, classes, **entry["options"])
+    initializers = {
+        variable.path: [type(variable._initializer).__name__, variable._initializer.get_config()]
+        for variable in model.weights
+    }
+    return {
+        "task": [shape, classes],
+        "parameters": model.count_params(),
+        "trained": sum(variable.shape.num_elements() for variable in model.trainable_variables),
+        "output": list(model.output.shape),
+        "ends_in": model.layers[-1].activation.__name__,
+        "own_random_numbers": [layer.name for layer in model.layers if hasattr(layer, "seed_generator")],
+        "initializers": initializers,
+        "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
+        "layers": sorted({type(layer).__name__ for layer in model.layers}),
+    }
+
+
+def pixels():
+    """What a stride of 2 sees of numbered pixels, and how halves of channels are dealt out."""
+    import keras
+
+    from toolnoise.models import pytorch, shufflenet
+
+    board = np.arange(36, dtype=np.float32).reshape(1, 6, 6, 1)
+    images = keras.Input(board.shape[1:])
+    centre = keras.initializers.Constant(np.eye(9, dtype=np.float32)[4].reshape(3, 3, 1, 1))
+    seen = keras.Model(images, pytorch.convolved(images, 1, 3, "conv", strides=2, initializer=centre))(board)
+    one, other = keras.Input((1, 1, 3)), keras.Input((1, 1, 3))
+    dealt = keras.Model([one, other], shufflenet._dealt(one, other, "dealt"))
+    channels = np.arange(6, dtype=np.float32).reshape(2, 1, 1, 1, 3)
+    return {"stride": np.array(seen).ravel().tolist(), "dealt": np.array(dealt(list(channels))).ravel().tolist()}
+
+
+def count_models(study_file, _data, out):
+    """Every model of the registry as it is built, without numbers for its weights: size, names, initialisers."""
+    loaded = grid.load(study_file)
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
+    import keras
+
+    found = {}
+    with keras.StatelessScope(initialize_variables=False):
+        for name, entry in config.registered("models").items():
+            entry = {"name": name, **entry}
+            found[name] = [described(entry, *task) for task in TASKS.get(name, [((224, 224, 3), 1000)])]
+        again = {"name": "inception-v3", **config.registered("models")["inception-v3"]}
+        found["again"] = [described(again, (75, 75, 3), 10)]
+        pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
+        found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
+    found["pixels"] = pixels()
+    files.write_json(out, found)
+
+
+def called(model, images):
+    from keras import ops
+
+    return ops.convert_to_numpy(model(ops.convert_to_tensor(images), training=False))
+
+
+def watch_layers(study_file, data_file, out, *names):
+    """What the engine says of the layers of some models, and what they give of images, asked for in several ways."""
+    keras_engine.EVALUATION_BATCH = 7
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file)
+    some = data.test.chosen(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
+    engine, _ = network.start_engine(spec)
+    import keras
+
+    found = {}
+    for name in names:
+        entry = {"name": name, **config.registered("models")[name]}
+        engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
+        found[f"registry/{name}"] = np.array(list(engine.layers()))
+        weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
+        found[f"keras/{name}"] = np.array([path for path, _ in weighted])
+        sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
+        assert engine.layers() == {path: sizes[path] for path in engine.layers()}, name
+
+    parameters = network.build_model(engine, spec, data)
+    engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
+    sizes = engine.layers()
+    found["layers"], found["sizes"] = np.array(list(sizes)), np.array(list(sizes.values()))
+    for way in ("whole", "again"):
+        for name, values in zip(sizes, engine.activations(some, list(sizes)), strict=True):
+            found[f"{way}/{name}"] = values
+    for name in sizes:
+        (found[f"alone/{name}"],) = engine.activations(some, [name])
+    found["logits"] = engine.logits(some)
+    # JAX's variables have no values of their own.
+    for variable in engine.model.weights:
+        variable.assign(engine.weights()[variable.path])
+    images = some.middle(slice(None))
+    for layer in engine.model.layers:
+        if len(layer._inbound_nodes) == 1 and layer.weights:
+            shown = called(keras.Model(engine.model.inputs, layer.output), images)
+            found[f"theirs/{layer.name}"] = shown.reshape(len(images), -1)
+    arrays.write_npz(out, found)
+
+
+RATIOS = (1, 10, 100, 1000)
+
+
+def large_means(study_file, _data_file, out):
+    """The variance that a framework's batch normalisation computes of values whose mean is many SDs from zero."""
+    loaded = grid.load(study_file)
+    engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
+    normal = np.random.Generator(np.random.Philox(3)).normal(size=(32, 8, 8, 4))
+    errors = []
+    for ratio in RATIOS:
+        values = (normal + ratio).astype(np.float32)
+        exact = values.astype(np.float64).var((0, 1, 2))
+        _, variance = engine.keras.ops.moments(engine.keras.ops.convert_to_tensor(values), (0, 1, 2))
+        found = engine.keras.ops.convert_to_numpy(variance)
+        errors.append(np.abs(found - exact).max() / exact.max())
+    arrays.write_npz(out, {"ratios": np.array(RATIOS), "errors": np.array(errors)})
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

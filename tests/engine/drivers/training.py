@@ -1,0 +1,242 @@
+"""Steps and epochs of a study's first run: `training.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise import epoch_plan
+from toolnoise.analyses.overhead.profilers import profile
+from toolnoise.base import arrays
+from toolnoise.datasets import prepared, streaming
+from toolnoise.engines import State
+from toolnoise.engines.formulas import BETA_1, BETA_2
+from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import loop, network
+
+
+def first_step(study_file, data_file, out, *others):
+    """An engine's first step, its loss and gradients; its kernels; and the logits that it gives of runs' weights."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    parameters = network.build_model(engine, spec, data)
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
+    # At a rate of one the first momentum is the gradient itself.
+    engine.compile(spec.recipe | {"optimizer": "sgd"}, data.train)
+    engine.restore(State(initial, {}, 0))
+    plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
+    first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
+    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
+    for path, momentum in engine.state().slots["momentum"].items():
+        found[f"gradient/{path}"] = -momentum
+    found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
+    found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
+    kernels = profile(engine, plan)
+    found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
+    found["calls"] = np.array([kernel.calls for kernel in kernels])
+    for number, other in enumerate(others):
+        engine.restore(State(arrays.read_npz(other), {}, 0))
+        found[f"logits/{number}"] = engine.logits(data.test)
+    arrays.write_npz(out, found)
+
+
+UPDATE, RATE = 7, np.float32(0.008)
+
+
+def one_update(study_file, data_file, out, given_file):
+    """One update of each optimiser from given gradients, weights and slots, on the engine of a study; and losses."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    network.build_model(engine, spec, data)
+    given, found = arrays.read_npz(given_file), {}
+    powers = np.array([BETA_1**UPDATE, BETA_2**UPDATE], np.float32)
+    for optimizer, slots in (("adam", ("m", "v")), ("sgd", ("momentum",))):
+        engine.compile(spec.recipe | {"optimizer": optimizer}, data.train)
+        weights = {path: given[f"weights/{path}"] for path in engine.tensors}
+        of_slots = {slot: {path: given[f"{slot}/{path}"] for path in engine.trainable} for slot in slots}
+        engine.restore(State(weights, of_slots, UPDATE - 1))
+        gradients = [given[f"gradient/{path}"] for path in engine.trainable]
+        apply(engine, spec.hardware.engine, gradients, powers)
+        state = engine.state()
+        found |= {f"{optimizer}/weights/{path}": state.weights[path] for path in engine.trainable}
+        for slot in slots:
+            found |= {f"{optimizer}/{slot}/{path}": tensor for path, tensor in state.slots[slot].items()}
+    labels, logits = given["labels"], given["logits"]
+    found["losses"] = losses(engine, spec.hardware.engine, labels, logits)
+    arrays.write_npz(out, found)
+
+
+def apply(engine, framework, gradients, powers):
+    if framework == "tensorflow":
+        engine.tf.function(lambda: engine._update(list(map(engine.tf.constant, gradients)), RATE, powers))()
+    elif framework == "jax":
+        trained = {path: engine.tensors[path] for path in engine.trainable}
+        named = dict(zip(engine.trainable, gradients, strict=True))
+        new, engine.slots = engine.jax.jit(engine._updated)(trained, engine.slots, named, RATE, *powers)
+        engine.tensors |= new
+    else:
+        trained = [engine.tensors[path] for path in engine.trainable]
+        with engine.torch.no_grad():
+            engine._update(trained, tuple(map(engine.torch.tensor, gradients)), RATE, powers, UPDATE)
+
+
+def losses(engine, framework, labels, logits):
+    if framework == "tensorflow":
+        return np.array(engine._losses(engine.tf.constant(labels), engine.tf.constant(logits)))
+    if framework == "jax":
+        return np.array(engine._losses(labels, logits))
+    torch = engine.torch
+    targets = engine._targets(torch.tensor(labels).long(), logits.shape[1])
+    return torch.nn.functional.cross_entropy(torch.tensor(logits), targets, reduction="none").numpy()
+
+
+def packed(state):
+    slots = {f"{slot}:{path}": array for slot, tensors in state.slots.items() for path, array in tensors.items()}
+    return {"step": state.step, **{f"weights:{path}": array for path, array in state.weights.items()}, **slots}
+
+
+def unpacked(found):
+    groups = {}
+    for name, array in found.items():
+        group, _, path = name.partition(":")
+        groups.setdefault(group, {})[path] = array
+    return State(groups.pop("weights"), {slot: groups[slot] for slot in groups if slot != "step"}, int(found["step"]))
+
+
+def resume(study_file, data_file, out, before=None):
+    """Train three epochs with each optimiser and write the states after the first and the last.
+
+    Given such a file, train the last two epochs only, from the state in it.
+    """
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0]._replace(variant="control"), 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    found = {}
+    for optimizer in ("adam", "sgd"):
+        parameters = network.build_model(engine, spec, data)
+        engine.compile(spec.recipe | {"optimizer": optimizer}, data.train)
+        start = State(initial_weights(parameters, spec.study_seed, 0, "model"), {}, 0)
+        if before:
+            saved = arrays.read_npz(before).items()
+            after_one = f"0/{optimizer}/"
+            start = unpacked({name.removeprefix(after_one): array for name, array in saved if after_one in name})
+        engine.restore(start)
+        for epoch in range(1 if before else 0, 3):
+            engine.epoch(epoch_plan.plan_epoch(spec, len(data.train.labels), epoch))
+            if epoch != 1:
+                found |= {f"{epoch}/{optimizer}/{name}": array for name, array in packed(engine.state()).items()}
+    arrays.write_npz(out, found)
+
+
+def stream(study_file, _data_file, last, streamed_file, *part_bytes):
+    """Train one run on streamed data once for each number of bytes: a part of so many (at least a step) at a time."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
+    # An engine starts once in a process.
+    started = loop.start_engine(spec)
+    loop.start_engine = lambda _: started
+    for size in part_bytes:
+        streaming.PART_BYTES = int(size)
+        out = Path(last).with_name(f"{size}.npz")
+        outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
+        loop.train(spec, streamed_file, *outputs)
+
+
+STEPS = 6
+CASES = {
+    "adam": {"optimizer": "adam"},
+    "sgd": {"optimizer": "sgd"},
+    "regularised": {"optimizer": "sgd", "label_smoothing": 0.1, "weight_decay": 0.05},
+    "by kind": {
+        "optimizer": "sgd",
+        "weight_decay": 0.05,
+        "decay_normalisation": True,
+        "bias_rate": 0.3,
+        "scale_rate": 3,
+    },
+    "adam by kind": {"optimizer": "adam", "bias_rate": 0.3, "scale_rate": 3},
+}
+
+
+def augmented(images, plan, step, pad):
+    batch = []
+    for index, (row, column), flip in zip(plan.order[step], plan.offsets[step], plan.flips[step], strict=True):
+        padded = np.pad(images[index], ((pad, pad), (pad, pad), (0, 0)))
+        crop = padded[row : row + images.shape[1], column : column + images.shape[2]]
+        batch.append(crop[:, ::-1] if flip else crop)
+    return np.stack(batch)
+
+
+def against_keras(study_file, data_file, out):
+    """The engine beside a plain Keras loop: the same initial weights, the same batches, step by step in eager mode."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    # Frameworks are imported when the engine has made its settings.
+    import keras
+    import own_models
+    import tensorflow as tf
+
+    found = {}
+    whole = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
+    plan = whole.steps(0, STEPS)
+    for case, changes in CASES.items():
+        recipe = spec.recipe | changes
+        parameters = network.build_model(engine, spec, data)
+        engine.compile(recipe, data.train)
+        initial = initial_weights(parameters, spec.study_seed, 0, "model")
+        engine.restore(State(initial, {}, 0))
+        held = engine.weights()
+        result = engine.epoch(plan)
+        ours = engine.weights()
+
+        model = own_models.smooth(data.train.images.shape[1:], len(data.classes))
+        for variable in model.weights:
+            variable.assign(initial[variable.path])
+        make = {
+            "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
+            "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=momentum),
+        }[recipe["optimizer"]]
+        # Keras has one rate for all: an optimiser for each kind of variable.
+        factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"], "kernel": 1}
+        theirs = {kind: make() for kind in factors}
+        loss_of = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=recipe["label_smoothing"])
+        # Half the decay of the sum of squares has the decay times the weight for its gradient.
+        decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
+        spared = () if recipe["decay_normalisation"] else ("gamma", "beta")
+        decayed = [variable for variable in model.trainable_variables if variable.name not in spared]
+        losses, right = [], []
+        for step in range(STEPS):
+            labels = data.train.labels[plan.order[step]]
+            with tf.GradientTape() as tape:
+                logits = model(augmented(data.train.images, plan, step, recipe["crop"]), training=True)
+                loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
+                whole = loss + sum(decay(variable) for variable in decayed)
+            trained = model.trainable_variables
+            gradients = tape.gradient(whole, [variable.value for variable in trained])
+            for kind, optimizer in theirs.items():
+                optimizer.learning_rate = float(plan.rates[step]) * factors[kind]
+                some = [place for place, variable in enumerate(trained) if variable.name == kind]
+                optimizer.apply([gradients[place] for place in some], [trained[place] for place in some])
+            losses.append(float(loss))
+            right.append(float(np.mean(np.argmax(logits, -1) == labels)))
+        found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
+        found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
+        for variable in model.weights:
+            found[f"{case}/held/{variable.path}"] = held[variable.path]
+            found[f"{case}/engine/{variable.path}"] = ours[variable.path]
+            found[f"{case}/keras/{variable.path}"] = np.array(variable.value)
+        # Keras names the parameters of a model in the order that the engine does.
+        assert [parameter.path for parameter in parameters] == [variable.path for variable in model.weights]
+    arrays.write_npz(out, found)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,368 @@
+"""Dumps of predictions, of layers and of remedied predictions: what they keep of which draws, read whole or refused."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from toolnoise.analyses.layers import dump as layer_dump
+from toolnoise.analyses.layers import measure as layers
+from toolnoise.analyses.layers.dump import drawn, gram, in_groups
+from toolnoise.analyses.layers.metric import LAYERS
+from toolnoise.analyses.remedies import dump as remedy_dump
+from toolnoise.analyses.remedies import stack
+from toolnoise.analyses.remedies.plan import SETS, remedies
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.base.timings import Timings
+from toolnoise.comparison import designs
+from toolnoise.datasets.prepared import Data, Split
+from toolnoise.dumps import prediction_dump, stacks
+from toolnoise.dumps.prediction_dump import Predictor, about
+from toolnoise.stats import draws
+from toolnoise.study.cells import Cell
+from toolnoise.training import runs
+
+LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+
+
+def test_a_whole_dump_is_read(make_dump):
+    dump = stacks.read_predictions(*make_dump(LOGITS, diverged=[False, True, False]))
+    assert (dump.logits == LOGITS).all()
+    assert dump.seeds == [1, 2, 3]
+    assert dump.finished.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(("study_seed", "way"), [(0, "paired"), (1, "independent")])
+def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, way, make_dump):
+    one = stacks.read_predictions(*make_dump(LOGITS)).drawn
+    other = stacks.read_predictions(*make_dump(LOGITS, spec={"study_seed": study_seed})).drawn
+    assert designs.design(*draws.units(one, other)).way == way
+
+
+def test_logits_of_another_shape_than_the_index_says_are_one_line(make_dump, refused):
+    paths = make_dump(LOGITS, shape=[3, 4, 3])
+    line = refused(stacks.read_predictions, *paths)
+    assert line == (
+        f"{paths[0]}: found float32 of shape (3, 4, 2); float32 of shape (3, 4, 3), as {paths[1].name} says"
+    )
+
+
+def test_logits_of_another_type_are_one_line(make_dump, refused):
+    assert "found float64" in refused(stacks.read_predictions, *make_dump(LOGITS.astype(np.float64)))
+
+
+@pytest.mark.parametrize("key", ["seeds", "diverged", "shape"])
+def test_an_index_that_lacks_a_key_is_one_line(key, make_dump, refused):
+    paths = make_dump(LOGITS, **{key: None})
+    assert refused(stacks.read_predictions, *paths) == f"{paths[1]}: {key}: no such key; the index that predict wrote"
+
+
+@pytest.mark.parametrize("index", [{"seeds": [1, 2]}, {"diverged": [False] * 4}], ids=str)
+def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refused):
+    paths = make_dump(LOGITS, **index)
+    line = refused(stacks.read_predictions, *paths)
+    assert line.startswith(f"{paths[1]}: {next(iter(index))}: found ")
+    assert line.endswith("one for each of the 3 runs")
+
+
+@pytest.mark.parametrize(
+    ("index", "says"),
+    [
+        ({"shape": -1}, "shape: found -1; expected a list"),
+        ({"diverged": 10**30}, "diverged: found 1000000000000000000000000000000; expected a list"),
+        ({"seeds": [1, 2, "x"]}, 'seeds[2]: found "x"; expected an integer'),
+        ({"draws": {"init": 0.5}}, "draws.init: found 0.5; expected a list of each run's draws, or null"),
+        ({"spec": {}}, "spec.study_seed: no such key"),
+    ],
+)
+def test_an_index_of_other_types_is_one_line(index, says, make_dump, refused):
+    paths = make_dump(LOGITS, **index)
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[1]}: {says}")
+
+
+@pytest.mark.parametrize("text", ["null", "0.5", "true", "[]"])
+def test_an_index_that_is_no_object_is_one_line(text, make_dump, refused):
+    paths = make_dump(LOGITS)
+    paths[1].write_text(text)
+    line = refused(stacks.read_predictions, *paths)
+    assert line == f"{paths[1]}: found {text}; expected the index that predict wrote"
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["logits", "index"])
+@pytest.mark.parametrize("kept", [0, 0.5, 0.9])
+def test_a_truncated_dump_is_one_line(which, kept, make_dump, refused):
+    paths = make_dump(LOGITS)
+    whole = paths[which].read_bytes()
+    paths[which].write_bytes(whole[: int(kept * len(whole))])
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[which]}: damaged or truncated (")
+
+
+def test_a_dump_is_not_copied_into_memory(make_dump):
+    assert isinstance(stacks.read_predictions(*make_dump(LOGITS)).logits, np.memmap)
+    assert arrays.read_npy(make_dump(LOGITS)[0]).shape == LOGITS.shape
+
+
+def test_logits_are_finite_but_of_runs_that_diverged(make_dump, refused):
+    for number in (np.nan, np.inf, -np.inf):
+        logits = LOGITS.copy()
+        logits[1, 2, 0] = number
+        paths = make_dump(logits, diverged=[False, True, False])
+        assert stacks.read_predictions(*paths).logits.shape == LOGITS.shape
+        paths = make_dump(logits, diverged=[True, False, False])
+        assert refused(stacks.read_predictions, *paths).startswith(f"{paths[0]}: [1]: found infinite or undefined")
+
+
+def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
+    softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+    softmax[0] = np.nan
+    paths = make_dump(softmax, diverged=[True, False, False])
+    line = refused(stacks.read_predictions, *paths)
+    assert line == f"{paths[0]}: found probabilities; logits, so a network without a softmax at its end"
+    assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
+
+
+@pytest.mark.parametrize("outcome", ["values", "metric"])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, make_dump, refused):
+    values = np.arange(6, dtype=np.float64).reshape(2, 3)
+    assert stacks.read_predictions(*make_dump(values, outcome=outcome)).logits[1, 2] == 5
+    values[1, 2] = number
+    paths = make_dump(values, outcome=outcome)
+    line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
+    assert refused(stacks.read_predictions, *paths) == line
+
+
+# What an index says of the draws of a cell's runs
+
+
+@pytest.mark.parametrize(
+    ("recipe", "margin", "dropout", "unused"),
+    [
+        ({"crop": 0, "flip": False}, 0, False, ["augment", "dropout"]),
+        ({"crop": 1, "flip": False}, 0, False, ["dropout"]),
+        ({"crop": 0, "flip": True}, 0, True, []),
+        ({"crop": 0, "flip": False}, 8, True, []),  # windows of larger images are chosen by the same draws
+    ],
+)
+def test_sources_without_effect_are_unused(recipe, margin, dropout, unused):
+    engine = SimpleNamespace(has_dropout=lambda: dropout)
+    dataset = SimpleNamespace(train=SimpleNamespace(margin=margin))
+    assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
+
+
+def test_an_unused_source_has_no_draw_in_the_index(make_spec):
+    spec = make_spec("init", 1, "noisy")
+    cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
+    index = about(spec, cell, (2, 5, 3), {}, Timings(), ["dropout"])
+    assert index["unused"] == ["dropout"]
+    assert index["draws"]["dropout"] is None
+    assert index["draws"]["augment"] == [0, 0]
+    assert "unused" not in about(spec, cell, (2, 5, 3), {}, Timings())
+
+
+def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order():
+    found = drawn(7, "digits", 40, 300)
+    assert len(set(found)) == 40
+    assert (np.diff(found) > 0).all()
+    assert (found == drawn(7, "digits", 40, 300)).all()
+    assert found.max() > 200 > 100 > found.min()
+    for other in (drawn(8, "digits", 40, 300), drawn(7, "faces", 40, 300)):
+        assert (found != other).any()
+
+
+def test_all_examples_may_be_looked_at_and_more_are_refused(refused):
+    assert drawn(0, "digits", 30, 30).tolist() == list(range(30))
+    line = refused(drawn, 0, "digits", 31, 30)
+    assert line == "study: layers: found 31; from 4 to the 30 test examples of digits"
+
+
+def test_layers_come_in_order_as_many_at_a_time_as_fit_and_a_larger_one_alone():
+    sizes = {"a": 3, "b": 4, "c": 9, "d": 1, "e": 2, "f": 5}
+    assert list(in_groups(sizes, 7)) == [["a", "b"], ["c"], ["d", "e"], ["f"]]
+    assert list(in_groups(sizes, 100)) == [list(sizes)]
+    assert list(in_groups(sizes, 0)) == [[name] for name in sizes]
+    assert list(in_groups({}, 7)) == []
+
+
+def test_a_gram_matrix_is_of_centred_columns_however_many_are_summed_at_a_time(monkeypatch):
+    values = (100 + np.random.Generator(np.random.Philox(1)).normal(size=(7, 50))).astype(np.float32)
+    centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
+    for block in (layer_dump.BLOCK, 7 * 3):
+        monkeypatch.setattr(layer_dump, "BLOCK", block)
+        found = gram(values)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, centred @ centred.T, rtol=1e-5, atol=1e-5)
+        assert (found == found.T).all()
+
+
+CELL = Cell("m", "d", "h", "algo")
+
+
+@pytest.fixture
+def dumped_layers(tmp_path):
+    """Write a dump of two layers of some runs, the second of which diverged; returns its two paths."""
+
+    def make(runs=4, **about):
+        draws = np.random.Generator(np.random.Philox(3))
+        stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(runs)])
+        stack[1] = np.nan
+        grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
+        arrays.write_npy(grams, stack)
+        seeds = list(range(1, runs + 1))
+        diverged = [seed == 2 for seed in seeds]
+        told = {"layers": ["a", "b"], "seeds": seeds, "diverged": diverged, "shape": list(stack.shape)}
+        files.write_json(index, {key: value for key, value in (told | about).items() if value is not None})
+        return grams, index
+
+    return make
+
+
+def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_path):
+    layers.measure(CELL, *dumped_layers(), tmp_path / "out.csv")
+    rows = metric_files.read(tmp_path / "out.csv", LAYERS)
+    assert rows[["layer", "metric"]].to_numpy().tolist() == [
+        [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
+    ]
+    assert set(rows["examples"]) == {6}
+    assert set(rows["n_runs"]) == {3}
+    assert set(rows["n_missing"]) == {1}
+    assert rows[["value", "ci_low", "ci_high"]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("about", "found"),
+    [
+        ({"layers": None}, "layers: no such key"),
+        ({"layers": ["a"]}, "layers: found 1"),
+        ({"seeds": [1, 2, 3]}, "seeds: found 3"),
+        ({"diverged": [False]}, "diverged: found 1"),
+        ({"shape": [4, 2, 6, 5]}, "found float32 of shape (4, 2, 6, 6)"),
+    ],
+)
+def test_a_dump_that_its_index_does_not_fit_is_refused(about, found, dumped_layers, tmp_path, refused):
+    assert found in refused(layers.measure, CELL, *dumped_layers(**about), tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_truncated_dump_is_refused(dumped_layers, tmp_path, refused):
+    grams, index = dumped_layers()
+    grams.write_bytes(grams.read_bytes()[:-8])
+    assert "algo.npy" in refused(layers.measure, CELL, grams, index, tmp_path / "out.csv")
+
+
+def test_an_array_is_written_row_by_row_as_whole(tmp_path):
+    whole = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+    arrays.write_npy(tmp_path / "whole.npy", whole)
+    arrays.write_npy(tmp_path / "rows.npy", arrays.Rows(whole.shape, whole.dtype, iter(whole)))
+    assert (tmp_path / "rows.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+
+
+EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2
+DRAWS = np.random.Generator(np.random.Philox(3))
+PIXELS = DRAWS.integers(0, 256, (EXAMPLES, 8, 7, 2), np.uint8)
+TEST = Split(PIXELS, np.arange(EXAMPLES) % CLASSES, normalise="per-image", margin=MARGIN)
+NAMES = list(remedies(SETS, SNAPSHOTS))
+
+
+class Dense:
+    """An engine whose network is one dense layer."""
+
+    def restore(self, state):
+        self.kernel = state.weights["kernel"]
+
+    def logits(self, split):
+        images = split.middle(slice(None))
+        return np.einsum("nhwc,hwck->nk", images, self.kernel).astype(np.float32)
+
+
+class Run(SimpleNamespace):
+    """A run that left three snapshots, or diverged."""
+
+    def snapshots(self):
+        draws = np.random.Generator(np.random.Philox(self.seed))
+        shape = (*TEST.shape, CLASSES)
+        return [{"kernel": draws.normal(size=shape).astype(np.float32)} for _ in range(SNAPSHOTS)]
+
+
+ALL_RUNS = {"1": Run(seed=1, diverged=False), "2": Run(seed=2, diverged=True), "5": Run(seed=5, diverged=False)}
+
+
+@pytest.fixture
+def dumped_remedies(tmp_path, monkeypatch, make_spec):
+    """Dump three runs, of which the second diverged; return the two files."""
+    data = Data(TEST, TEST, tuple("abc"), (), "")
+    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
+    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
+    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
+    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
+
+    def dump(names=NAMES):
+        paths = tmp_path / "cell.npy", tmp_path / "cell.json"
+        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), *paths)
+        return paths
+
+    return dump
+
+
+def plainly(run, name):
+    """The logits of a run under a remedy: a loop over snapshots and views, one mean."""
+    snapshots, sets = run.snapshots(), name.removeprefix("snapshots").removeprefix("+")
+    members = SETS[sets] if sets else [(0, 0, False)]
+    engine, found = Dense(), []
+    for weights in snapshots if name.startswith("snapshots") else snapshots[-1:]:
+        engine.kernel = weights["kernel"]
+        for down, right, mirrored in members:
+            padded = np.pad(TEST.images, ((0, 0), (4, 4), (4, 4), (0, 0)))
+            top, left = 4 + MARGIN // 2 + down, 4 + MARGIN // 2 + right
+            window = padded[:, top : top + 6, left : left + 5]
+            images = window[:, :, ::-1] if mirrored else window
+            # In the parts that the dump was made in: einsum may add in another order for another number of images.
+            parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, EXAMPLES, 8)]
+            found.append(np.concatenate([engine.logits(part) for part in parts]))
+    return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
+
+
+def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
+    found = stack.read(*dumped_remedies())
+    assert found.remedies == NAMES
+    assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
+    for name, remedied in zip(NAMES, found.logits, strict=True):
+        for run, layer in zip(ALL_RUNS.values(), remedied, strict=True):
+            if not run.diverged:
+                assert np.array_equal(layer, plainly(run, name)), name
+
+
+def test_a_diverged_run_is_there_as_nothing(dumped_remedies):
+    found = stack.read(*dumped_remedies(["flip"]))
+    assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
+    assert np.isnan(found.logits[:, 1]).all()
+    assert np.isfinite(found.logits[:, [0, 2]]).all()
+
+
+def test_a_view_is_computed_once_for_all_the_remedies_that_have_it(dumped_remedies, monkeypatch):
+    calls, logits = [], Dense.logits
+    monkeypatch.setattr(Dense, "logits", lambda self, split: calls.append(1) or logits(self, split))
+    dumped_remedies(["crops25", "crops81", "flip+crops81", "snapshots+crops9"])
+    parts, finished = 3, 2
+    assert len(calls) == parts * finished * (162 + (SNAPSHOTS - 1) * 9)
+
+
+def test_the_dump_lies_in_its_file_and_its_index_names_the_remedies(dumped_remedies):
+    paths = dumped_remedies(["flip"])
+    assert isinstance(stack.read(*paths).logits, np.memmap)
+    about = files.read_json(paths[1])
+    assert (about["remedies"], about["seeds"], about["shape"]) == (["flip"], [1, 2, 5], [1, 3, EXAMPLES, CLASSES])
+    assert "seed" not in about["spec"]
+    assert not list(Path(paths[0]).parent.glob(".*"))
+
+
+@pytest.mark.parametrize("key", ["remedies", "seeds", "diverged", "shape"])
+def test_an_index_that_lacks_a_key_or_counts_otherwise_is_one_line(key, dumped_remedies, refused):
+    paths = dumped_remedies(["flip"])
+    about = files.read_json(paths[1])
+    whole = about.pop(key)
+    files.write_json(paths[1], about)
+    assert refused(stack.read, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
+    files.write_json(paths[1], about | {key: [*whole, 7]})
+    assert refused(stack.read, *paths).startswith(str(paths[0 if key == "shape" else 1]))

@@ -1,0 +1,350 @@
+"""Two frameworks: which toolings are of two, what is exchanged between them, and measures of what separates them."""
+
+import numpy as np
+import pytest
+
+from toolnoise import steps
+from toolnoise.analyses.frameworks import measure as frameworks
+from toolnoise.analyses.frameworks.metric import (
+    EXAMPLES,
+    FRAMEWORKS,
+    PARTINGS,
+    RUNS,
+    Predicted,
+    inference,
+    parting,
+    total,
+)
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.formulas.equal_runs import first_epochs
+from toolnoise.formulas.weights import relative_distances
+from toolnoise.steps import STEPS
+from toolnoise.study import layout
+from toolnoise.study.cells import Cell, Pair
+
+
+def logits(predicted):
+    """Logits of so many runs and examples that give these classes."""
+    return np.eye(2, dtype=np.float32)[np.array(predicted)]
+
+
+# Two runs on ten examples: trained apart they differ on the first 5 and on the first 3 ...
+A = logits([[0] * 10, [0] * 10])
+B = logits([[1] * 5 + [0] * 5, [1] * 3 + [0] * 7])
+# ... and predicted on the other framework, the first run of A on one more, the second run of B on two.
+A_THERE = logits([[1] + [0] * 9, [0] * 10])
+B_THERE = logits([[1] * 5 + [0] * 5, [1] * 5 + [0] * 5])
+ONE, OTHER = Predicted(A, A_THERE), Predicted(B, B_THERE)
+
+
+def test_trainings_part_is_what_is_left_of_the_churn_after_the_mean_of_inference_both_ways():
+    found = dict(total(ONE, OTHER, RUNS))
+    assert found["churn"].value == pytest.approx(0.4, rel=1e-15)
+    # Run by run: 0.5 - (0.1 + 0) / 2 and 0.3 - (0 + 0.2) / 2.
+    assert found["churn_training"] == pytest.approx((0.325, -1, 1), rel=1e-15)  # of two runs, whose t is 12.7
+    assert found["churn"].low == 0
+
+
+def test_it_may_be_negative_where_inference_alone_moves_answers_apart_that_training_had_together():
+    found = dict(total(Predicted(A, A_THERE), Predicted(A, A), RUNS))
+    assert found["churn"].value == 0
+    assert found["churn_training"].value == -0.025
+
+
+def test_where_replicates_are_bit_equal_intervals_are_over_examples():
+    equal = [Predicted(*(np.repeat(part[:1], 5, axis=0) for part in both)) for both in (ONE, OTHER)]
+    found = dict(total(*equal, EXAMPLES))
+    # Wilson's interval of 5 of 10, from its formula: (5 + z^2 / 2 -+ z sqrt(2.5 + z^2 / 4)) / (10 + z^2).
+    assert found["churn"] == pytest.approx((0.5, 0.2365931, 0.7634069), rel=1e-6)
+    rest = np.array([0.5] + [1.0] * 4 + [0.0] * 5)
+    half = 2.2621572 * rest.std(ddof=1) / np.sqrt(10)  # t at .975 with 9 degrees of freedom
+    assert found["churn_training"] == pytest.approx((0.45, 0.45 - half, 0.45 + half), rel=1e-7)
+    assert dict(inference(equal[0], EXAMPLES))["churn_inference"].value == 0.1
+    assert dict(total(*(Predicted(*(part[:1] for part in both)) for both in equal), EXAMPLES)) == found
+
+
+def test_no_churn_on_a_few_examples_is_not_no_churn_on_all():
+    found = dict(total(Predicted(A, A), Predicted(A, A), EXAMPLES))
+    assert found["churn"] == pytest.approx((0, 0, 0.2775328), rel=1e-6)  # z^2 / (10 + z^2)
+    assert found["churn_training"] == (0, 0, 0)
+
+
+def test_inference_alone_is_measured_on_the_very_same_networks():
+    here = np.array([[[3.0, 4.0], [0.0, 2.0]], [[3.0, 4.0], [0.0, 2.0]]], np.float32)
+    there = here.copy()
+    there[0, 0] += (0.03, 0.04)  # a hundredth of its length
+    there[1, 1, 1] -= 0.5  # of 2
+    found = dict(inference(Predicted(here, there), RUNS))
+    # Equal by luck, since the logits differ.
+    assert found["churn_inference"].value == 0 < found["churn_inference"].high
+    assert found["logits_max_difference"].value == pytest.approx(0.5, rel=1e-6)
+    assert found["logits_relative_difference"].value == pytest.approx((0.0099501 / 2 + 0.2828427 / 2) / 2, rel=1e-5)
+    one = dict(inference(Predicted(here[:1], there[:1]), EXAMPLES))
+    assert one["logits_max_difference"].value == pytest.approx(0.04, rel=1e-5)
+    assert np.isnan(one["logits_max_difference"][1:]).all()
+    assert one["logits_relative_difference"].value == pytest.approx(0.0099501 / 2, rel=1e-5)
+    assert one["logits_relative_difference"].high > 0.01
+
+
+def test_predictions_that_are_bit_equal_elsewhere_are_exactly_no_distance_away():
+    for over in (RUNS, EXAMPLES):
+        found = dict(inference(Predicted(B, B), over))
+        assert found["logits_relative_difference"] == (0, 0, 0)
+        assert found["logits_max_difference"].value == found["churn_inference"].value == 0
+
+
+@pytest.mark.parametrize("over", [RUNS, EXAMPLES])
+def test_without_runs_everything_is_undefined(over):
+    nobody = Predicted(A[:0], A_THERE[:0])
+    for _, estimate in [*total(nobody, nobody, over), *inference(nobody, over)]:
+        assert np.isnan(estimate).all()
+
+
+def test_relative_distances_are_over_the_length_of_both_and_never_infinite():
+    a = np.array([[3, 4], [0, 0], [0, 0], [1e-30, 0], [1, 2]], np.float32)
+    b = np.array([[3, 3], [0, 0], [0, 1], [2e-30, 0], [-1, -2]], np.float32)
+    wanted = [1 / np.sqrt((25 + 18) / 2), 0, np.sqrt(2), 1 / np.sqrt(2.5), 2]
+    assert relative_distances(a, b) == pytest.approx(wanted, rel=1e-6)
+    assert relative_distances(b, a).tolist() == relative_distances(a, b).tolist()
+
+
+def test_the_first_epoch_is_that_after_which_something_differs_for_the_first_time():
+    one = [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"]]
+    other = [["a", "b", "x"], ["d", "x", "f"], ["g", "x", "x"]]
+    assert first_epochs(one, other) == pytest.approx([np.nan, 2, 1], nan_ok=True)
+
+
+def test_of_runs_that_part_the_first_epochs_are_averaged_and_the_others_counted():
+    (_, share, runs), (_, epoch, parted) = parting(np.array([2.0, np.nan, 4.0]))
+    assert (share.value, runs, epoch.value, parted) == (2 / 3, 3, 3, 2)
+    assert (share.low, share.high) == pytest.approx((0.2076596, 0.9385081), rel=1e-6)
+    assert epoch.low == 1
+    (_, never, _), (_, none, parted) = parting(np.full(3, np.nan))
+    assert never.value == parted == 0
+    assert np.isnan(none).all()
+
+
+STEP = STEPS["predict-elsewhere"]
+PAIR = Pair("smallcnn", "digits", "cpu", "other", "control")
+N_EXAMPLES = 6
+
+
+@pytest.fixture
+def three(written, built):
+    """A study of two toolings of one framework and one of another."""
+    written["hardware"] = {"noisy": {"accelerator": "cpu"}, "cpu-other": {"engine": "torch", "accelerator": "cpu"}}
+    written["grid"][0] |= {"hardware": ["cpu", "noisy", "cpu-other"], "variants": ["impl", "algo", "control"]}
+    return built(written)
+
+
+def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_draws(three):
+    found = [(pair.hardware, pair.other_hardware, pair.variant) for pair in three.frameworks]
+    assert found == [(one, "cpu-other", variant) for one in ("cpu", "noisy") for variant in ("algo", "control")]
+    assert len(three.pairs) == 6
+    ways = {(pair.hardware, pair.other_hardware, pair.variant) for pair in three.exchanged}
+    assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
+    assert {"frameworks", "partings"} <= set(steps.collected(three))
+    assert steps.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
+    (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
+    assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
+    assert steps.metric_files(three, shown)["frameworks"] == [
+        three.path(STEPS["measure-frameworks"].writes["out"].pattern, of) for of in three.frameworks
+    ]
+
+
+def test_a_study_of_one_framework_exchanges_nothing(written, built):
+    tiny = built(written)
+    assert tiny.pairs
+    assert tiny.frameworks == tiny.exchanged == ()
+    assert not {"frameworks", "partings"} & set(steps.collected(tiny))
+    assert not {"frameworks", "partings"} & set(tiny.figure_kinds)
+
+
+def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
+    way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
+    asked = STEP.parameters(three, way)
+    assert asked["trained_on"] == "cpu-other"
+    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
+    assert STEP.modules(asked) == (
+        "toolnoise.dumps.prediction_dump",
+        "toolnoise.engines.tensorflow",
+        "toolnoise.models.smallcnn",
+    )
+    back = STEP.parameters(three, way.reversed)
+    assert "toolnoise.engines.torch" in STEP.modules(back)
+    assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (
+            {"other_hardware": "noisy"},
+            "grid: no predict-elsewhere of smallcnn/digits/cpu/noisy/control; "
+            "allowed: two toolings of different engines",
+        ),
+        ({"other_hardware": "elsewhere"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/elsewhere/control"),
+        ({"variant": "impl"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/cpu-other/impl"),
+        ({"model": "resnet18"}, "grid: no predict-elsewhere of resnet18/digits/cpu/cpu-other/control"),
+    ],
+    ids=str,
+)
+def test_what_is_no_exchange_of_two_frameworks_is_one_line(changed, line, three, refused):
+    asked = {**PAIR._asdict(), "other_hardware": "cpu-other"} | changed
+    assert refused(steps.asked, "predict-elsewhere", three, "study.json", asked).startswith(f"study.json: {line}")
+
+
+LOGITS = np.arange(N_EXAMPLES * 4, dtype=np.float32).reshape(1, N_EXAMPLES, 4) % 5
+
+
+@pytest.fixture
+def measured(tmp_path, make_run):
+    """Measure two toolings of two runs each; `change` edits the other's runs, `dumps` replace the indices of dumps."""
+
+    def dump(name, logits, **index):
+        logits = np.repeat(logits, 2, axis=0)
+        arrays.write_npy(tmp_path / f"{name}.npy", logits)
+        told = {
+            "spec": {"study_seed": 0},
+            "draws": {},
+            "seeds": [1, 2],
+            "diverged": [False, False],
+            "shape": list(logits.shape),
+        }
+        files.write_json(tmp_path / f"{name}.json", told | index)
+        return str(tmp_path / f"{name}.npy")
+
+    def measure(change=None, pair=PAIR, **dumps):
+        moved = LOGITS.copy()
+        moved[:, 0] = moved[:, 0, ::-1]
+        given = {"one": LOGITS, "other": moved, "one_there": LOGITS, "other_there": moved}
+        paths = [dump(name, logits, **dumps.get(name, {})) for name, logits in given.items()]
+        here = [make_run(seed) for seed in (1, 2)]
+        there = [make_run(10 + seed, elsewhere(seed, change)) for seed in (1, 2)]
+        out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
+        one, other, one_there, other_there = paths
+        frameworks.measure(pair, one, one_there, here, other, other_there, there, *out)
+        return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
+
+    return measure
+
+
+def elsewhere(seed, change):
+    """The same change, of a run with this seed."""
+
+    def edit(parts):
+        parts["record"]["spec"] |= {"seed": seed}
+        if change:
+            change(parts)
+
+    return edit
+
+
+def parted(parts):
+    """Of the runs of the other tooling the bias differs from epoch 2 on, and the test loss in epoch 3."""
+    parts["epochs"][1]["a/bias"] = np.ones(3, np.float32)
+    parts["epochs"][2]["a/bias"] = np.ones(3, np.float32)
+    parts["final"] = dict(parts["epochs"][-1])
+    parts["final"]["a/kernel"] = parts["final"]["a/kernel"] * np.float32(1.5)
+
+
+def test_both_ways_are_written_with_what_the_interval_is_over(measured):
+    rows, _ = measured()
+    assert set(rows["interval"]) == {"examples"}
+    assert set(rows["examples"]) == {N_EXAMPLES}
+    # Two replicates of equal bits are one run.
+    assert set(rows["n_runs"]) == {1}
+    of = rows.set_index(["hardware", "metric"])["value"]
+    assert of["cpu", "churn"] == 1 / N_EXAMPLES == pytest.approx(of["cpu", "churn_training"], rel=1e-12)
+    assert of["cpu", "churn_inference"] == of["other", "churn_inference"] == 0
+    assert ("other", "churn") not in of
+    drawn, _ = measured(pair=PAIR._replace(variant="algo"))
+    assert set(drawn["interval"]) == {"runs"}
+    assert set(drawn["n_runs"]) == {2}
+
+
+def test_partings_are_told_by_tensor_in_the_order_of_the_layers_and_of_the_losses_epoch_by_epoch(measured):
+    _, rows = measured(parted)
+    assert list(dict.fromkeys(rows["what"])) == ["any", "a/kernel", "a/bias", *frameworks.COURSE]
+    of = rows.set_index(["what", "metric", "epoch"])["value"]
+    assert of["any", "first_epoch", 3] == of["a/bias", "first_epoch", 3] == 2
+    assert of["a/kernel", "parted", 3] == 0
+    assert np.isnan(of["a/kernel", "first_epoch", 3])
+    assert of["a/kernel", "relative_l2", 3] == pytest.approx(0.5 / np.sqrt((1 + 1.5**2) / 2), rel=1e-12)
+    assert of["a/bias", "relative_l2", 3] == pytest.approx(np.sqrt(2), rel=1e-12), "it is zero on the first"
+    course = rows[(rows["what"] == "test_loss") & (rows["metric"] == "relative_l2")]
+    assert list(course["epoch"]) == [1, 2, 3]
+    assert set(course["value"]) == {0}
+
+
+def test_diverged_runs_are_left_out_and_counted(measured):
+    one = {"diverged": [False, True]}
+    rows, parts = measured(one=one, one_there=one)
+    assert set(zip(rows["n_runs"], rows["n_missing"], strict=True)) == {(1, 1)}
+    assert set(parts["n_missing"]) == {1}
+    none = {"diverged": [True, True]}
+    rows, parts = measured(one=none, one_there=none)
+    assert set(rows["n_runs"]) == {0}
+    assert rows["value"].isna().all()
+    assert set(parts["what"]) == {"any"}
+
+
+def test_a_dump_of_other_runs_than_were_exchanged_is_one_line(measured, refused, tmp_path):
+    line = refused(lambda: measured(one_there={"seeds": [1, 3]}))
+    assert line.startswith(
+        f"{tmp_path}/one_there.npy: found the seeds [1, 3] and logits of shape (2, 6, 4); [1, 2] and"
+    )
+
+
+def other_tensors(parts):
+    parts["final"]["a/bias"] = np.zeros(4, np.float32)
+
+
+def another_order(parts):
+    parts["final"] = dict(reversed(parts["final"].items()))
+
+
+def fewer_digests(parts):
+    parts["epochs"][1].pop("a/bias")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (other_tensors, "11/weights.npz: a/bias: found another shape, or none; the tensors of "),
+        (another_order, "11/weights.npz: found them in another order; the tensors of "),
+        (fewer_digests, "11/history.csv: tensors_sha256: epoch 2 has 1 digests; 2, as weights.npz has"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refused, tmp_path):
+    assert refused(measured, change).startswith(f"{tmp_path}/runs/{line}")
+
+
+def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three):
+    from types import SimpleNamespace
+
+    from toolnoise.verify.audit.rules import specs
+
+    asked = STEP.parameters(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
+    output = SimpleNamespace(role="index", name="index.json")
+    about = {
+        "verb": "predict-elsewhere",
+        "parameters": asked,
+        "outputs": [output],
+        "observed": {"device": "cpu"},
+        "name": "index.json",
+    }
+    index = {
+        "spec": {key: value for key, value in asked["spec"].items() if key != "seed"},
+        "observed": {"device": "cpu"},
+    }
+
+    def judged(index):
+        stated = SimpleNamespace(statement=SimpleNamespace(**about))
+        tree = SimpleNamespace(statements=[stated])
+        return list(specs.records_agree(SimpleNamespace(tree=tree, record=lambda _: index, job=lambda _: None)))
+
+    assert judged(index | {"trained_on": "cpu"}) == []
+    ((name, found),) = judged(index | {"trained_on": "noisy"})
+    assert (name, found) == ("index.json", "differs from its statement in trained_on: all")
+    assert len(judged(index)) == 1

@@ -1,0 +1,350 @@
+"""Growth from equal starts: which steps a run records, and known distances, laws of growth and their intervals."""
+
+import numpy as np
+import pytest
+
+from toolnoise import steps
+from toolnoise.analyses.growth import measure, plan
+from toolnoise.analyses.growth import metric as growth
+from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.study.cells import Cell, Variants
+from toolnoise.training import recorded_steps, runs, snapshots
+from toolnoise.training.recorded_steps import schedule
+
+STEPS = np.array(schedule(800))
+
+
+def of_distances(distances, churn=0.0):
+    """The course of a start with these distances after steps 1, 2, 4, ..."""
+    found = np.array([0.0, *distances])
+    return Course(STEPS, {**dict.fromkeys(growth.DISTANCES, found), "churn": np.full(len(STEPS), churn)})
+
+
+def by_name(rows):
+    return {name: (estimate, count) for name, estimate, count in rows}
+
+
+def recorded(*weights, logits=((0.0, 1.0), (1.0, 0.0))):
+    return {step: {"a": np.array(one), "logits": np.array(logits)} for step, one in enumerate(weights)}
+
+
+def test_a_run_and_itself_are_apart_by_exactly_0():
+    run = recorded([1.0, 2.0], [0.5, 3.0])
+    for values in growth.course(run, run, ["a"]).distances.values():
+        assert values.tolist() == [0.0, 0.0]
+
+
+def test_ways_at_a_right_angle_are_the_root_of_two_apart_however_near_the_weights_are():
+    start = [1000.0, 0.0, 0.0]
+    one, other = recorded(start, [1000.0, 1.0, 0.0]), recorded(start, [1000.0, 0.0, 1.0])
+    found = growth.course(one, other, ["a"]).distances
+    assert found["movement"].tolist() == [0.0, pytest.approx(np.sqrt(2))]
+    assert found["l2_unit"][1] == pytest.approx(np.sqrt(2) / 1000, rel=1e-5)
+
+
+def test_churn_is_over_the_recorded_examples():
+    one, other = recorded([1.0]), recorded([1.0], logits=((0.0, 1.0), (0.0, 1.0)))
+    assert growth.course(one, other, ["a"]).distances["churn"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("rate", [-0.5, 0.5, 1.0, 2.0])
+def test_a_power_of_the_steps_is_found_with_its_rate_and_without_misfit(rate):
+    found = growth.fit(of_distances(1e-8 * STEPS[1:] ** rate))
+    assert found["rate"] == pytest.approx(rate)
+    assert found["rate_last"] == pytest.approx(rate)
+    assert found["misfit"] == pytest.approx(0, abs=1e-9)
+    assert found["misfit_exponential"] > 0.3
+    assert found["first"] == pytest.approx(1e-8)
+
+
+def test_an_exponential_of_the_steps_is_found_with_its_rate_and_without_misfit():
+    found = growth.fit(of_distances(1e-8 * 2.0 ** (STEPS[1:] / 50)))
+    assert found["rate_exponential"] == pytest.approx(2)
+    assert found["misfit_exponential"] == pytest.approx(0, abs=1e-9)
+    assert found["misfit"] > 0.3
+
+
+def test_a_leap_and_an_end_that_no_longer_grows_are_told():
+    found = growth.fit(of_distances(np.where(STEPS[1:] < 64, 1e-6, 1e-6 * 2**16)))
+    assert (found["jump"], found["rate_last"], found["grown"]) == (pytest.approx(16), 0, 1)
+    assert found["grown_last"] == pytest.approx(1e-6 * 2**16)
+
+
+def test_runs_that_never_part_have_no_rate_and_count_as_not_grown():
+    found = growth.fit(of_distances(np.zeros(len(STEPS) - 1)))
+    assert np.isnan([found["rate"], found["first"], found["l2_unit_last"], found["grown_last"]]).all()
+    assert (found["grown"], found["churn_last"]) == (0, 0)
+
+
+def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
+    moved = of_distances(np.full(len(STEPS) - 1, 1e-9))
+    still = Course(moved.steps, moved.distances | dict.fromkeys(("movement", "logits"), np.zeros(len(STEPS))))
+    rows = [row for row in growth.levels([still, still], 100) if row[0] == 800]
+    found = {name: (estimate.value, count) for _, name, estimate, count in rows}
+    assert found == {
+        "parted": (0, 2),
+        **dict.fromkeys(growth.DISTANCES, (0, 0)),
+        "churn": (0, 2),
+    }
+
+
+def test_distances_are_geometric_means_over_the_starts_that_part():
+    some = [of_distances(np.full(len(STEPS) - 1, distance)) for distance in (1e-6, 1e-2, 0)]
+    rows = {name: (estimate, count) for step, name, estimate, count in growth.levels(some, 100) if step == 1}
+    assert rows["parted"][0].value == pytest.approx(2 / 3)
+    assert rows["l2_unit"][0].value == pytest.approx(1e-4)
+    assert rows["l2_unit"][1] == 2
+    assert rows["l2_unit"][0].high <= 2
+
+
+def test_the_interval_of_a_rate_covers_it_in_95_of_100_studies():
+    random = np.random.default_rng(1)
+    studies, starts, rate = 1000, 6, 0.8
+    hits = 0
+    for _ in range(studies):
+        noise = random.normal(0, 0.5, (starts, 1)) * np.log2(STEPS[1:]) + random.normal(0, 1, (starts, len(STEPS) - 1))
+        of_starts = [growth.fit(of_distances(1e-8 * STEPS[1:] ** rate * 2**one)) for one in noise]
+        found = by_name(growth.fits(of_starts, 500))["rate"][0]
+        hits += found.low <= rate <= found.high
+    assert 0.93 < hits / studies < 0.97
+
+
+def test_beside_the_toolings_start_by_start_what_starts_share_cancels():
+    random = np.random.default_rng(2)
+    starts = {(number,): scale for number, scale in enumerate(10 ** random.normal(-4, 2, 5))}
+    mine, other = (
+        {start: growth.fit(of_distances(times * scale * STEPS[1:] ** 0.5)) for start, scale in starts.items()}
+        for times in (3.0, 1.0)
+    )
+    found = by_name(growth.beside(mine, [other, other], 500))
+    assert found["first_over_toolings"][0] == pytest.approx((3, 3, 3))
+    assert found["rate_minus_toolings"][0].value == pytest.approx(0, abs=1e-9)
+    assert found["first_over_toolings"][1] == 5
+
+
+def test_starts_that_all_agree_leave_a_share_uncertain():
+    same = {(number,): growth.fit(of_distances(np.full(len(STEPS) - 1, 0.3))) for number in range(4)}
+    found = by_name(growth.beside(same, [same], 500))["grown_minus_toolings"][0]
+    assert found.value == 0
+    assert found.low < -0.5
+    assert found.high > 0.5
+
+
+def test_one_start_has_no_interval_and_no_tooling_no_comparison():
+    alone = {(1,): growth.fit(of_distances(1e-8 * STEPS[1:]))}
+    assert np.isnan(by_name(growth.fits(list(alone.values()), 500))["rate"][0].low)
+    assert by_name(growth.beside(alone, [], 500))["rate_minus_toolings"][1] == 0
+
+
+def test_the_mean_of_several_runs_of_a_start_is_over_its_runs():
+    one, other = (of_distances(np.full(len(STEPS) - 1, distance)) for distance in (0.1, 0.3))
+    assert growth.mean_course([one, other]).distances["logits"][1:].tolist() == pytest.approx([0.2] * 11)
+
+
+# Recorded steps: which they are, what a run keeps of them, and when nothing is kept
+
+
+RECORDED = [0, 1, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("last", "steps"), [(1, [0, 1]), (2, [0, 1, 2]), (6, RECORDED), (8, [0, 1, 2, 4, 8]), (9, [0, 1, 2, 4, 8, 9])]
+)
+def test_powers_of_two_and_the_start_and_the_end_are_recorded_each_once(last, steps):
+    assert schedule(last) == steps
+
+
+def record(epochs, **recipe):
+    return {"spec": {"recipe": {"epochs": 3} | recipe}, "steps_per_epoch": 2, "epochs": epochs}
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4]), (1, [0, 1, 2])])
+def test_a_run_that_diverges_has_recorded_the_steps_before(epochs, steps):
+    assert recorded_steps.expected(record(epochs, record_steps=True)) == steps
+
+
+def test_a_run_whose_recipe_does_not_ask_for_it_has_recorded_nothing():
+    assert recorded_steps.expected(record(3)) == []
+
+
+@pytest.fixture
+def recording(make_run):
+    """A run of three epochs of two steps that has recorded them; `change` edits what its file has."""
+
+    def make(change=lambda _: None):
+        def edit(parts):
+            parts["record"]["spec"]["recipe"] |= {"epochs": 3, "record_steps": True}
+            parts["record"] |= {"steps_per_epoch": 2, "recorded_steps": RECORDED}
+            kept = [parts["final"] | {"logits": np.full((4, 2), step, np.float32)} for step in RECORDED]
+            packs = dict(snapshots.packed(kept, recorded_steps.MARK))
+            change(packs)
+            parts["final"] |= packs
+
+        return runs.read(make_run(1, edit))
+
+    return make
+
+
+def test_what_was_recorded_is_read_by_step_and_stays_in_the_file(recording):
+    run = recording()
+    recorded = run.recorded()
+    assert {step: int(one["logits"][0, 0]) for step, one in recorded.items()} == {step: step for step in RECORDED}
+    assert list(recorded[0]) == ["a/kernel", "a/bias", "logits"]
+    assert not any(tensor.flags.owndata for one in recorded.values() for tensor in one.values())
+
+
+def test_the_weights_of_such_a_run_are_the_final_ones_and_it_has_no_snapshots(recording):
+    run = recording()
+    assert list(run.weights()) == ["a/kernel", "a/bias"]
+    assert len(run.snapshots()) == 1
+    assert "logits//" in arrays.npz_names(run.folder / "weights.npz")
+
+
+DAMAGES = {
+    "a tensor is missing": (lambda packs: packs.pop("a/bias//"), "a/bias//: found nothing; run.json's recipe keeps"),
+    "logits are missing": (lambda packs: packs.pop("logits//"), "logits//: found nothing"),
+    "a step too few": (
+        lambda packs: packs.update({"a/bias//": np.zeros((4, 3), np.float32)}),
+        "a/bias//: found (4, 3)",
+    ),
+    "of no tensor": (
+        lambda packs: packs.update({"b//": np.zeros(5)}),
+        "b//: found (5,); run.json's recipe keeps nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "says"), DAMAGES.values(), ids=DAMAGES)
+def test_damaged_recorded_steps_are_one_line(change, says, recording, refused):
+    assert says in refused(recording(change).recorded)
+
+
+def test_a_record_without_the_number_of_steps_is_one_line(recording, refused):
+    run = recording()
+    del run.record["steps_per_epoch"]
+    assert "run.json: steps_per_epoch: no such key" in refused(run.recorded)
+
+
+# From runs that recorded their steps to metric files; which cells of a study are compared with which
+
+
+BIT = "init+shuffle+augment+dropout+bit"
+TOOLINGS = {"cpu-jax": {"engine": "jax", "kernels": "xla"}}
+BLOCK = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "digits", "hardware": ["cpu"], "seeds": 3}
+
+
+@pytest.fixture
+def growing(written, built):
+    """A study that records steps, of these blocks."""
+
+    def make(*blocks, **recipe):
+        written["grid"] = [BLOCK | block for block in blocks]
+        written["recipes"]["digits"] |= {"record_steps": True} | recipe
+        written["hardware"] |= TOOLINGS
+        return built(written)
+
+    return make
+
+
+def cell(hardware, variant):
+    return Cell("smallcnn", "digits", hardware, variant)
+
+
+HOME = Variants("smallcnn", "digits", "cpu")
+
+
+def test_a_tooling_is_held_against_the_first_and_noise_and_a_bit_against_their_own_tooling(growing):
+    study = growing(
+        {"variants": ["algo", "algo_impl", BIT]},
+        {"hardware": ["cpu-jax"], "variants": ["algo", "algo_impl"]},
+    )
+    assert dict(plan.growing(study)[HOME]) == {
+        cell("cpu", "algo_impl"): cell("cpu", "algo"),
+        cell("cpu", BIT): cell("cpu", "algo"),
+        cell("cpu-jax", "algo"): cell("cpu", "algo"),
+        cell("cpu-jax", "algo_impl"): cell("cpu-jax", "algo"),
+    }
+
+
+def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several_draws_against_algo(growing):
+    fixed = growing({"variants": ["control", "impl", "bit"]})
+    assert dict(plan.growing(fixed)[HOME]) == {cell("cpu", name): cell("cpu", "control") for name in ("impl", "bit")}
+    drawn = growing({"variants": ["algo"]}, {"variants": ["impl"], "draws": 3, "seeds": 2})
+    assert dict(plan.growing(drawn)[HOME]) == {cell("cpu", "impl"): cell("cpu", "algo")}
+
+
+def test_what_has_another_start_is_compared_with_nothing(growing):
+    study = growing({"variants": ["control", "algo", "init", "init+bit"]})
+    assert plan.growing(study) == {}
+    assert not {"growth", "growth_fits"} & set(steps.collected(study))
+
+
+def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
+    study = built(written)
+    assert plan.growing(study) == {}
+    assert "record_steps" not in study.spec(study.cells[0], 1).recipe
+    assert "growth" not in study.figure_kinds
+
+
+def test_growth_is_one_job_a_task_and_has_a_figure_and_a_table(growing):
+    study = growing({"variants": ["control", "bit"]})
+    (job,) = (job for job in steps.jobs(study) if job.verb == "measure-growth")
+    assert [name for name, _ in job.outputs] == [
+        f"results/tiny/metrics/{kind}/smallcnn/digits/cpu.csv" for kind in ("growth", "growth_fits")
+    ]
+    assert {figure.name for figure in study.figures} >= {"growth-smallcnn-digits", "growth_fits"}
+
+
+@pytest.fixture
+def measured(tmp_path, make_spec):
+    """Measure runs that are written by hand, each with how far one weight moves from its reference in a step."""
+
+    def write(variant, seed, offset, status="completed"):
+        spec = make_spec(variant, seed).as_json()
+        spec["recipe"] |= {"epochs": 3, "record_steps": True}
+        kept = [
+            {
+                "a/kernel": np.array([[1.0, step], [offset * step, 1.0]], np.float32),
+                "logits": np.array([[1.0, 0.0], [0.0, 1.0 + offset * step]], np.float32),
+            }
+            for step in RECORDED
+        ]
+        folder = tmp_path / variant / str(seed)
+        final = {"a/kernel": kept[-1]["a/kernel"]}
+        arrays.write_npz(folder / "weights.npz", final | snapshots.packed(kept, recorded_steps.MARK))
+        about = {"spec": spec, "status": status, "epochs": 3, "trainable": ["a/kernel"]}
+        files.write_json(folder / "run.json", about | {"steps_per_epoch": 2, "recorded_steps": RECORDED})
+        return str(folder / "run.json")
+
+    def call(*of_runs):
+        records = [write(*one) for one in of_runs]
+        names = dict.fromkeys(one[0] for one in of_runs)
+        references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
+        out = tmp_path / "growth.csv", tmp_path / "growth_fits.csv"
+        measure.measure(*HOME, references, records, *out)
+        return metric_files.read(out[0], GROWTH), metric_files.read(out[1], GROWTH_FITS)
+
+    return call
+
+
+def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
+    rows, fits = measured(*(("algo", seed, 0.0) for seed in (1, 2, 3)), ("algo_impl", 1, 0.1), ("algo_impl", 3, 0.1))
+    assert set(rows["step"]) == set(RECORDED)
+    end = rows[rows["step"] == 6].set_index("metric")
+    # (1, 6, 0, 1) and (1, 6, 0.6, 1), both of norm 1.
+    one, other = (np.array(vector) / np.linalg.norm(vector) for vector in ([1, 6, 0, 1], [1, 6, 0.6, 1]))
+    assert end.loc["l2_unit", "value"] == pytest.approx(np.linalg.norm(one - other), rel=1e-6)
+    assert end.loc["movement", "value"] == pytest.approx(0.1, rel=0.01)
+    assert (end.loc["l2_unit", "n_runs"], end.loc["l2_unit", "n_missing"]) == (2, 0)
+    assert fits.set_index("metric").loc["churn_last", "value"] == 0
+
+
+def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
+    rows, _ = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
+    assert set(rows["n_missing"]) == {1}
+
+
+def test_cells_without_a_common_start_are_one_line(measured, refused):
+    line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
+    assert "smallcnn/digits/cpu: seeds: no finished run" in line

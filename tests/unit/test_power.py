@@ -1,0 +1,303 @@
+"""How many runs a claim needs: known numbers, simulations, and what `toolnoise plan` says of it and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from toolnoise import cli
+from toolnoise.base import metric_files
+from toolnoise.comparison import power
+from toolnoise.figures import style
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.stats.power import runs_needed
+from toolnoise.stats.spread import sd_interval
+from toolnoise.stats.two_means import mean_difference
+
+STUDIES = 4_000  # a share of them is known to within 1.5 points
+DRAWS = np.random.Generator(np.random.Philox(8))
+
+
+def smallest_significant_ratio(runs, level=0.05):
+    """The smallest ratio of two sample SDs that the F test calls different."""
+    return float(np.sqrt(stats.f.isf(level / 2, runs - 1, runs - 1)))
+
+
+def approximate_equivalence_runs(margin, level=0.05, power=0.8):
+    """Runs per arm to claim equal SDs, by the normal approximation of log SDs; slightly below the exact number."""
+    return 1 + float((stats.norm.isf(level) + stats.norm.isf((1 - power) / 2)) / np.log(margin)) ** 2
+
+
+@pytest.mark.parametrize(
+    ("runs", "low", "high"),
+    [(5, 0.60, 2.87), (10, 0.69, 1.83), (16, 0.74, 1.55), (25, 0.78, 1.39), (50, 0.84, 1.25), (100, 0.88, 1.16)],
+)
+def test_the_factors_of_the_interval_of_an_sd(runs, low, high):
+    assert tuple(round(end, 2) for end in sd_interval(1.0, runs)) == (1, low, high)
+
+
+@pytest.mark.parametrize(("runs", "ratio"), [(5, 3.10), (10, 2.01), (16, 1.69), (25, 1.51), (50, 1.33), (100, 1.22)])
+def test_the_smallest_ratio_of_sample_sds_that_an_f_test_calls_significant(runs, ratio):
+    assert round(smallest_significant_ratio(runs), 2) == ratio
+
+
+@pytest.mark.parametrize(
+    ("runs", "ratio", "wanted"),
+    [(10, 1.5, 0.20), (10, 2, 0.50), (10, 3, 0.88), (25, 1.5, 0.49), (25, 2, 0.91), (50, 1.5, 0.80), (100, 1.5, 0.98)],
+)
+def test_the_power_of_the_f_test(runs, ratio, wanted):
+    assert round(float(power.ratio_power(runs, ratio)), 2) == wanted
+    assert power.ratio_power(runs, 1 / ratio) == pytest.approx(power.ratio_power(runs, ratio))
+
+
+@pytest.mark.parametrize(("margin", "approximate"), [(1.1, 944), (1.25, 173), (1.5, 53), (2, 19)])
+def test_the_runs_to_claim_equal_sds(margin, approximate):
+    assert round(approximate_equivalence_runs(margin)) == approximate
+    # Exactly, it takes a run more.
+    exactly = runs_needed(lambda runs: power.equivalence_power(runs, margin))
+    assert exactly - approximate == 1
+
+
+def test_ninety_percent_power_takes_a_quarter_more_runs_than_eighty():
+    ratio = approximate_equivalence_runs(1.1, power=0.9) / approximate_equivalence_runs(1.1)
+    assert round(ratio, 2) == 1.26
+
+
+def test_a_difference_of_one_sd_takes_seventeen_runs():
+    # The textbook's number, for two arms, 80 % and 5 %.
+    assert runs_needed(lambda runs: power.difference_power(runs, 1, 1)) == 17
+
+
+def rejected(runs, spread, shift, decide):
+    one, other = DRAWS.normal(0, spread, (STUDIES, runs)), DRAWS.normal(shift, 1, (STUDIES, runs))
+    return np.mean(decide(one, other))
+
+
+@pytest.mark.parametrize(("runs", "difference"), [(2, 8), (3, 3), (10, 1), (10, 0), (40, 0.5)])
+def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(runs, difference):
+    share = rejected(
+        runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
+    )
+    assert power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+
+
+@pytest.mark.parametrize(("runs", "ratio"), [(5, 3), (10, 2), (30, 1)])
+def test_the_power_for_a_ratio_is_how_often_it_is_found(runs, ratio):
+    def differ(one, other):
+        logs = np.log(one.std(axis=1, ddof=1) / other.std(axis=1, ddof=1))
+        return np.abs(logs) > np.log(smallest_significant_ratio(runs))
+
+    assert power.ratio_power(runs, ratio) == pytest.approx(rejected(runs, ratio, 0, differ), abs=0.025)
+
+
+@pytest.mark.parametrize(("runs", "margin", "ratio"), [(20, 2, 1), (54, 1.5, 1), (54, 1.5, 1.2), (60, 1.5, 1.5)])
+def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ratio):
+    def equal(one, other):
+        ratios = one.std(axis=1, ddof=1) / other.std(axis=1, ddof=1)
+        low, high = (ratios / np.sqrt(stats.f.ppf(share, runs - 1, runs - 1)) for share in (0.95, 0.05))
+        return (low > 1 / margin) & (high < margin)
+
+    share = rejected(runs, ratio, 0, equal)
+    assert power.equivalence_power(runs, margin, ratio) == pytest.approx(share, abs=0.025)
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
+def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
+    difference = power.detectable_difference(runs, 0.25, level, wanted)
+    assert power.difference_power(runs, difference, 0.25, level) == pytest.approx(wanted)
+    ratio = power.detectable_ratio(runs, level, wanted)
+    assert power.ratio_power(runs, ratio, level) == pytest.approx(wanted)
+    margin = power.claimable_margin(runs, level, wanted)
+    assert power.equivalence_power(runs, margin, level=level) == pytest.approx(wanted)
+
+
+@given(st.floats(0.05, 200))
+def test_no_fewer_runs_have_the_power(difference):
+    needed = runs_needed(lambda runs: power.difference_power(runs, difference, 1))
+    assert power.difference_power(needed, difference, 1) >= 0.8
+    assert needed == 2 or power.difference_power(needed - 1, difference, 1) < 0.8
+
+
+def test_what_a_million_runs_cannot_show_is_said():
+    assert runs_needed(lambda runs: power.difference_power(runs, 1e-6, 1)) is None
+
+
+@pytest.mark.parametrize("pilot_runs", [None, 5])
+def test_how_often_chance_alone_makes_a_difference(pilot_runs):
+    arms = DRAWS.normal(0, 1, (2, 20_000, 3)).mean(axis=2)
+    sd = 1 if pilot_runs is None else DRAWS.normal(0, 1, (20_000, pilot_runs)).std(axis=1, ddof=1)
+    # Against a pilot of its own each, the share of studies whose difference is this many of its SDs.
+    share = np.mean(np.abs(arms[1] - arms[0]) >= 1.2 * sd)
+    assert power.chance_difference(1.2, 1, 3, pilot_runs) == pytest.approx(share, abs=0.012)
+
+
+CELL = ("smallcnn", "digits", "cpu")
+PILOT = {"algo_impl": (0.0025, 0.00172, 0.00456, 10), "impl": (0.0012, 0.0008, 0.0022, 10), "control": (0, 0, 0, 2)}
+
+
+@pytest.fixture
+def plan(capsys):
+    """What the verb prints; its JSON if that is asked for."""
+
+    def ask(*options):
+        cli.main(["plan", *map(str, options)])
+        said = capsys.readouterr().out
+        return json.loads(said) if "--json" in options else said
+
+    return ask
+
+
+@pytest.fixture
+def refusal(capsys):
+    """The one line with which the verb refuses."""
+
+    def ask(*options):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["plan", *map(str, options)])
+        assert ended.value.code == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    return ask
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    """A metric file of three cells."""
+    path = tmp_path / "stability.csv"
+    rows = []
+    for variant, (*estimate, runs) in PILOT.items():
+        rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
+    metric_files.write(path, STABILITY, rows)
+    return path
+
+
+def test_is_a_gain_of_a_third_of_a_point_real(plan):
+    lines = plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3).splitlines()
+    assert lines[0] == "SD of accuracy, as given: 0.25 points (0.172 to 0.456, from 10 runs)"
+    assert lines[5].split("  ") == ["a gain of 0.3 points", "13", *[""] * 5, "7 to 38"]
+    assert lines[-2:] == ["  in 42 % of cases with one run each", "  in 2.5 % of cases with 10 runs each"]
+
+
+def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
+    found = plan("--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json")
+    wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
+    assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
+    (needed,) = found["needed"]
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: power.difference_power(runs, 0.3, 0.25))
+    assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
+    assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
+
+
+def test_ratios_and_margins_need_no_sd(plan):
+    found = plan("--ratio", 1.5, 2, "--margin", 1.5, "--power", 0.9, "--level", 0.01, "--json")
+    assert found["sd"] is None
+    assert [(entry["claim"], entry["size"]) for entry in found["needed"]] == [
+        ("ratio", 1.5),
+        ("ratio", 2.0),
+        ("margin", 1.5),
+    ]
+    wanted = runs_needed(lambda runs: power.ratio_power(runs, 1.5, 0.01), 0.9)
+    assert found["needed"][0]["runs_per_arm"] == wanted > 50
+
+
+def test_a_plan_goes_back_and_forth(plan):
+    for kind in ("gain", "ratio", "margin"):
+        (shown,) = plan("--sd", 0.25, "--runs", 14, "--json")["shown"]
+        (needed,) = plan("--sd", 0.25, f"--{kind}", shown[kind] * 1.000001, "--json")["needed"]
+        assert needed["runs_per_arm"] == 14
+
+
+def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan):
+    lines = plan("--sd", 0.25).splitlines()
+    heading, _, *rows = lines[3:]
+    assert heading.split("  ") == ["runs per arm", "a gain, points", "a ratio of SDs", "SDs equal within a factor"]
+    assert [row.split()[0] for row in rows] == ["3", "5", "10", "20", "50", "100"]
+    assert rows[2].split() == ["10", "0.333", "2.68", "2.79"]
+
+
+def test_more_than_a_million_runs_are_not_counted(plan):
+    assert "over 1,000,000" in plan("--sd", 0.25, "--gain", 1e-6)
+    assert plan("--margin", 1.000001, "--json")["needed"][0]["runs_per_arm"] is None
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_figure_has_the_same_bytes_every_time(suffix, plan, tmp_path):
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path in paths:
+        plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--margin", 1.5, "--figure", path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert sorted(tmp_path.iterdir()) == paths, "nothing else is written"
+
+
+def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
+    path = tmp_path / "curves.svg"
+    plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--ratio", 1.5, "--figure", path)
+    drawn = path.read_text()
+    for words in ("a gain of 0.3 points: 13 runs", "an SD 1.5 times the other: 50 runs", "runs per arm", "power, %"):
+        assert words in drawn
+    assert "Bands: from one end of its 95 % interval to the other (10 runs)" in drawn
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--gain", 0.3], "--gain: how many runs depends on the SD; give --pilot or --sd"),
+        (["--sd", 0], "--sd: found 0; points from 0.000001 to 100"),
+        (["--sd", "nan"], "--sd: found nan"),
+        (["--sd", "inf"], "--sd: found inf"),
+        (["--sd", "0.2", "--sd-runs", 1], "--sd-runs: found 1; 2 to 1000000 runs"),
+        (["--sd-runs", 5], "--sd-runs: given without --sd"),
+        (["--variant", "algo"], "--variant: given without --pilot"),
+        (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points from 0.000001 to 100"),
+        (["--ratio", 1], "--ratio: found 1; a factor above 1"),
+        (["--margin", 0.5], "--margin: found 0.5; a factor above 1"),
+        (["--runs", 1], "--runs: found 1; 2 to 1000000 runs per arm"),
+        (["--level", 0], "--level: found 0; a share between 0 and 1"),
+        (["--power", 1], "--power: found 1; a share between 0 and 1"),
+        (["--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
+        (["--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
+        (["--ratio", "two"], "invalid float value: 'two'"),
+        (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(options, says, refusal):
+    assert says in refusal(*options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--sd", "0.3", "--sd-runs", "9" * 21], f"--sd-runs: found {'9' * 21}; 2 to 1000000 runs"),
+        (["--ratio", "1e300"], "--ratio: found 1e+300; a factor above 1, such as 1.5, and at most 1000"),
+        (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
+        (["--sd", "1", "--gain", "1e300"], "--gain: found 1e+300; points from 0.000001 to 100, such as 0.3"),
+    ],
+)
+def test_numbers_out_of_all_range_are_refused_in_one_line(options, says, refusal):
+    assert says in refusal(*options)
+
+
+def test_a_pilot_of_several_cells_must_be_told_which(refusal, pilot):
+    assert "cells: 3 with no choice given; choose by --model, --dataset, --hardware and --variant one of " in refusal(
+        "--pilot", pilot, "--gain", 1
+    )
+    assert "cells: none with variant algo; " in refusal("--pilot", pilot, "--variant", "algo")
+    assert "--sd: given with --pilot" in refusal("--pilot", pilot, "--sd", 0.3)
+
+
+def test_a_cell_without_noise_plans_nothing(refusal, pilot):
+    assert "its runs are equal: their SD is 0" in refusal("--pilot", pilot, "--variant", "control")
+
+
+def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
+    path = tmp_path / "one.csv"
+    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])
+    assert "1 runs; an SD needs 2 or more" in refusal("--pilot", path)

@@ -1,0 +1,273 @@
+"""The source as a whole: CONTRIBUTING.md's map and checks, no module that imports itself, and the table of steps."""
+
+import ast
+import graphlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+import yaml
+
+from toolnoise import cli
+from toolnoise.base import program
+from toolnoise.base.program import PACKAGE, ROOT
+from toolnoise.commands import rules
+from toolnoise.steps import CONFIGURE, STEPS, followed
+from toolnoise.study import config, grid
+
+# The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """The map as {path: description}; one line may name several paths."""
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## Where things are")[1]
+    found, described = [], ""
+    for line in re.findall("^ {4}(.+)$", text, re.MULTILINE):
+        if line.startswith(" "):
+            described.append(line.strip())
+        else:
+            paths, _, first = line.partition("  ")
+            described = [first.strip()]
+            found.append((paths.split(", "), described))
+    return {path: " ".join(described) for paths, described in found for path in paths}
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True)
+    return [path.split("/") for path in listed.stdout.splitlines()]
+
+
+def words(text):
+    return set(re.findall(r"[\w-]+", text))
+
+
+def test_every_path_on_the_map_exists(entries):
+    assert entries
+    assert [path for path in entries if not (ROOT / path).exists()] == []
+
+
+def test_every_folder_of_the_tree_is_on_the_map(entries, tracked):
+    top = {parts[0] for parts in tracked if len(parts) > 1 and not parts[0].startswith(".")}
+    below = {f"workflow/{parts[1]}" for parts in tracked if parts[0] == "workflow" and len(parts) > 2}
+    named = {path.rstrip("/") for path in entries}
+    assert (top - {"workflow"}) | below <= named
+
+
+def test_every_room_of_the_package_is_on_the_map_and_no_other(entries):
+    package = ROOT / "workflow/toolnoise"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    described = entries["workflow/toolnoise/"]
+    assert rooms | modules <= words(described)
+    named = re.sub(r"\(.*?\)", "", described.partition("rooms:")[2].partition(";")[0])
+    others = {"and", "four", "that", "import", "it", "does", "not", "need"}
+    assert set(re.findall(r"\w+", named)) - others == rooms
+
+
+def test_every_file_of_rules_is_on_the_map_and_no_other(entries):
+    files = {path.stem for path in (ROOT / "workflow/rules").glob("*.smk")}
+    assert words(entries["workflow/rules/"].partition(":")[2]) == files
+
+
+def test_every_folder_of_tests_is_in_the_table():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"^\| `(tests/\w+)` \|", text, re.MULTILINE))
+    assert named == {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+
+
+# The package has rooms, and no module imports itself, at whatever distance
+
+
+ANALYSES = sorted(path.parent.name for path in (PACKAGE / "analyses").glob("*/__init__.py"))
+
+
+@pytest.fixture(scope="module")
+def imports():
+    graph = grimp.build_graph(PACKAGE.name, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_module_imports_itself_through_others(imports):
+    assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
+
+
+def test_at_most_eight_modules_lie_outside_of_the_rooms():
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
+
+
+def test_every_room_says_what_it_is_for():
+    rooms = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
+    assert rooms
+    for room in rooms:
+        assert room.read_text().startswith('"""'), room
+
+
+@pytest.mark.parametrize("analysis", [*ANALYSES, "none"])
+def test_make_check_finds_the_unit_tests_of_each_analysis(analysis):
+    command = ["make", "--silent", "--old-file", ".venv/dev", "check", f"ANALYSIS={analysis}"]
+    # Only the search for tests; they run by themselves.
+    done = subprocess.run([*command, "PYTEST=echo"], cwd=ROOT, capture_output=True, text=True)
+    if analysis == "none":
+        assert done.returncode == 2
+        said = f"no unit test imports an analysis none; workflow/toolnoise/analyses has: {' '.join(ANALYSES)}"
+        assert done.stderr.splitlines()[0] == said
+    else:
+        assert done.stdout.startswith("tests/unit/test_"), done.stderr
+
+
+# What other tools are told of the checks is what .ci/run and the Makefile say
+
+
+SCRIPT = (ROOT / ".ci/run").read_text()
+PARTS = re.search(r"^parts=\((.*)\)$", SCRIPT, re.MULTILINE)[1].split()
+MAKEFILE = (ROOT / "Makefile").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+def test_every_part_of_the_checks_is_run_by_default():
+    functions = set(re.findall(r"^(\w+)\(\) {", SCRIPT, re.MULTILINE))
+    assert functions == {*PARTS, "need"}
+    assert subprocess.run(["bash", "-n", ROOT / ".ci/run"]).returncode == 0
+
+
+def test_github_runs_every_part():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert ["tools", *job["strategy"]["matrix"]["part"]] == PARTS
+    assert job["steps"][-1] == {"run": ".ci/run tools ${{ matrix.part }}"}
+    assert "://" not in text
+
+
+def test_github_runs_actions_of_known_commits_without_rights():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    workflow = yaml.safe_load(text)
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"}
+    assert "permissions" not in job
+    used = [step for step in job["steps"] if "uses" in step]
+    pinned = re.findall(r"uses: ([\w-]+/[\w-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.MULTILINE)
+    assert pinned == [step["uses"].partition("@")[0] for step in used]
+    (checkout,) = [step for step in used if step["uses"].startswith("actions/checkout@")]
+    assert checkout["with"]["persist-credentials"] is False
+
+
+def test_whatever_pip_installs_for_a_check_has_hashes():
+    texts = [MAKEFILE.replace("\\\n", ""), SCRIPT, (ROOT / "requirements/lock.sh").read_text()]
+    lines = [line for text in texts for line in text.splitlines() if re.search(r"/pip\"? .*\binstall\b", line)]
+    assert len(lines) > 5
+    assert [line for line in lines if "--require-hashes" not in line and "--no-deps --no-build" not in line] == []
+
+
+def test_each_tool_of_make_lint_is_a_hook_of_pre_commit():
+    recipe = re.search(r"^lint: .*\n((?:\t@.*\n)+)", MAKEFILE, re.MULTILINE)[1]
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"
+    entries = [re.sub(r"^bash -c '(.*)'$", r"\1", hook["entry"]) for hook in local["hooks"]]
+    assert entries == re.findall(r"\t@(.*)\n", recipe)
+    assert all(hook["language"] == "system" and not hook["pass_filenames"] for hook in local["hooks"])
+
+
+def test_the_image_is_made_by_steps_of_the_checks_and_of_the_makefile():
+    lines = [line for line in DOCKERFILE.splitlines() if line and not line.startswith("#")]
+    assert re.fullmatch(r"FROM python:3\.11-\S+@sha256:[0-9a-f]{64}", lines[0])
+    assert {line.split()[0] for line in lines[1:]} <= {"ARG", "WORKDIR", "COPY", "RUN", "USER", "ENV", "CMD"}
+    as_root, as_user = DOCKERFILE.split("\nUSER $UID\n")
+    runs = [command for line in re.findall(r"^RUN (.*)", as_root, re.MULTILINE) for command in line.split(" && ")]
+    assert runs == ['useradd --create-home --uid "$UID" toolnoise', 'chown "$UID" .', ".ci/run tools"]
+    assert PARTS[0] == "tools"
+    locked = re.search(r"^LOCKED = (.*)", MAKEFILE, re.MULTILINE)[1].split()
+    installed = re.findall(r"^RUN make (.*)", as_user, re.MULTILINE)
+    assert installed
+    assert set(installed) <= set(locked)
+    assert as_user.count("RUN") == len(installed)
+
+
+def test_hadolint_has_nothing_to_say():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    if not hadolint.exists():
+        pytest.skip("hadolint is not installed")
+    said = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_every_file_and_function_of_the_table_exists():
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| where is | file |")[2]
+    cells = "".join(re.findall(r"\| ([^|]+) \|$", table, re.MULTILINE))
+    places = re.findall(r"((?:`\w+`(?: and )?)*)(?: in )?`([\w/.*-]*[/.][\w/.*-]*)`", cells)
+    assert len(places) > 40
+    for names, path in places:
+        files = [*(ROOT if path.startswith(("workflow/", "notebooks/")) else ROOT / "workflow/toolnoise").glob(path)]
+        assert files or path == "rows.py", path
+        for name in re.findall(r"\w+", names.replace(" and ", " ")):
+            pattern = rf"^ *(def|class) {name}\b"
+            assert re.search(pattern, files[0].read_text(), re.MULTILINE), (name, path)
+
+
+# The table of steps: what is special about a kind of job is said in its row, and nowhere else
+
+
+# Whose table it is.
+OWN = ("steps", "rows.py")
+
+
+def test_no_module_asks_for_a_job_by_the_name_of_its_verb():
+    found = []
+    for path in sorted(program.PACKAGE.rglob("*.py")):
+        if not set(OWN).intersection(path.relative_to(program.PACKAGE).parts):
+            found += [f"{path.name}:{line}" for line in asked_by_name(ast.parse(path.read_text()))]
+    assert not found
+
+
+def asked_by_name(tree):
+    """The lines that compare a verb with a text, or look for it among texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            names = {getattr(side, "attr", getattr(side, "id", "")) for side in sides}
+            texts = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)]
+            if "verb" in names and any(isinstance(one.value, str) for one in texts):
+                yield node.lineno
+
+
+def test_a_verb_that_is_asked_for_by_its_name_is_seen():
+    assert list(asked_by_name(ast.parse("made.verb == 'train'\nverb in ('train', 'predict')\nverb in STEPS"))) == [1, 2]
+
+
+# `toolnoise rules`: what it prints is what jobs read and write, and docs/rules.md is what it prints
+
+
+STUDIES = ("config.yaml", "workflow/studies/atlas-small.yaml", "workflow/studies/growth-small.yaml")
+
+
+def test_the_page_is_what_the_command_prints(capsys):
+    cli.main(["rules"])
+    assert (ROOT / "docs/rules.md").read_text() == capsys.readouterr().out, "toolnoise rules >docs/rules.md"
+
+
+def test_each_rule_has_the_paths_that_its_jobs_read_and_write():
+    texts = dict(re.findall(r"^rule (\S+):\n(.*?)(?=^# |^```)", rules.as_text(), re.MULTILINE | re.DOTALL))
+    assert set(texts) == {step.rule for verb, step in STEPS.items() if verb != CONFIGURE}
+    compared = set()
+    for file in STUDIES:
+        study = grid.build(config.resolve(config.read(ROOT / file), file), file)
+        for step in STEPS.values():
+            for place in list(step.where.all(study))[:1]:
+                names = {"study": study.name, **place._asdict()}
+                if "variant" in names:
+                    names.setdefault("seed", study.seeds[place.cells[0] if hasattr(place, "cells") else place[:4]][0])
+                names.setdefault("seed", 1)
+                printed = texts.get(step.rule, "")
+                for name, value in names.items():
+                    printed = printed.replace(f"{{{name}}}", str(value))
+                named = {option: read for option, read in step.reads.items() if not read.at.__doc__}
+                step = step._replace(reads=named)
+                for name, paths in followed(step, step.given(study, place)).items():
+                    path = paths if isinstance(paths, str) else f'["{paths[0]}'
+                    assert f"{name}={path}" in printed.replace('="', "="), (step.rule, name)
+                    compared.add((step.rule, name))
+    assert {("measure_cell", "records"), ("measure_pair", "other_logits"), ("check_control", "records")} <= compared
