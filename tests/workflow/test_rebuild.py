@@ -200,7 +200,7 @@ def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild
     here = {"PYTHONPATH": str(tree / "workflow")}
     control = "results/small/control/smallcnn/digits/cpu.json"
     module = tree / "workflow/toolnoise/measures/control_gate.py"
-    module.write_text(module.read_text().replace('"bit_equal": True', '"bit_equal": False'))
+    module.write_text(module.read_text().replace('"bit_equal": equal', '"bit_equal": not equal'))
     said, code = rebuild(copied, control, env=here)
     missing = "code that is neither here nor at its commit: workflow/toolnoise/measures/control_gate.py"
     assert said.startswith(f"not tried: check-control {control}: {missing}"), said

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from toolnoise import cli, engines, steps
 from toolnoise.base import program
 from toolnoise.base.children import wait_or_kill
+from toolnoise.base.spec import Spec
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid, programs
 from toolnoise.study.cells import Training
@@ -117,11 +118,12 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
         raise Refused("no job")
     study = grid.load(options.study)
     place = steps.asked(verb, study, options.study, vars(options))
-    spec = STEPS[verb].parameters(study, place).get("spec")
-    if not spec:
+    asked = STEPS[verb].parameters(study, place)
+    if "spec" not in asked:
         return {}, {}
-    tooling, varying = spec["hardware"], spec["variant"]["varying"]
-    if name := environments.of({"spec": spec}):
+    spec = Spec.read(asked["spec"])
+    tooling, varying = dict(spec.hardware.json), spec.variant.varying
+    if name := environments.of(asked):
         raise Refused(f"it computes in the environment {name}")
     if cold := STEPS[verb].needs.cold:
         raise Refused(cold)
