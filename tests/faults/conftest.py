@@ -187,7 +187,7 @@ def drive(shim):
 
     def start(folder):
         study = grid.load(folder / f"results/{NAME}/study.json")
-        started.append(Driver(folder, shim, study.spec(CELL, 1).hardware.json))
+        started.append(Driver(folder, shim, dict(study.spec(CELL, 1).hardware.json)))
         return started[-1]
 
     yield start
