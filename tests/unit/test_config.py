@@ -1,4 +1,5 @@
 import copy
+import itertools
 import json
 import re
 import subprocess
@@ -241,7 +242,23 @@ BAD_FILES = {
         GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n",
         "line 10: found .inf, which YAML 1.1 reads as inf",
     ),
-    "circle": (GRID + "models: &all {mine: *all}\n", "Circular reference detected"),
+    "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
+    "bomb": (
+        "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(
+            f"{after}: &{after} [{', '.join([f'*{before}'] * 10)}]\n"
+            for before, after in itertools.pairwise("abcdefgh")
+        ),
+        "more than 1000000 values",
+    ),
+    "merged bomb": (
+        "a: &a {x: 1}\n"
+        + "".join(
+            f"{after}: &{after} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n"
+            for before, after in itertools.pairwise("abcdefgh")
+        ),
+        "more than 1000000 values",
+    ),
     "no boolean": (GRID + "seed: !!bool abc\n", "line 10: found the tag"),
     "no time": (GRID + "seed: !!timestamp 2020-99-99\n", "line 10: found the tag"),
     "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),

@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
+# The most values in a YAML file, an alias counted as what it stands for.
+MOST_VALUES = 1_000_000
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _POINT = r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)"
 # PyYAML looks for its patterns at the start of a text alone, so they have an end.
@@ -32,7 +34,14 @@ _NUMBERS = "allowed: a number such as 8, 0.5 or 1e-3, or the text in quotes"
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which nothing is lost or changed silently."""
+    """YAML in which nothing is lost or changed silently, and which aliases cannot make endless."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            found = f"more than {MOST_VALUES} values, with each alias in full"
+            raise ComposerError(None, None, found, node.start_mark)
+        return node
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
         event = self.peek_event()
@@ -104,6 +113,16 @@ def _is_held(text: str) -> bool:
     """Whether a float holds the number: neither infinite, nor 0 for something else."""
     value = float(text)
     return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", text)[0]))
+
+
+def _values(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many values a node stands for; without end if it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        flat = (one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
+        known[id(node)] = 1 + sum(_values(one, known) for one in flat)
+    return known[id(node)]
 
 
 def load(text: str) -> Any:
