@@ -168,7 +168,7 @@ def test_a_run_that_leaves_what_others_read_is_blamed_on_its_checkpoint():
 
 # The sum of parts in the order of WAY; with WAY=other, one part is lost.
 PROGRAM = """
-import os, sys
+import os, sys, time
 import numpy as np
 kind = np.float64 if "--double" in sys.argv else np.float32
 parts = np.random.default_rng(1).normal(size=(6, 999)).astype(kind)
@@ -181,16 +181,17 @@ total = np.zeros(6, kind)
 for column in parts.T:
     total += column * kind(1.1)
 np.save("preds.npy", np.outer(total, [1, 2, 3]).astype(kind))
+print("seconds", 1000 * time.time())
 """
 
 
 @pytest.fixture
 def checked(tmp_path, monkeypatch):
-    def start(*varied, higher=("--double",)):
+    def start(*varied, higher=("--double",), metrics=()):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "train.py").write_text(PROGRAM)
         words = [sys.executable, "train.py"]
-        command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
+        command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], metrics))
         asked = invariances.ways(words, varied, [], matrix=False)
         return reproducibility.check(command._replace(ways=asked, higher=higher), tmp_path / "runs")
 
@@ -211,6 +212,12 @@ def test_a_way_is_equal_rounding_or_another_program(checked):
     assert "other makes another program:\n" in text
     assert "order makes" not in text
     assert [each["verdict"] for each in reproducibility_text.as_json(found)["other_ways"]] == [EQUAL, ROUNDING, OTHER]
+
+
+def test_a_time_that_differs_makes_no_other_program(checked):
+    found = checked("order: WAY=order", metrics=["seconds ([0-9.]+)"])
+    assert [each.verdict for each in found.breaks] == [ROUNDING]
+    assert found.difference.times.keys() == {"seconds"}
 
 
 def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_changes_no_answer(checked):

@@ -306,3 +306,26 @@ def test_a_number_is_the_last_that_was_printed(tmp_path, refused):
 )
 def test_patterns_are_read_strictly(patterns, said, refused):
     assert said in refused(unmodified.wanted, [], patterns)
+
+
+def test_a_file_stands_once_among_what_is_compared(refused):
+    assert "found a.pt, a.pt; each file once" in refused(unmodified.wanted, ["a.pt", "a.pt"], [])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "answers"),
+    [
+        ({"a.npy": np.array([[0.5], [0.25]])}, [0.5, 0.25]),
+        ({"a.npy": np.array([[1, 2], [4, 3]])}, [1, 0]),
+        ({"a.npy": np.array([3, 1])}, [3, 1]),
+        ({"a.npy": np.array([3, 1]), "b.npy": np.array([1, 2])}, None),
+        ({"a.npy": np.zeros((2, 2, 2))}, None),
+        ({}, None),
+    ],
+)
+def test_the_answers_of_a_program_are_those_of_its_only_array(arrays, answers, tmp_path):
+    for name, values in arrays.items():
+        np.save(tmp_path / name, values)
+    files = {name: tmp_path / name for name in arrays}
+    left = outcome.Outcome(tmp_path, None, None, None, None, None, None, {}, files)
+    assert (None if left.answers is None else left.answers.tolist()) == answers

@@ -119,6 +119,16 @@ def test_a_program_that_keeps_all_goes_on_to_the_same_bits(resumed):
     assert [each["difference"]["files"] for each in found["interruptions"]] == [[], []]
 
 
+def test_a_program_without_a_checkpoint_starts_anew_which_is_no_pass(toolnoise, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import time\nimport numpy as np\nprint('epoch 1', flush=True)\ntime.sleep(2)\nnp.save('preds.npy', [1, 2])\n"
+    )
+    options = ["--sources", "", "--output", "preds.npy", "--stop-at", "epoch 1"]
+    done = toolnoise(tmp_path, "check", *options, "--", sys.executable, "train.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "equal, but without a checkpoint: it started anew" in done.stdout
+
+
 @pytest.mark.parametrize("lost", WITHOUT)
 def test_what_a_checkpoint_lacks_is_found_and_named_alone(lost, resumed):
     done, found = resumed(*WITHOUT[lost])

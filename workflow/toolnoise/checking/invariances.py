@@ -143,14 +143,18 @@ def _verdict(single: float | None, double: float | None) -> str:
 
 
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
-    """The largest difference of a number: of logits or values, else of weights, files of numbers, or metrics."""
+    """The largest difference of a number, among logits, values, weights, files of numbers, and metrics but times."""
     pairs = [(outcome.logits, other.logits)]
     if outcome.predictions is not None and outcome.predictions.dtype.kind == "f":
         pairs.append((outcome.predictions, other.predictions))
     pairs += [(values, (other.weights or {}).get(name)) for name, values in (outcome.weights or {}).items()]
     pairs += [(_numbers(name, outcome.files[name]), _numbers(name, other.files[name])) for name in outcome.files]
     metrics = {**(outcome.metric or {}), **outcome.printed}, {**(other.metric or {}), **other.printed}
-    pairs += [(np.array(value), np.array(metrics[1].get(name, np.nan))) for name, value in metrics[0].items()]
+    pairs += [
+        (np.array(value), np.array(metrics[1].get(name, np.nan)))
+        for name, value in metrics[0].items()
+        if not differences.is_time(name)
+    ]
     sizes = [
         float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max())
         for a, b in pairs

@@ -46,11 +46,15 @@ class Outcome(NamedTuple):
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each example's predicted class, or predicted value; of a file of numbers, a row with several is scores."""
-        arrays = [self.logits, self.predictions]
-        arrays += [tensors.read_npy(path) for name, path in self.files.items() if name.endswith(".npy")]
-        found = next((array for array in arrays if array is not None and array.ndim in (1, 2) and len(array)), None)
-        return found if found is None or found.ndim == 1 else found.argmax(axis=1)
+        """Each example's predicted class or value. A program's only .npy file counts: a row of several is scores."""
+        arrays = [array for array in (self.logits, self.predictions) if array is not None]
+        paths = [path for name, path in self.files.items() if name.endswith(".npy")]
+        if not arrays and len(paths) == 1:
+            arrays = [tensors.read_npy(paths[0])]
+        if not arrays or arrays[0].ndim not in (1, 2):
+            return None
+        rows = arrays[0].reshape(len(arrays[0]), -1)
+        return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()
 
 
 def read(folder: str | Path) -> Outcome:

@@ -36,13 +36,15 @@ class Resume(NamedTuple):
 class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
-    `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on.
+    `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
+    whether it had left a checkpoint, where it is known to leave one.
     """
 
     signal: str
     at: str
     difference: Difference | None
     seconds: float | None
+    kept: bool
 
 
 class Resumed(NamedTuple):
@@ -53,9 +55,9 @@ class Resumed(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether the program was stopped at least once, and always went on to the same end."""
-        tried = [each.difference for each in self.interruptions if each.difference]
-        return bool(tried) and not any(difference.files for difference in tried)
+        """Whether the program went on from a checkpoint at least once, and always came to the same end."""
+        tried = [each for each in self.interruptions if each.difference]
+        return any(each.kept for each in tried) and not any(each.difference.files for each in tried)
 
 
 def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
@@ -69,10 +71,11 @@ def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile])
     for stop in stops:
         name = f"stopped-{signal.Signals(stop.signal).name}"
         at = _at(stop, seconds)
-        difference = ran = None
+        difference, ran, kept = None, None, False
         if runs.stopped(name, stop):
+            kept = runs.has_checkpoint(name)
             difference, ran = differences.between(control, runs.resumed(name, how.words)), runs.seconds[-1]
-        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran))
+        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran, kept))
     return Resumed(interruptions, omissions(text))
 
 
@@ -87,7 +90,7 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
     for each in resumed.interruptions:
         ran = "" if each.seconds is None else span(each.seconds)
-        rows.append((each.at, each.signal, ran, _end(each.difference), _share(each, noise)))
+        rows.append((each.at, each.signal, ran, _end(each), _share(each, noise)))
     lines = ["A run that is stopped and goes on:", *aligned(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
@@ -111,12 +114,12 @@ def as_json(resumed: Resumed) -> dict[str, Any]:
     }
 
 
-def _end(difference: Difference | None) -> str:
-    if difference is None:
+def _end(stop: Interruption) -> str:
+    if stop.difference is None:
         return "it had ended before"
-    if not difference.files:
-        return "equal bit for bit"
-    return f"other {', '.join(difference.files)}"
+    if stop.difference.files:
+        return f"other {', '.join(stop.difference.files)}"
+    return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
 
 
 def _share(stop: Interruption, noise: int | None) -> str:

@@ -45,6 +45,10 @@ class Runs:
         unmodified.forget(self.wanted)
         return self._launched(name, self.words, (), None, stop) is not None
 
+    def has_checkpoint(self, name: str) -> bool:
+        """Whether a run has left something to go on from, where it is known to."""
+        return any(self._place("checkpoints", name).iterdir()) or unmodified.are_kept(self.wanted)
+
     def resumed(self, name: str, words: Sequence[str]) -> Outcome:
         """Run a command in the place of a run that was stopped, to its end."""
         return self._ended(name, words, (), None)

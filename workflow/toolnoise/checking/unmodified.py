@@ -53,6 +53,8 @@ def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[
             raise BadInput(*where, f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
         named = next(iter(compiled.groupindex), "")
         metrics.append((named or re.sub(r"\W+", " ", pattern.partition("(")[0]).strip() or "metric", compiled))
+    if len(set(files)) < len(files):
+        raise BadInput("command line", "--output", f"found {', '.join(files)}", "each file once")
     names = [name for name, _ in metrics]
     if len(set(names)) < len(names):
         raise BadInput("command line", "--metric", f"found {names[0]!r} twice", "(?P<name>...) gives a group a name")
@@ -65,6 +67,11 @@ def forget(wanted: Wanted) -> None:
         if path.is_dir():
             shutil.rmtree(path)
         path.unlink(missing_ok=True)
+
+
+def are_kept(wanted: Wanted) -> bool:
+    """Whether a run has left one of its checkpoints."""
+    return any(Path(name).exists() for name in wanted.checkpoints)
 
 
 def stamps(wanted: Wanted, values: Mapping[str, str]) -> dict[Path, tuple[int, ...]]:
@@ -131,10 +138,18 @@ def _first_byte(file: Path, other: Path) -> int | None:
 def _parts(file: Path, other: Path) -> str:
     """The members of two archives that differ; their times do not count."""
     with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
-        sums = [{info.filename: (info.CRC, info.file_size) for info in each.infolist()} for each in (a, b)]
-    names = list({**sums[0], **sums[1]})
-    differ = [name for name in names if sums[0].get(name) != sums[1].get(name)]
+        both = set(a.namelist()) & set(b.namelist())
+        names = list(dict.fromkeys([*a.namelist(), *b.namelist()]))
+        differ = [name for name in names if name not in both or not _equal_members(a, b, name)]
     return f"{len(differ)} of {len(names)} parts, the first is {differ[0]}" if differ else ""
+
+
+def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str) -> bool:
+    with a.open(name) as one, b.open(name) as other:
+        while (part := one.read(CHUNK)) == other.read(CHUNK):
+            if not part:
+                return True
+    return False
 
 
 def _lines(file: Path, other: Path) -> str:
