@@ -31,7 +31,7 @@ class Part(_Read):
 
 @dataclass(frozen=True, slots=True)
 class Model(Part):
-    """A network that is built here, a training program of others, or runs that were there before the study."""
+    """A network that is built here, an existing training program, or runs that existed before the study."""
 
     builder: str | None = None  # of a network, as module:function
     command: str | None = None  # of a program

@@ -18,8 +18,6 @@ from toolnoise.checking.unmodified import Wanted
 from toolnoise.study import outcome_files
 from toolnoise.study.programs import ENGINE
 
-FOLDERS = ("outcomes", "checkpoints", "jobs", "logs")
-
 
 class Runs:
     """Runs of one command, at most `limit` seconds each, with all that they leave in a folder."""
@@ -72,9 +70,9 @@ class Runs:
         stop: Stop | None,
     ) -> int | None:
         """Start a command and see it to its end; the signal that stopped it, if one did."""
-        for kind in FOLDERS[:2]:
-            self._place(kind, name).mkdir(parents=True, exist_ok=True)
-        for kind in FOLDERS[2:]:
+        for folder in (self._place("outcomes", name), self._place("checkpoints", name)):
+            folder.mkdir(parents=True, exist_ok=True)
+        for kind in ("jobs", "logs"):
             (self.folder / kind).mkdir(exist_ok=True)
         job, log = self._place("jobs", name).with_suffix(".json"), self._log(name)
         task = self._task(name, varying)
