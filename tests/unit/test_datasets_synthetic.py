@@ -166,7 +166,10 @@ def test_writing_twice_gives_equal_bytes(form, tmp_path):
     assert written[0]
 
 
-@pytest.mark.parametrize(("form", "count", "key"), [("svhn", 100, "--format"), ("celeba", 39, "--examples")])
+@pytest.mark.parametrize(
+    ("form", "count", "key"),
+    [("svhn", 100, "--format"), ("celeba", 39, "--examples"), ("image-folder", 10**99, "--examples")],
+)
 def test_what_cannot_be_written_is_one_line(form, count, key, tmp_path, refused):
     assert refused(formats.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
     assert not (tmp_path / "out").exists()

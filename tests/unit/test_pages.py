@@ -78,6 +78,12 @@ def test_cells_that_differ_in_one_name_are_compared_variants_first():
     assert compared.pairs([ALGO, ALGO._replace(dataset="faces")]) == []
 
 
+def test_compared_cells_need_a_dump_each(tmp_path, refused):
+    line = refused(compared.show, [ALGO, IMPL], ["digits"], ["a.npy"], ["digits.npz"], tmp_path / "compared.js")
+    assert line == "command line: --logits: found 1 files; 2 expected"
+    assert not list(tmp_path.iterdir())
+
+
 def test_curves_are_thinned_evenly_with_both_ends():
     assert cells.thinned(5, 20) == [1, 2, 3, 4, 5]
     assert cells.thinned(200, 3) == [1, 100, 200]

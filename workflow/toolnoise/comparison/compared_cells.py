@@ -27,6 +27,9 @@ def show(
     cells: Sequence[Sequence[str]], datasets: Sequence[str], logits: Sequence[str], data: Sequence[str], out: str
 ) -> None:
     """Write the verdicts on a study's cells as a data file of its page; files are in the order of cells and data."""
+    for argument, files, needed in (("--logits", logits, cells), ("--data", data, datasets)):
+        if len(files) != len(needed):
+            raise BadInput("command line", argument, f"found {len(files)} files", f"{len(needed)} expected")
     known = [Cell(*names) for names in cells]
     dumps, sets = dict(zip(known, logits, strict=True)), dict(zip(datasets, data, strict=True))
     write_text(out, part("compared", list(compared(known, dumps, sets))))

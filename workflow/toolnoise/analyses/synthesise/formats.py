@@ -24,7 +24,8 @@ Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard Oval_Face Pale_Skin Pointy_Nos
 Sideburns Smiling Straight_Hair Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace
 Wearing_Necktie Young
 """
-FEWEST = 40
+# With fewer faces, no test face would be blond. What is written is made in memory.
+FEWEST, MOST = 40, 1_000_000
 
 
 def draw_pictures(part: str, classes: int, count: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,9 +143,8 @@ def write(form: str, count: int, folder: str | Path) -> None:
     }
     if form not in writers:
         raise BadInput("command line", "--format", f"found {form!r}", f"allowed: {', '.join(writers)}")
-    # With fewer faces, no test face would be blond.
-    if count < FEWEST:
-        raise BadInput("command line", "--examples", f"found {count}", f"allowed: {FEWEST} or more")
+    if not FEWEST <= count <= MOST:
+        raise BadInput("command line", "--examples", f"found {count}", f"allowed: {FEWEST} to {MOST}")
     writers[form](Path(folder), count)
 
 
