@@ -8,7 +8,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
-from toolnoise.pages import study as study_page
+from toolnoise.pages import study_page
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, config, figure_choice, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown

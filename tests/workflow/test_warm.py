@@ -123,12 +123,11 @@ def test_run_and_status_report_jobs_that_a_broken_server_left_cold(copied, check
         r"0 started warm and (\d+) cold though a warm server was asked for; the first: (.*)", done.stderr
     )
     assert int(reported[1]) >= 1
-    assert reported[2] == "no warm server answers (ConnectionRefusedError)"
+    # The server is still ending, or has ended.
+    assert reported[2].startswith("no warm server answers (Connection")
     counted = starts.in_one_line(copied / "results/small")
     assert counted.endswith(reported[0].removeprefix("0 started warm and "))
     assert counted in toolnoise(copied, "status").stdout.splitlines()
-    last = starts.in_one_line(copied / "results/small", most=1)
-    assert last.startswith("of the last 1 jobs, 0 started warm and 1 cold")
 
 
 def test_warm_results_are_made_again_cold_with_the_same_bits(small_study, toolnoise):

@@ -19,7 +19,11 @@ def in_one_line(folder: Path, since: float = 0.0, most: int | None = None) -> st
 
     Counted are statements written since a time in seconds, and of these the newest `most`.
     """
-    written = {path: path.stat().st_mtime for path in (folder / statements.FOLDER).rglob(f"*{statements.SUFFIX}")}
+    written: dict[Path, float] = {}
+    for path in (folder / statements.FOLDER).rglob(f"*{statements.SUFFIX}"):
+        # Jobs may replace their statements meanwhile.
+        with contextlib.suppress(OSError):
+            written[path] = path.stat().st_mtime
     newest = heapq.nlargest(most or len(written), written, key=written.__getitem__)
     jobs = []
     for path in newest:

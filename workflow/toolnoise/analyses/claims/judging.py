@@ -18,9 +18,9 @@ import pandas as pd
 
 from toolnoise.analyses.claims import hypotheses, needed
 from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
+from toolnoise.analyses.claims.claim_parts import Claim
 from toolnoise.analyses.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, Examined, Shown, Side, Sizes, examine
 from toolnoise.analyses.claims.needed import Tested
-from toolnoise.analyses.claims.parts import Claim
 from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput

@@ -26,7 +26,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
-from toolnoise.pages.tables import is_number, number
+from toolnoise.pages.page_tables import is_number, number
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
