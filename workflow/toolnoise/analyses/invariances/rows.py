@@ -18,10 +18,12 @@ def _parameters(study: Study, task: Task) -> Parameters:
 
 
 def _dumps(study: Study, task: Task) -> list[str]:
+    """The dump of each cell of the task whose tooling is one of the ways."""
     return [study.path(layout.LOGITS, cell) for cell in _cells(study, task)]
 
 
 def _runs(study: Study, task: Task) -> list[str]:
+    """The records of all runs of these cells."""
     return [path for cell in _cells(study, task) for path in study.runs(layout.RECORD, cell)]
 
 
