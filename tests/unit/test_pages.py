@@ -113,6 +113,34 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "line 1: found ''; expected '# toolnoise metrics 1'"),
+        ("# toolnoise metrics 1\na,b\n1\n", "line 3: 1 fields; expected 2"),
+        ("# toolnoise metrics 1\na,a\n1,2\n", "line 2: found a column twice; each column once"),
+        ("# toolnoise metrics 1\nvalue,ci_low,ci_high,n_runs,n_missing\nx,,,4,1\n", "line 3, value: found 'x'; "),
+    ],
+)
+def test_a_damaged_metric_file_is_no_table(text, says, tmp_path, refused):
+    file = tmp_path / "ratios.csv"
+    file.write_text(text)
+    assert refused(tables.measured, file, "ratios").startswith(f"{file}: {says}")
+
+
+def test_digits_beyond_what_python_reads_are_no_number(tmp_path):
+    file = tmp_path / "ratios.csv"
+    file.write_text(f"# toolnoise metrics 1\nsize\n3\n{'9' * 5000}\n")
+    assert tables.measured(file, "ratios")["rows"] == [[3], [None]]
+
+
+def test_a_damaged_rendered_table_is_one_line(tmp_path, refused):
+    file = tmp_path / "t.html"
+    for text in ("<td>1</td>", "<tr><td>1<tr> </table>", "<![x["):
+        file.write_text(text)
+        assert refused(tables.rendered, file) == f"{file}: damaged; a table as HTML"
+
+
 def test_a_rendered_table_is_read_back(tmp_path):
     from toolnoise.figures.tables import Entry, save_table
 
