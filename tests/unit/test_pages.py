@@ -20,7 +20,9 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_cells as compared
+from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
+from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
@@ -176,6 +178,20 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert [one["seeds"] for one in block["partings"]] == [[1, 2]]
     assert not block["examples"]
     assert not block["pictures"]
+
+
+@pytest.mark.parametrize(("examples", "classes"), [(5, 3), (4, 2)])
+def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make_dump, tmp_path, refused):
+    made = {"images": np.zeros((4, 2, 2), np.uint8), "labels": np.arange(4) % 3}
+    np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
+    data = tmp_path / "prepared.npz"
+    preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, data)
+    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
+    line = refused(cells.compared, found, 400, data, logits, index)
+    assert (
+        line == f"{logits}: found logits of shape ({examples}, {classes}) for each run; (4, 3), the test set of {data}"
+    )
 
 
 def with_draws(make_run, seeds):

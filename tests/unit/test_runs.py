@@ -88,6 +88,8 @@ def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
         ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
         ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
         ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
+        ({"initial_sha256": 0}, "initial_sha256: found 0; expected a text"),
+        ({"resumed_after": 0}, "resumed_after: found 0; expected a list"),
         ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
         ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
     ],

@@ -37,6 +37,8 @@ RUN: Shape = {
     "epochs": POSITIVE,
     "trainable": [TEXT],
     "steps_per_epoch?": POSITIVE,
+    "initial_sha256?": TEXT,
+    "resumed_after?": [COUNT],
     "seconds?": {"*": AMOUNT},
     "observed?": {"versions?": {"*": TEXT}, "build?": {"cuda_version?": TEXT, "cudnn_version?": TEXT, "*": ANYTHING}},
 }
