@@ -362,6 +362,10 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
     [
         (lambda lines: [*lines, lines[2].replace("cannot be told", "supported")], "/all/published twice; each"),
         (lambda lines: [*lines[:2], *lines[3:]], "side: found one side of "),
+        (
+            lambda lines: [*lines[:2], lines[2].replace("cannot be told", "x"), *lines[3:]],
+            "verdict: found 'x'; one of ",
+        ),
     ],
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
