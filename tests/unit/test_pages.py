@@ -53,6 +53,13 @@ def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
     assert sentence == wanted
 
 
+def test_a_cell_that_lacks_measures_has_a_sentence_of_what_is_there():
+    (of_churn,) = says({ALGO: {"churn": (0.047, NAN, NAN, 5, 0)}})
+    assert of_churn.endswith("(ALGO) changes 4.70 % of predictions: cnn on digits, cpu, 5 runs.")
+    (of_weights,) = says({ALGO: {"l2_unit": (0.5, NAN, NAN, 5, 0)}})
+    assert of_weights.endswith("(ALGO): l2 unit 0.5: cnn on digits, cpu, 5 runs.")
+
+
 def test_emulated_noise_small_numbers_and_several_cells_are_named():
     found = {IMPL: of_cell((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): of_cell((0.01, 0, 0.02, 2, 0))}
     (sentence,) = says(found, emulated=["cpu"])
