@@ -361,6 +361,8 @@ def test_text_that_no_path_or_terminal_takes_is_refused(text, written, built, re
     assert "models.mine.options: found " in refused(built, written)
     put(written, "models", {"mine": {"adopted": text}})
     assert "models.mine.adopted: found " in refused(built, written)
+    put(written, "datasets", {"celeba": {"groups": {text: "Young"}}})
+    assert "datasets.celeba.groups: found " in refused(built, written)
 
 
 @pytest.mark.parametrize("content", [None, b"study: \xff", "study: é".encode("utf-16")])
@@ -455,6 +457,12 @@ def test_a_number_with_an_exponent_needs_no_point_and_no_sign_in_yaml(text, tmp_
     resolved = config.read(path)
     assert resolved["recipes"]["digits"]["learning_rate"] == float(text)
     assert resolved["prices"]["cpu"] == float(text)
+
+
+@pytest.mark.parametrize("text", ["1e-400", "1e400"])
+def test_text_is_not_read_as_a_number_that_no_float_holds(text, written, built, refused):
+    put(written, "recipes", {"digits": {"weight_decay": text}})
+    assert f'recipes.digits.weight_decay: found "{text}"' in refused(built, written)
 
 
 @pytest.mark.parametrize(

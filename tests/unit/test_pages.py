@@ -20,7 +20,9 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_cells as compared
+from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
+from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
@@ -49,6 +51,13 @@ def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
     wanted = "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads "
     wanted += "accuracy by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
     assert sentence == wanted
+
+
+def test_a_cell_that_lacks_measures_has_a_sentence_of_what_is_there():
+    (of_churn,) = says({ALGO: {"churn": (0.047, NAN, NAN, 5, 0)}})
+    assert of_churn.endswith("(ALGO) changes 4.70 % of predictions: cnn on digits, cpu, 5 runs.")
+    (of_weights,) = says({ALGO: {"l2_unit": (0.5, NAN, NAN, 5, 0)}})
+    assert of_weights.endswith("(ALGO): l2 unit 0.5: cnn on digits, cpu, 5 runs.")
 
 
 def test_emulated_noise_small_numbers_and_several_cells_are_named():
@@ -113,6 +122,34 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "line 1: found ''; expected '# toolnoise metrics 1'"),
+        ("# toolnoise metrics 1\na,b\n1\n", "line 3: 1 fields; expected 2"),
+        ("# toolnoise metrics 1\na,a\n1,2\n", "line 2: found a column twice; each column once"),
+        ("# toolnoise metrics 1\nvalue,ci_low,ci_high,n_runs,n_missing\nx,,,4,1\n", "line 3, value: found 'x'; "),
+    ],
+)
+def test_a_damaged_metric_file_is_no_table(text, says, tmp_path, refused):
+    file = tmp_path / "ratios.csv"
+    file.write_text(text)
+    assert refused(tables.measured, file, "ratios").startswith(f"{file}: {says}")
+
+
+def test_digits_beyond_what_python_reads_are_no_number(tmp_path):
+    file = tmp_path / "ratios.csv"
+    file.write_text(f"# toolnoise metrics 1\nsize\n3\n{'9' * 5000}\n")
+    assert tables.measured(file, "ratios")["rows"] == [[3], [None]]
+
+
+def test_a_damaged_rendered_table_is_one_line(tmp_path, refused):
+    file = tmp_path / "t.html"
+    for text in ("<td>1</td>", "<tr><td>1<tr> </table>", "<![x["):
+        file.write_text(text)
+        assert refused(tables.rendered, file) == f"{file}: damaged; a table as HTML"
+
+
 def test_a_rendered_table_is_read_back(tmp_path):
     from toolnoise.figures.tables import Entry, save_table
 
@@ -148,6 +185,20 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert [one["seeds"] for one in block["partings"]] == [[1, 2]]
     assert not block["examples"]
     assert not block["pictures"]
+
+
+@pytest.mark.parametrize(("examples", "classes"), [(5, 3), (4, 2)])
+def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make_dump, tmp_path, refused):
+    made = {"images": np.zeros((4, 2, 2), np.uint8), "labels": np.arange(4) % 3}
+    np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
+    data = tmp_path / "prepared.npz"
+    preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, data)
+    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
+    line = refused(cells.compared, found, 400, data, logits, index)
+    assert (
+        line == f"{logits}: found logits of shape ({examples}, {classes}) for each run; (4, 3), the test set of {data}"
+    )
 
 
 def with_draws(make_run, seeds):

@@ -269,7 +269,8 @@ def _read_exponent(instance: Config, name: str, rule: Any) -> None:
     # As Snakemake reads them, for a module and within the values of --config.
     value = instance.get(name)
     wants_number = isinstance(rule, dict) and rule.get("type") == "number"
-    if wants_number and isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value):
+    is_read = isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value) and strict_yaml.is_held(value)
+    if wants_number and is_read:
         instance[name] = float(value)
 
 
