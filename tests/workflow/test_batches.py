@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -241,7 +242,7 @@ def test_a_changed_export_runs_nothing(edit, made, check):
     folder = made(TORCH)
     code, line = check(folder, changed(edit)(folder))
     assert code == 2
-    assert line.startswith("toolnoise: changed.pt2: ")
+    assert re.match(r"toolnoise: changed.pt2: (calls torch.serialization|has a size|has a pickle of more)", line)
     assert not (folder / "ran").exists()
 
 

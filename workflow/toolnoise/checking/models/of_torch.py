@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from loading import Input, Model, Refused
 
-# Before it, unpickling tensors alone could run code, too (CVE-2025-32434).
-OLDEST = (2, 6)
+# Before it, exports were pickles, and unpickling tensors alone could run code, too (CVE-2025-32434).
+OLDEST = (2, 8)
 ALLOWED = "an export by torch.export.save, of PyTorch's own operations"
 HOW = (
     "torch.export.save(torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim('batch', min=1)},)), FILE)"
@@ -43,13 +43,16 @@ NOT_READ = ("metadata", "stack_trace", "guards_code")
 def load(path: str, threads: int | None, double: bool) -> Model:
     """Load a model, on the device for which it was exported."""
     if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
-        raise Refused(f"PyTorch {torch.__version__} may run code of a file", "PyTorch 2.6 or newer")
+        raise Refused(f"PyTorch {torch.__version__} may run code of a file", "PyTorch 2.8 or newer")
     if threads:
         torch.set_num_threads(threads)
     for graph in _graphs(path):
         require_plain(graph)
     _unpickle_tensors_alone()
-    program = torch.export.load(path)
+    from torch.export.pt2_archive._package import load_pt2
+
+    # torch.export.load reads an old kind of archive where this fails, from other members than those looked at.
+    program = load_pt2(path).exported_programs["model"]
     shapes = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"}
     ranges = program.range_constraints
     inputs, least, most = [], 1, float("inf")
@@ -118,12 +121,18 @@ def require_plain(value: Any, key: str = "") -> None:
 
 def _unpickle_tensors_alone() -> None:
     """Have whatever loads a pickle in this process take tensors alone."""
-    load = torch.load
-    torch.load = lambda *given, **named: load(*given, **{**named, "weights_only": True})
+    load, found = torch.load, "has a pickle of more than tensors, which may run code"
+
+    def tensors(*given: Any, **named: Any) -> Any:
+        try:
+            return load(*given, **{**named, "weights_only": True})
+        except pickle.UnpicklingError:
+            raise Refused(found, ALLOWED) from None
 
     def refuse(*_: object) -> None:
-        raise Refused("has an object that is pickled, which may run code", ALLOWED)
+        raise Refused(found, ALLOWED)
 
+    torch.load = tensors
     pickle.loads = pickle.load = torch._C._pickle_load_obj = refuse
 
 
