@@ -43,6 +43,7 @@ tool supply cyclonedx-bom pip-audit
 tool uv uv
 # model-signing 1.1.1 imports pyopenssl without requiring it.
 tool model-signing model-signing pyopenssl
+tool onnx onnx onnxruntime
 
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.

@@ -28,6 +28,7 @@ LONG = (
             "adopt",
             "anonymous",
             "atlas",
+            "batches",
             "before_and_during",
             "check",
             "data",

@@ -296,6 +296,19 @@ def test_a_small_change_may_not_show_in_a_metric():
     assert reproducibility_text.as_json(found)["seeds"]["shuffle"]["counts"] is False
 
 
+def test_the_python_that_a_command_finds_is_named(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = result(NO_DIFFERENCE)._replace(words=["python", "train.py"])
+    assert reproducibility_text.as_text(found).splitlines()[-1] == f"python is {python}."
+    assert reproducibility_text.as_json(found)["python"] == str(python)
+    by_path = found._replace(words=[str(python), "train.py"])
+    assert " is /" not in reproducibility_text.as_text(by_path)
+    assert reproducibility_text.as_json(by_path)["python"] is None
+
+
 @pytest.mark.parametrize(
     ("words", "sources"),
     [

@@ -126,7 +126,7 @@ def check(runs: Runs, asked: Sequence[Way], control: Outcome, higher: Sequence[s
             reference = reference or runs.varied("higher", [*runs.words, *higher], {})
             again = runs.varied(_file(f"{way.name} higher"), [*way.words, *higher], way.variables)
             double = _largest(reference, again)
-        found.append(Break(way.name, _verdict(single, double), difference, single, double))
+        found.append(Break(way.name, verdict(single, double), difference, single, double))
     return found
 
 
@@ -134,7 +134,8 @@ def _file(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
 
 
-def _verdict(single: float | None, double: float | None) -> str:
+def verdict(single: float | None, double: float | None) -> str:
+    """What a difference in single precision is, from what is left of it in double precision."""
     if not single or double is None:
         return UNDECIDED
     if double <= SHRUNK * single:

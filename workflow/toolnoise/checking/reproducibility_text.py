@@ -1,5 +1,7 @@
 """What `toolnoise check` prints: the verdict, what differs or what each seed changes, and what was forgotten."""
 
+import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned
@@ -15,6 +17,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
     why = checked.diagnosis
     return {
         "command": checked.words,
+        "python": _python(checked.words),
         "passed": checked.passed,
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
@@ -54,7 +57,14 @@ def as_text(checked: Checked) -> str:
         lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
         lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
+    if python := _python(checked.words):
+        lines.append(f"{checked.words[0]} is {python}.")
     return "\n".join(lines)
+
+
+def _python(words: Sequence[str]) -> str | None:
+    """The interpreter that a command finds on PATH; none if it names a file, or another program."""
+    return shutil.which(words[0]) if words[0].startswith("python") and "/" not in words[0] else None
 
 
 def _reproducible(checked: Checked) -> list[str]:

@@ -4,14 +4,28 @@ import argparse
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from toolnoise.base import command_words
+from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+
+OF_A_MODEL = ("inputs", "batches", "python", "decode")
+OF_A_PROGRAM = (
+    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world"),
+    *("resume", "resume_command", "checkpoint", "stop_at", "command"),
+)
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.model is not None:
+        _run_model(options)
+    given = [f"--{name}" for name in OF_A_MODEL if getattr(options, name) is not None]
+    if given:
+        raise BadInput("command line", given[0], "is for a model", "--model FILE")
     from toolnoise.checking import invariances, reproducibility, reproducibility_text, unmodified
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
@@ -26,20 +40,52 @@ def _run(options: argparse.Namespace) -> None:
     if options.resume or options.resume_command or options.stop_at:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
         command = command._replace(resume=resume)
+    with _folder(options) as folder:
+        try:
+            checked = reproducibility.check(command, folder)
+            show(reproducibility_text.as_json(checked) if options.json else reproducibility_text.as_text(checked))
+        finally:
+            unmodified.forget(wanted)
+    sys.exit(0 if checked.passed else 1)
+
+
+def _run_model(options: argparse.Namespace) -> NoReturn:
+    """Check a model instead of a program."""
+    from toolnoise.checking import reproducibility
+    from toolnoise.checking.models import batches
+
+    given = [name for name in OF_A_PROGRAM if getattr(options, name)]
+    if given:
+        found = "a COMMAND" if given[0] == "command" else f"--{given[0].replace('_', '-')}"
+        raise BadInput("command line", "--model", f"found {found} besides", f"--{', --'.join(OF_A_MODEL)}, --higher")
+    task = batches.task(
+        options.model,
+        options.inputs,
+        options.batches,
+        options.python,
+        options.higher,
+        options.decode,
+        reproducibility.seconds(options.limit),
+    )
+    with _folder(options) as folder:
+        checked = batches.check(task, folder)
+        show(batches.as_json(checked) if options.json else batches.as_text(checked))
+    sys.exit(0 if checked.passed else 1)
+
+
+@contextmanager
+def _folder(options: argparse.Namespace) -> Iterator[Path]:
+    """A folder for what runs leave. What ends before its verdict leaves its logs."""
     folder, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
     try:
-        checked = reproducibility.check(command, folder)
-        show(reproducibility_text.as_json(checked) if options.json else reproducibility_text.as_text(checked))
+        yield folder
         sys.stdout.flush()
         kept = options.keep
     finally:
-        unmodified.forget(wanted)
-        # What ended before its verdict leaves its logs.
         if kept:
             print(f"outcomes and logs are kept in {folder}", file=sys.stderr)
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(0 if checked.passed else 1)
 
 
 def _again(metavar: str, about: str) -> dict[str, Any]:
@@ -77,6 +123,13 @@ VERB = Verb(
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
         "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),
         "--stop-at": option("REGEX", "stop it when it has printed this, such as 'epoch 2' (half the time)"),
+        "--model": option("FILE", "instead of a program, a model (.onnx, .keras, .pt2) in batches of several sizes"),
+        "--inputs": option(
+            "FILE", "the rows that the model is given, a .npy file, or an .npz file with all its inputs"
+        ),
+        "--batches": option("NUMBERS", "sizes of batches (1,2,3,4,7,8,16 and so on to 256)"),
+        "--decode": option("NUMBER", "also append so many most likely tokens to each row of token ids", type=int),
+        "--python": option("FILE", "the interpreter or virtual environment that has the model's framework (this one)"),
         "--limit": option("MINUTES", "the longest time of a run (720)", type=float),
         "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,
