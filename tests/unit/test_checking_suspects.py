@@ -107,6 +107,11 @@ NETWORK = (
             [("random", 6, SURE)],
         ),
         ("import torch\ng = torch.Generator()\ng.seed()", [("clock", 3, SURE)]),
+        ("import pandas as pd\nx = pd.read_csv(f).sample(frac=1)", [("numpy", 2, SURE)]),
+        ("for name in a.keys() - b.keys(): f(name)", [("set", 1, LIKELY)]),
+        ("order = list(set().union(*rows))", [("set", 1, LIKELY)]),
+        ("from concurrent.futures import wait\ndone, _ = wait(jobs)", [("parallel", 2, LIKELY)]),
+        ("import signal\nsignal.alarm(60)", [("time", 2, POSSIBLE)]),
         ("words = set()\nfor x in y: words.add(x)\ncolumn = {w: i for i, w in enumerate(words)}", [("set", 3, LIKELY)]),
         ("def names(x): return {f(y) for y in x}\nfor name in names(a): pass", [("set", 2, LIKELY)]),
         (
@@ -191,6 +196,7 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "class A:\n def __hash__(self): return hash(self.name)",
         # A name of one function is not that of another.
         "def f():\n words = set(a)\n return len(words)\ndef g(words): return ' '.join(words)",
+        "import pandas as pd\nx.sample(frac=1, random_state=0)\nfrom concurrent.futures import wait\nwait(jobs)",
         "state = {id(p): 0 for p in x}\ny = state[id(p)]",
         "import time\nt = time.time()\ntimes.append(time.time() - t)\nprint(min(times))",
         "import uuid\nfrom pathlib import Path\nto = Path('logs') / uuid.uuid4().hex\n(to / 'log').write_text('x')",

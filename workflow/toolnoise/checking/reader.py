@@ -9,6 +9,7 @@ from toolnoise.checking.program_text import SourceFile
 # Where the order of what is iterated over does not matter.
 ORDERLESS = ("sorted", "len", "sum", "min", "max", "any", "all", "set", "frozenset", "bool", "isinstance")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMBINES = ("union", "intersection", "difference", "symmetric_difference")
 SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 
 
@@ -80,15 +81,23 @@ class Reader:
         if isinstance(node, ast.Set):
             return any(not isinstance(item, ast.Constant) or isinstance(item.value, str | bytes) for item in node.elts)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor):
-            return self.is_set(node.left) or self.is_set(node.right)
+            return any(self.is_set(side) or self._is_view(side) for side in (node.left, node.right))
         if isinstance(node, ast.Name | ast.Attribute):
             return self.handle(node) in self.sets
         if isinstance(node, ast.Call):
             # One that begins empty is filled later.
             ranges = [isinstance(part, ast.Call) and self.name(part.func) == "range" for part in node.args]
             name = self.name(node.func)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in COMBINES:
+                return name.startswith("set.") or self.is_set(node.func.value)
             return (name in ("set", "frozenset") and not any(ranges)) or f"{name.rpartition('.')[2]}()" in self.sets
         return isinstance(node, ast.SetComp)
+
+    def _is_view(self, node: ast.AST) -> bool:
+        """Whether it is the keys or items of a dictionary, of which a difference, a union and the like make sets."""
+        return (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+        )
 
     def scope(self, node: ast.AST) -> ast.With | None:
         """The innermost with-block that has a generator of its own, if a node is in one."""

@@ -49,12 +49,17 @@ SKLEARN = re.compile(
     r"|SGD(Classifier|Regressor)|Perceptron|PassiveAggressive\w+|\w*KMeans|\w*GaussianMixture|TSNE|TruncatedSVD|FastICA"
     r"|LatentDirichletAllocation|RBFSampler|Nystroem|\w*RandomProjection|BernoulliRBM)$"
 )
+# Rows of pandas are drawn from NumPy's global generator.
+PANDAS = re.compile(r"\.sample$")
 FOLDS = re.compile(r"sklearn\.model_selection\.(_split\.)?\w*KFold$")
 KERAS = re.compile(
     r"tensorflow\.random\.\w+|(tensorflow\.)?keras\.(initializers\.\w*(Normal|Uniform|Orthogonal)|layers\.(\w*Dense"
     r"|(\w*Conv\dD|Conv\w+)|Embedding|LSTM|GRU|SimpleRNN|ConvLSTM\w+|MultiHeadAttention|\w*Dropout\w*|Gaussian\w+|Random\w+))"
 )
-UNORDERED = re.compile(r"(\.imap_unordered|concurrent\.futures\.as_completed|asyncio\.as_completed)$")
+UNORDERED = re.compile(r"(\.imap_unordered|(concurrent\.futures|asyncio)\.as_completed)$")
+WAITS = re.compile(r"(concurrent\.futures|asyncio)\.wait$")
+# What interrupts the program after a time.
+ALARMS = re.compile(r"(signal\.(alarm|setitimer)|threading\.Timer)$")
 LISTINGS = re.compile(r"(os\.(listdir|scandir|walk)|glob\.i?glob|\.(iterdir|rglob))$")
 ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "array", "join", "fromkeys", "sample")
 
@@ -78,6 +83,7 @@ class _Facts:
         self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
         self.order = seeding.Calls(readers)
         self.clocked = clocks.functions(readers)
+        self.imported = {full.partition(".")[0] for reader in readers for full in reader.aliases.values()}
         self.given = left_out.Given(readers, words)
         sets = {name for reader in readers for name in reader.sets if name.endswith("()")}
         for reader in readers:
@@ -112,6 +118,10 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+def _text(node: ast.AST) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
 # A cause, its place, its weight, and the end of the sentence if it is a draw.
 _Hits = Iterator[tuple[str, ast.AST, int, str]]
 
@@ -138,6 +148,9 @@ def _draws(reader: Reader, facts: _Facts) -> _Hits:
             state = reader.keywords(call).get("random_state", reader.keywords(call).get(None))
             if is_none(state):
                 yield from _unseeded("sklearn", "numpy", reader, call, facts)
+        elif PANDAS.search(name) and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}:
+            if is_none(reader.keywords(call).get("random_state", reader.keywords(call).get(None))):
+                yield from _unseeded("numpy", "numpy", reader, call, facts)
         elif KERAS.fullmatch(name):
             yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
 
@@ -202,7 +215,9 @@ def _orders(reader: Reader, _: _Facts) -> _Hits:
             yield "set", call, LIKELY, ""
         if name == "hash" and getattr(reader.function(call), "name", "") != "__hash__":
             yield "hash", call, LIKELY, ""
-        if UNORDERED.search(name):
+        # What is waited for comes as sets.
+        waited = WAITS.search(name) and not isinstance(reader.above[call], ast.Expr | ast.Await)
+        if UNORDERED.search(name) or waited or "generator_unordered" in map(_text, reader.keywords(call).values()):
             yield "parallel", call, LIKELY, ""
         if LISTINGS.search(name) and not reader.is_orderless(call):
             yield "files", call, LIKELY, ""
@@ -210,6 +225,7 @@ def _orders(reader: Reader, _: _Facts) -> _Hits:
 
 def _seeds(reader: Reader, facts: _Facts) -> _Hits:
     """Seeds from what differs between any two runs, and other values from the clock."""
+    yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
     yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
     yield from (("memory", node, weight, "") for node, weight in memory.unfilled(reader))
     for node, is_seed in clocks.uses(reader, facts.clocked):
