@@ -33,7 +33,15 @@ from toolnoise.study.cells import Shown
 from toolnoise.study.figure import Figure
 from toolnoise.study.study import Study
 
-STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
+STUDIES = (
+    "demo",
+    "frameworks-small",
+    "rarity-unlike",
+    "growth-small",
+    "sources-small",
+    "atlas-small",
+    "invariances-small",
+)
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
 # Pictures of other pages: the study and its figure.
@@ -74,6 +82,7 @@ SENTENCES = {
     "layers": "How alike two runs represent the same examples, layer by layer.",
     "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
     "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",
+    "invariances": "One training computed in other ways, in units of a new seed.",
 }
 # Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
 

@@ -25,15 +25,14 @@ from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
 from toolnoise.comparison.compared_cells import MOST
 from toolnoise.formulas import declared
-from toolnoise.pages import cells, tables
-from toolnoise.pages import study as study_page
+from toolnoise.pages import cell_page, page_tables, study_page
 from toolnoise.pages.document import document, part
 from toolnoise.record import statements
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.examine import Audit
-from toolnoise.verify.page import statements as statements_shown
+from toolnoise.verify.page import audit_data as statements_shown
 from toolnoise.verify.tree import Results, Stated, Tree
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
@@ -101,7 +100,7 @@ def write(study: Study, folder: Path) -> None:
     for cell in study.cells:
         points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
         block = runs_of(study, cell, points, chance)
-        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), block))
+        write_text(folder / f"page/{cell_page.name(cell)}.js", part(cell_page.name(cell), block))
     write_text(folder / "index.html", document(first(study, chance)))
 
 
@@ -112,9 +111,11 @@ def all_tables(study: Study, folder: Path, chance: random.Random) -> dict[str, A
         if kind in study_page.NO_TABLE:
             continue
         columns = metric_files.columns(steps.COLUMNS[kind])
-        rows = ([invented_value(kind, study, chance) for kind in columns.values()] for _ in range(tables.MOST_ROWS))
+        rows = (
+            [invented_value(kind, study, chance) for kind in columns.values()] for _ in range(page_tables.MOST_ROWS)
+        )
         metric_files.write(file, columns, rows)
-        found[f"metrics-{kind}"] = tables.measured(file, kind)
+        found[f"metrics-{kind}"] = page_tables.measured(file, kind)
     file.unlink()
     return found
 
@@ -138,10 +139,10 @@ def compared(study: Study, chance: random.Random) -> list[dict[str, Any]]:
 
 def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:
     """A cell's part with random numbers."""
-    seeds, at = study.seeds[cell], cells.thinned(200, points)
+    seeds, at = study.seeds[cell], cell_page.thinned(200, points)
 
     def number() -> float:
-        return tables.number(chance.random())
+        return page_tables.number(chance.random())
 
     def digest() -> str:
         return f"{chance.getrandbits(24):06x}"
@@ -164,27 +165,30 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
             for seed in seeds
         ],
         "curves": {
-            curve: [[tables.number(chance.random(), cells.DRAWN.get(curve, cells.OTHERS)) for _ in at] for _ in seeds]
-            for curve in cells.CURVES
+            curve: [
+                [page_tables.number(chance.random(), cell_page.DRAWN.get(curve, cell_page.OTHERS)) for _ in at]
+                for _ in seeds
+            ]
+            for curve in cell_page.CURVES
         }
         | {"test_accuracy": [[chance.randrange(EXAMPLES) / EXAMPLES for _ in at] for _ in seeds]},
         "values": {metric: {str(seed): number() for seed in seeds} for metric in declared.OF_RUNS},
         "measures": {f"measure_{place}": [number(), number(), number(), SEEDS, 0] for place in range(50)},
         "partings": [
             {"seeds": [seeds[0], seed], "initial_equal": False, "draws_from": 1, "weights_from": 1, "equal": False}
-            | {"tensors": ["conv1/kernel"] * cells.LISTED, "n_tensors": 12, "l2_unit": number(), "churn": number()}
-            | {"flips": dict.fromkeys(cells.FLIPS, 9)}
+            | {"tensors": ["conv1/kernel"] * cell_page.LISTED, "n_tensors": 12, "l2_unit": number(), "churn": number()}
+            | {"flips": dict.fromkeys(cell_page.FLIPS, 9)}
             for seed in seeds[1:]
         ],
         "examples": [
             [place, kind, chance.randrange(EXAMPLES), *(str(chance.randrange(10)) for _ in range(3))]
-            for place, kind in itertools.product(range(len(seeds) - 1), cells.FLIPS)
-            for _ in range(cells.LISTED)
+            for place, kind in itertools.product(range(len(seeds) - 1), cell_page.FLIPS)
+            for _ in range(cell_page.LISTED)
         ],
         # What a digit of 8 x 8 pixels takes.
         "pictures": {
             str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE]
-            for number in range(cells.most_drawn(points) // PICTURE)
+            for number in range(cell_page.most_drawn(points) // PICTURE)
         },
     }
 
@@ -193,7 +197,9 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
     """The block of index.html with random numbers."""
 
     def values() -> dict[str, list[float]]:
-        return {name: [*(tables.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in declared.labels()}
+        return {
+            name: [*(page_tables.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in declared.labels()
+        }
 
     return {
         "study": study.name,

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from toolnoise.comparison.compared_cells import compared
 from toolnoise.datasets import prepared
-from toolnoise.pages import cells
-from toolnoise.pages.packing import FORMS, packed
+from toolnoise.pages import cell_page
+from toolnoise.pages.short_json import FORMS, packed
 from toolnoise.study import analyses
 from toolnoise.verify.page.publishing import publish
 
@@ -191,7 +191,7 @@ def test_examples_that_flip_are_shown_as_pictures(page, toolnoise, results_folde
     folder = results_folder / "runs" / CELL
     found = json.loads(toolnoise(results_folder, "diff", folder / "1", folder / "2", "--json").stdout)["predictions"]
     kinds = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
-    flips = [example for kind in kinds for example in found[kind][: cells.LISTED]]
+    flips = [example for kind in kinds for example in found[kind][: cell_page.LISTED]]
     assert flips
     pictures = page.locator(".examples img")
     assert pictures.evaluate_all("all => all.map((one) => one.alt)") == [f"Test example {one}" for one in flips]

@@ -11,7 +11,7 @@ from toolnoise.record import statements
 from toolnoise.verify import tree
 from toolnoise.verify.audit import examine as audits
 from toolnoise.verify.audit.rules.code_origins import Stale
-from toolnoise.verify.page import statements as pages
+from toolnoise.verify.page import audit_data as pages
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"

@@ -8,7 +8,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
-from toolnoise.pages import study as study_page
+from toolnoise.pages import study_page
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, config, figure_choice, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown
@@ -278,7 +278,12 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
             given = whole.ROWS["render"].parameters(study, Shown(figure.name))
             assert given.get("width") == (width if "width" in catalogue.KINDS[figure.notebook].takes else None)
     one_form = {name for name, row in catalogue.KINDS.items() if row.category == FIGURES}
-    assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {"claims", "atlas", "kernels"}
+    assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {
+        "claims",
+        "atlas",
+        "invariances",
+        "kernels",
+    }
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():

@@ -112,6 +112,21 @@ BAD_VALUES = [
     ),
     ("recipes.digits.epoch", 3, "recipes.digits", "'epoch' (did you mean 'epochs'?)", "allowed: batch_size, "),
     ("recipes.mine", {"epochs": 3}, "recipes.mine", "lacks the key 'batch_size'", "required: epochs, "),
+    (
+        "hardware.cpu",
+        {"accumulate": 2},
+        "hardware.cpu.accumulate",
+        "found it with engine 'tensorflow'",
+        "engine: torch",
+    ),
+    ("hardware.cpu", {"accumulate": 1, "engine": "torch"}, "hardware.cpu.accumulate", "found 1", "from 2 to 64"),
+    (
+        "hardware.cpu",
+        {"world": 2, "engine": "torch", "threads": 2},
+        "hardware.cpu.threads",
+        "with world 2",
+        "allowed: 1",
+    ),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
@@ -346,6 +361,8 @@ def test_text_that_no_path_or_terminal_takes_is_refused(text, written, built, re
     assert "models.mine.options: found " in refused(built, written)
     put(written, "models", {"mine": {"adopted": text}})
     assert "models.mine.adopted: found " in refused(built, written)
+    put(written, "datasets", {"celeba": {"groups": {text: "Young"}}})
+    assert "datasets.celeba.groups: found " in refused(built, written)
 
 
 @pytest.mark.parametrize("content", [None, b"study: \xff", "study: é".encode("utf-16")])
@@ -440,6 +457,12 @@ def test_a_number_with_an_exponent_needs_no_point_and_no_sign_in_yaml(text, tmp_
     resolved = config.read(path)
     assert resolved["recipes"]["digits"]["learning_rate"] == float(text)
     assert resolved["prices"]["cpu"] == float(text)
+
+
+@pytest.mark.parametrize("text", ["1e-400", "1e400"])
+def test_text_is_not_read_as_a_number_that_no_float_holds(text, written, built, refused):
+    put(written, "recipes", {"digits": {"weight_decay": text}})
+    assert f'recipes.digits.weight_decay: found "{text}"' in refused(built, written)
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refuse
         ({"diverged": 10**30}, "diverged: found 1000000000000000000000000000000; expected a list"),
         ({"seeds": [1, 2, "x"]}, 'seeds[2]: found "x"; expected an integer'),
         ({"draws": {"init": 0.5}}, "draws.init: found 0.5; expected a list of each run's draws, or null"),
+        ({"draws": {"init": [1, 2, 3]}}, "draws.shuffle: no such key"),
         ({"spec": {}}, "spec.study_seed: no such key"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.analyses.estimate import estimate, official
+from toolnoise.analyses.estimate import costs, official
 from toolnoise.base import arrays, files, program
 from toolnoise.models.initial import Parameter
 from toolnoise.study import config, layout
@@ -26,9 +26,9 @@ CELLS = [
 def tiny(written, built, tmp_path, monkeypatch):
     """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(estimate, "_engine", lambda: None)
+    monkeypatch.setattr(costs, "_engine", lambda: None)
     # Networks of 250 weights, wherever there is data to build them for.
-    monkeypatch.setattr(estimate.network, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
+    monkeypatch.setattr(costs.network, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
     ten = {"variants": ["control", "impl"], "seeds": 10, "control_seeds": 10}
     block = written["grid"][0] | {"hardware": ["cpu", "v100"]} | ten
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
@@ -63,17 +63,17 @@ def of(found, hardware):
 
 
 def test_what_nobody_measured_is_unknown_and_never_guessed(tiny):
-    found = estimate.estimate(tiny)
+    found = costs.estimate(tiny)
     assert {(task.seconds_a_run, task.seconds_left) for task in found.tasks} == {(None, None)}
     for name in ("cpu", "v100"):
         assert (of(found, name).left, of(found, name).unknown, of(found, name).hours) == (20, 20, 0)
-    told = estimate.as_text(found, "tiny.yaml")
+    told = costs.as_text(found, "tiny.yaml")
     assert "v100: 20 runs left, GPU-hours and cost unknown" in told
     assert "toolnoise estimate --measure --study tiny.yaml" in told
 
 
 def test_jobs_are_counted(tiny):
-    assert estimate.estimate(tiny).jobs == {
+    assert costs.estimate(tiny).jobs == {
         "data sets": 1,
         "trainings": 40,
         "predictions": 4,
@@ -87,14 +87,14 @@ def test_jobs_are_counted(tiny):
 
 def test_control_has_two_trainings_unless_it_asks_for_more(tiny, built):
     block = {key: value for key, value in tiny.config["grid"][0].items() if key != "control_seeds"}
-    found = estimate.estimate(built({**tiny.config, "grid": [block]}))
+    found = costs.estimate(built({**tiny.config, "grid": [block]}))
     assert found.jobs["trainings"] == 2 * (10 + 2)
     assert [task.runs for task in found.tasks if task.hardware == "v100"] == [2, 10]
 
 
 def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):
     leave(CELLS[3])
-    control, impl = [task for task in estimate.estimate(tiny).tasks if task.hardware == "v100"]
+    control, impl = [task for task in costs.estimate(tiny).tasks if task.hardware == "v100"]
     assert (impl.runs, impl.left, impl.seconds_a_run) == (10, 9, RUN)
     assert impl.seconds_left == 9 * RUN + (6 + 10 * 1)
     assert control.seconds_a_run is None
@@ -107,7 +107,7 @@ def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_
     path = Path(study.path(layout.RECORD, CELLS[3], seed="1"))
     record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
     files.write_json(path, record | {"spec": study.spec(CELLS[3], 1).as_json()})
-    found = estimate.estimate(study)
+    found = costs.estimate(study)
     assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 7 + 4)
     assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
 
@@ -119,7 +119,7 @@ def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_
     path = Path(study.path(layout.RECORD, here, seed="1"))
     record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
     files.write_json(path, record | {"spec": study.spec(here, 1).as_json()})
-    found = estimate.estimate(study)
+    found = costs.estimate(study)
     assert (found.jobs["predictions"], found.jobs["layers"]) == (2 + 2, 2)
     (task,) = [task for task in found.tasks if task.hardware == "cpu-jax"]
     assert task.seconds_left == 9 * RUN + 3 * (6 + 10 * 1)
@@ -128,7 +128,7 @@ def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_
 def test_a_study_of_several_frameworks_has_its_networks_built_once(built, tiny, prepared):
     block = tiny.config["grid"][0] | {"hardware": ["cpu", "cpu-jax", "cpu-torch"], "variants": ["control"]}
     study = built({**tiny.config, "grid": [block], "hardware": {}, "figures": ["table2"]})
-    found = estimate.estimate(study).disk
+    found = costs.estimate(study).disk
     assert found.weights == 30 * 1000
     assert found.predictions == (3 + 6) * 10 * 500 * 10 * 4
     assert found.data == prepared.stat().st_size
@@ -136,33 +136,33 @@ def test_a_study_of_several_frameworks_has_its_networks_built_once(built, tiny, 
 
 def test_unknown_runs_are_counted_beside_the_hours_of_the_others(tiny, leave):
     leave(CELLS[3])
-    found = of(estimate.estimate(tiny), "v100")
+    found = of(costs.estimate(tiny), "v100")
     assert (found.left, found.unknown, found.unit) == (19, 10, "GPU-hours")
     assert found.hours == pytest.approx((9 * RUN + 16) / 3600)
     assert found.cost == pytest.approx(3.6 * found.hours)
-    told = estimate.as_text(estimate.estimate(tiny), "tiny.yaml")
+    told = costs.as_text(costs.estimate(tiny), "tiny.yaml")
     assert "v100: 19 runs left, at least 0.10 GPU-hours, and 10 runs whose time is unknown; cost at least 0.37" in told
 
 
 def test_a_run_on_two_threads_takes_two_cores_and_has_an_unknown_price(tiny, leave):
     for cell in CELLS[:2]:
         leave(cell)
-    found = of(estimate.estimate(tiny), "cpu")
+    found = of(costs.estimate(tiny), "cpu")
     assert found.unit == "core-hours"
     assert found.hours == pytest.approx(2 * 2 * (9 * RUN + 16) / 3600)
     assert found.cost is None
-    assert "core-hours; price unknown" in estimate.as_text(estimate.estimate(tiny), "tiny.yaml")
+    assert "core-hours; price unknown" in costs.as_text(costs.estimate(tiny), "tiny.yaml")
 
 
 def test_a_finished_cell_has_nothing_left(tiny, leave):
     for seed in range(1, 11):
         leave(CELLS[3], seed)
     files.write_text(tiny.path(layout.LOGITS, CELLS[3]), "")
-    assert [task.seconds_left for task in estimate.estimate(tiny).tasks][3] == 0
+    assert [task.seconds_left for task in costs.estimate(tiny).tasks][3] == 0
 
 
 def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):
-    found = estimate.estimate(tiny).disk
+    found = costs.estimate(tiny).disk
     assert found.weights == 40 * 1000
     assert found.predictions == 40 * 500 * 10 * 4
     assert found.data == prepared.stat().st_size
@@ -173,11 +173,11 @@ def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):
 def test_weights_are_as_large_as_those_of_a_run_that_is_there(tiny, leave):
     leave(CELLS[3])
     size = Path(tiny.path(layout.RECORD, CELLS[3], seed="1")).with_name("weights.npz").stat().st_size
-    assert estimate.estimate(tiny).disk.weights == 40 * size
+    assert costs.estimate(tiny).disk.weights == 40 * size
 
 
 def test_what_disk_nobody_can_tell_is_named(tiny):
-    found = estimate.estimate(tiny).disk
+    found = costs.estimate(tiny).disk
     assert (found.weights, found.predictions, found.data) == (0, 0, 0)
     assert found.unknown == [
         "weights of smallcnn on digits",
@@ -190,14 +190,14 @@ def test_without_a_framework_weights_are_unknown(tiny, monkeypatch):
     def fail():
         raise ModuleNotFoundError("tensorflow")
 
-    monkeypatch.setattr(estimate, "_engine", fail)
-    assert estimate.estimate(tiny).disk.unknown == ["weights of smallcnn on digits"]
+    monkeypatch.setattr(costs, "_engine", fail)
+    assert costs.estimate(tiny).disk.unknown == ["weights of smallcnn on digits"]
 
 
 @pytest.mark.usefixtures("tiny")
 def test_an_official_data_set_s_disk_is_known_before_it_is_there(written, built):
     block = written["grid"][0] | {"datasets": ["cifar10"], "hardware": ["cpu"], "variants": ["control"], "seeds": 3}
-    found = estimate.estimate(built(written | {"grid": [block], "hardware": {}, "figures": ["table2"]})).disk
+    found = costs.estimate(built(written | {"grid": [block], "hardware": {}, "figures": ["table2"]})).disk
     assert found.unknown == []
     assert found.weights == 3 * 1000
     assert found.predictions == 3 * 10_000 * 10 * 4
@@ -206,7 +206,7 @@ def test_an_official_data_set_s_disk_is_known_before_it_is_there(written, built)
 
 def test_programs_get_json(tiny, leave):
     leave(CELLS[3])
-    found = json.loads(json.dumps(estimate.as_json(estimate.estimate(tiny))))
+    found = json.loads(json.dumps(costs.as_json(costs.estimate(tiny))))
     assert found["jobs"]["trainings"] == 40
     assert found["tasks"][0]["seconds_a_run"] is None
     assert found["hardware"][1]["hardware"] == "v100"
@@ -215,10 +215,10 @@ def test_programs_get_json(tiny, leave):
 
 def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monkeypatch, capsys):
     timed = []
-    monkeypatch.setattr(estimate, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
-    monkeypatch.setattr(estimate, "_measure_one", lambda _study, _file, cell: timed.append(cell) or "")
+    monkeypatch.setattr(costs, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
+    monkeypatch.setattr(costs, "_measure_one", lambda _study, _file, cell: timed.append(cell) or "")
     leave(CELLS[0])
-    estimate.measure(tiny, "tiny.yaml")
+    costs.measure(tiny, "tiny.yaml")
     assert timed == [CELLS[1]]
     said = capsys.readouterr().err
     assert f"timing {'/'.join(CELLS[1])}" in said
@@ -226,8 +226,8 @@ def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monke
 
 
 def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(estimate, "why_not", lambda _tooling: "")
-    estimate.measure(tiny, str(tmp_path / "nowhere.yaml"))
+    monkeypatch.setattr(costs, "why_not", lambda _tooling: "")
+    costs.measure(tiny, str(tmp_path / "nowhere.yaml"))
     assert "not timed: smallcnn/digits/cpu/control: toolnoise: " in capsys.readouterr().err
 
 
@@ -242,7 +242,7 @@ def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeyp
     study = built(written | {"overhead": block, "figures": ["table2"]})
 
     def profiles(deterministic):
-        rows = [task for task in estimate.estimate(study).tasks if task.dataset == "-"]
+        rows = [task for task in costs.estimate(study).tasks if task.dataset == "-"]
         (row,) = (row for row in rows if row.deterministic is deterministic)
         return row.runs, row.left, row.seconds_a_run, row.seconds_left
 

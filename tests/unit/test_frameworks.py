@@ -16,6 +16,7 @@ from toolnoise.analyses.frameworks.metric import (
     total,
 )
 from toolnoise.base import arrays, files, metric_files
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.steps import STEPS
@@ -206,7 +207,7 @@ def measured(tmp_path, make_run):
         arrays.write_npy(tmp_path / f"{name}.npy", logits)
         told = {
             "spec": {"study_seed": 0},
-            "draws": {},
+            "draws": dict.fromkeys(SOURCES),
             "seeds": [1, 2],
             "diverged": [False, False],
             "shape": list(logits.shape),

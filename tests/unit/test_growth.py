@@ -300,13 +300,13 @@ def test_growth_is_one_job_a_task_and_has_a_figure_and_a_table(growing):
 def measured(tmp_path, make_spec):
     """Measure runs that are written by hand, each with how far one weight moves from its reference in a step."""
 
-    def write(variant, seed, offset, status="completed"):
+    def write(variant, seed, offset, status="completed", examples=2):
         spec = make_spec(variant, seed).as_json()
         spec["recipe"] |= {"epochs": 3, "record_steps": True}
         kept = [
             {
                 "a/kernel": np.array([[1.0, step], [offset * step, 1.0]], np.float32),
-                "logits": np.array([[1.0, 0.0], [0.0, 1.0 + offset * step]], np.float32),
+                "logits": np.array([[1.0, 0.0], [0.0, 1.0 + offset * step]], np.float32)[:examples],
             }
             for step in RECORDED
         ]
@@ -343,6 +343,17 @@ def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
 def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
     rows, _ = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
     assert set(rows["n_missing"]) == {1}
+
+
+def test_runs_of_other_examples_are_one_line(measured, refused):
+    line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 1, 0.1, "completed", 1))
+    assert "algo_impl/1/weights.npz: found others; the tensors and the logits of " in line
+
+
+def test_a_cell_without_records_is_one_line(tmp_path, refused):
+    references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
+    line = refused(measure.measure, *HOME, references, [], tmp_path / "growth.csv", tmp_path / "fits.csv")
+    assert "smallcnn/digits/cpu: seeds: no finished run" in line
 
 
 def test_cells_without_a_common_start_are_one_line(measured, refused):

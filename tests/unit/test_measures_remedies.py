@@ -7,6 +7,7 @@ from toolnoise.analyses.remedies import measure as measures_remedies
 from toolnoise.analyses.remedies import metric as remedies
 from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, files, metric_files
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.study.cells import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")
@@ -23,7 +24,7 @@ def written(path, stack, **index):
     arrays.write_npy(path, stack)
     about = {
         "spec": {"study_seed": 0},
-        "draws": {},
+        "draws": dict.fromkeys(SOURCES),
         "seeds": [1, 2, 3, 4, 5],
         "diverged": DIVERGED,
         "shape": list(stack.shape),

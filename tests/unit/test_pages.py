@@ -20,14 +20,16 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_cells as compared
+from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
+from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
-from toolnoise.pages import cells, findings, pictures, study, tables
+from toolnoise.pages import cell_page, page_tables, pictures, source_sentences, study_page
 from toolnoise.pages.document import part
-from toolnoise.pages.packing import packed
+from toolnoise.pages.short_json import packed
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
 from toolnoise.verify import anonymous
@@ -41,7 +43,7 @@ def of_cell(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
 
 
 def says(found, bit_equal=(), emulated=()):
-    return [one["says"] for one in findings.sentences(found, dict(bit_equal), emulated)]
+    return [one["says"] for one in source_sentences.sentences(found, dict(bit_equal), emulated)]
 
 
 def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
@@ -49,6 +51,13 @@ def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
     wanted = "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads "
     wanted += "accuracy by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
     assert sentence == wanted
+
+
+def test_a_cell_that_lacks_measures_has_a_sentence_of_what_is_there():
+    (of_churn,) = says({ALGO: {"churn": (0.047, NAN, NAN, 5, 0)}})
+    assert of_churn.endswith("(ALGO) changes 4.70 % of predictions: cnn on digits, cpu, 5 runs.")
+    (of_weights,) = says({ALGO: {"l2_unit": (0.5, NAN, NAN, 5, 0)}})
+    assert of_weights.endswith("(ALGO): l2 unit 0.5: cnn on digits, cpu, 5 runs.")
 
 
 def test_emulated_noise_small_numbers_and_several_cells_are_named():
@@ -85,10 +94,10 @@ def test_compared_cells_need_a_dump_each(tmp_path, refused):
 
 
 def test_curves_are_thinned_evenly_with_both_ends():
-    assert cells.thinned(5, 20) == [1, 2, 3, 4, 5]
-    assert cells.thinned(200, 3) == [1, 100, 200]
-    assert cells.thinned(0, 3) == []
-    assert (tables.number("0.123456789"), tables.number("nan")) == (0.12346, None)
+    assert cell_page.thinned(5, 20) == [1, 2, 3, 4, 5]
+    assert cell_page.thinned(200, 3) == [1, 100, 200]
+    assert cell_page.thinned(0, 3) == []
+    assert (page_tables.number("0.123456789"), page_tables.number("nan")) == (0.12346, None)
 
 
 def test_a_data_file_is_one_call_with_text():
@@ -104,7 +113,7 @@ def test_a_data_file_is_one_call_with_text():
 def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     file = tmp_path / "ratios.csv"
     file.write_text("# toolnoise metrics 1\nmodel,size,value,ci_low,ci_high,n_runs,n_missing\ncnn,3,0.5,,inf,4,1\n")
-    found = tables.measured(file, "ratios")
+    found = page_tables.measured(file, "ratios")
     assert [(one["label"], one["kind"]) for one in found["columns"]] == [
         ("model", "name"),
         ("size", "plain"),
@@ -113,11 +122,39 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "line 1: found ''; expected '# toolnoise metrics 1'"),
+        ("# toolnoise metrics 1\na,b\n1\n", "line 3: 1 fields; expected 2"),
+        ("# toolnoise metrics 1\na,a\n1,2\n", "line 2: found a column twice; each column once"),
+        ("# toolnoise metrics 1\nvalue,ci_low,ci_high,n_runs,n_missing\nx,,,4,1\n", "line 3, value: found 'x'; "),
+    ],
+)
+def test_a_damaged_metric_file_is_no_table(text, says, tmp_path, refused):
+    file = tmp_path / "ratios.csv"
+    file.write_text(text)
+    assert refused(tables.measured, file, "ratios").startswith(f"{file}: {says}")
+
+
+def test_digits_beyond_what_python_reads_are_no_number(tmp_path):
+    file = tmp_path / "ratios.csv"
+    file.write_text(f"# toolnoise metrics 1\nsize\n3\n{'9' * 5000}\n")
+    assert tables.measured(file, "ratios")["rows"] == [[3], [None]]
+
+
+def test_a_damaged_rendered_table_is_one_line(tmp_path, refused):
+    file = tmp_path / "t.html"
+    for text in ("<td>1</td>", "<tr><td>1<tr> </table>", "<![x["):
+        file.write_text(text)
+        assert refused(tables.rendered, file) == f"{file}: damaged; a table as HTML"
+
+
 def test_a_rendered_table_is_read_back(tmp_path):
     from toolnoise.figures.tables import Entry, save_table
 
     save_table(str(tmp_path / "t"), "A & b", ["Tooling", "ALGO"], [["cpu†", Entry("1 ± 0", "n = 2")]], ["A note."])
-    found = tables.rendered(tmp_path / "t.html")
+    found = page_tables.rendered(tmp_path / "t.html")
     assert (found["title"], found["notes"]) == ("A & b", ["A note."])
     assert found["columns"] == [{"label": "Tooling", "kind": "name"}, {"label": "ALGO", "kind": "entry"}]
     assert found["rows"] == [["cpu†", {"text": "1 ± 0", "detail": "n = 2"}]]
@@ -144,10 +181,24 @@ def test_names_and_paths_are_left_out_of_texts_and_keys():
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
     paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
-    block = cells.compared(found, 400, tmp_path / "no-data.npz", *paths)
+    block = cell_page.compared(found, 400, tmp_path / "no-data.npz", *paths)
     assert [one["seeds"] for one in block["partings"]] == [[1, 2]]
     assert not block["examples"]
     assert not block["pictures"]
+
+
+@pytest.mark.parametrize(("examples", "classes"), [(5, 3), (4, 2)])
+def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make_dump, tmp_path, refused):
+    made = {"images": np.zeros((4, 2, 2), np.uint8), "labels": np.arange(4) % 3}
+    np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
+    data = tmp_path / "prepared.npz"
+    preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, data)
+    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
+    line = refused(cells.compared, found, 400, data, logits, index)
+    assert (
+        line == f"{logits}: found logits of shape ({examples}, {classes}) for each run; (4, 3), the test set of {data}"
+    )
 
 
 def with_draws(make_run, seeds):
@@ -159,18 +210,18 @@ def with_draws(make_run, seeds):
 
 def test_runs_are_compared_within_their_draw_alone(make_run):
     few = with_draws(make_run, (10_001, 10_002, 20_001, 20_002))
-    assert [(a.seed, b.seed) for a, b in cells.pairs(few)] == [(10_001, 10_002), (20_001, 20_002)]
+    assert [(a.seed, b.seed) for a, b in cell_page.pairs(few)] == [(10_001, 10_002), (20_001, 20_002)]
     many = with_draws(make_run, [draw * 10_000 + run for draw in (1, 2) for run in (1, 2, 3, 4)])
-    assert [(a.seed, b.seed) for a, b in cells.pairs(many)] == [
+    assert [(a.seed, b.seed) for a, b in cell_page.pairs(many)] == [
         (draw * 10_000 + 1, draw * 10_000 + run) for draw in (1, 2) for run in (2, 3, 4)
     ]
     of_one = [runs.read(make_run(seed)) for seed in range(1, 9)]
-    assert [(a.seed, b.seed) for a, b in cells.pairs(of_one)] == [(1, seed) for seed in range(2, 9)]
+    assert [(a.seed, b.seed) for a, b in cell_page.pairs(of_one)] == [(1, seed) for seed in range(2, 9)]
 
 
 def test_a_cell_of_several_draws_does_not_say_that_only_its_variant_varies(make_run):
-    assert cells.says([runs.read(make_run(1))]) == "1 run; only what the variant names varies between them."
-    says = cells.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
+    assert cell_page.says([runs.read(make_run(1))]) == "1 run; only what the variant names varies between them."
+    says = cell_page.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
     assert says.startswith("4 runs in 2 draws of the algorithm, 2 each. Between runs of one draw, only what")
 
 
@@ -178,10 +229,10 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
     def refuse(_page, _logs):
         raise BadInput("table2.html", "", "has 1073741824 bytes")
 
-    monkeypatch.setattr(study, "first", refuse)
+    monkeypatch.setattr(study_page, "first", refuse)
     about = {"study": "s", "cells": [], "emulated": [], "figures": [], "metrics": []}
     with pytest.raises(BadInput):
-        study.show([], [], tmp_path / "index.html", tmp_path / "tables.js", **about)
+        study_page.show([], [], tmp_path / "index.html", tmp_path / "tables.js", **about)
     assert not list(tmp_path.iterdir())
 
 
@@ -230,7 +281,7 @@ def test_large_streamed_and_other_data_have_no_pictures(given):
 
 
 def test_a_page_with_fewer_points_has_fewer_pictures():
-    assert (cells.most_drawn(200), cells.most_drawn(20)) == (100_000, 1_000)
+    assert (cell_page.most_drawn(200), cell_page.most_drawn(20)) == (100_000, 1_000)
 
 
 # Packed arrays

@@ -10,7 +10,7 @@ from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base import metric_files
-from toolnoise.comparison import power
+from toolnoise.comparison import two_arm_power
 from toolnoise.figures import style
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.power import runs_needed
@@ -49,15 +49,15 @@ def test_the_smallest_ratio_of_sample_sds_that_an_f_test_calls_significant(runs,
     [(10, 1.5, 0.20), (10, 2, 0.50), (10, 3, 0.88), (25, 1.5, 0.49), (25, 2, 0.91), (50, 1.5, 0.80), (100, 1.5, 0.98)],
 )
 def test_the_power_of_the_f_test(runs, ratio, wanted):
-    assert round(float(power.ratio_power(runs, ratio)), 2) == wanted
-    assert power.ratio_power(runs, 1 / ratio) == pytest.approx(power.ratio_power(runs, ratio))
+    assert round(float(two_arm_power.ratio_power(runs, ratio)), 2) == wanted
+    assert two_arm_power.ratio_power(runs, 1 / ratio) == pytest.approx(two_arm_power.ratio_power(runs, ratio))
 
 
 @pytest.mark.parametrize(("margin", "approximate"), [(1.1, 944), (1.25, 173), (1.5, 53), (2, 19)])
 def test_the_runs_to_claim_equal_sds(margin, approximate):
     assert round(approximate_equivalence_runs(margin)) == approximate
     # Exactly, it takes a run more.
-    exactly = runs_needed(lambda runs: power.equivalence_power(runs, margin))
+    exactly = runs_needed(lambda runs: two_arm_power.equivalence_power(runs, margin))
     assert exactly - approximate == 1
 
 
@@ -68,7 +68,7 @@ def test_ninety_percent_power_takes_a_quarter_more_runs_than_eighty():
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
-    assert runs_needed(lambda runs: power.difference_power(runs, 1, 1)) == 17
+    assert runs_needed(lambda runs: two_arm_power.difference_power(runs, 1, 1)) == 17
 
 
 def rejected(runs, spread, shift, decide):
@@ -81,7 +81,7 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
     share = rejected(
         runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
     )
-    assert power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+    assert two_arm_power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
 @pytest.mark.parametrize(("runs", "ratio"), [(5, 3), (10, 2), (30, 1)])
@@ -90,7 +90,7 @@ def test_the_power_for_a_ratio_is_how_often_it_is_found(runs, ratio):
         logs = np.log(one.std(axis=1, ddof=1) / other.std(axis=1, ddof=1))
         return np.abs(logs) > np.log(smallest_significant_ratio(runs))
 
-    assert power.ratio_power(runs, ratio) == pytest.approx(rejected(runs, ratio, 0, differ), abs=0.025)
+    assert two_arm_power.ratio_power(runs, ratio) == pytest.approx(rejected(runs, ratio, 0, differ), abs=0.025)
 
 
 @pytest.mark.parametrize(("runs", "margin", "ratio"), [(20, 2, 1), (54, 1.5, 1), (54, 1.5, 1.2), (60, 1.5, 1.5)])
@@ -101,29 +101,29 @@ def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ra
         return (low > 1 / margin) & (high < margin)
 
     share = rejected(runs, ratio, 0, equal)
-    assert power.equivalence_power(runs, margin, ratio) == pytest.approx(share, abs=0.025)
+    assert two_arm_power.equivalence_power(runs, margin, ratio) == pytest.approx(share, abs=0.025)
 
 
 @settings(max_examples=30)
 @given(st.integers(2, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
 def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
-    difference = power.detectable_difference(runs, 0.25, level, wanted)
-    assert power.difference_power(runs, difference, 0.25, level) == pytest.approx(wanted)
-    ratio = power.detectable_ratio(runs, level, wanted)
-    assert power.ratio_power(runs, ratio, level) == pytest.approx(wanted)
-    margin = power.claimable_margin(runs, level, wanted)
-    assert power.equivalence_power(runs, margin, level=level) == pytest.approx(wanted)
+    difference = two_arm_power.detectable_difference(runs, 0.25, level, wanted)
+    assert two_arm_power.difference_power(runs, difference, 0.25, level) == pytest.approx(wanted)
+    ratio = two_arm_power.detectable_ratio(runs, level, wanted)
+    assert two_arm_power.ratio_power(runs, ratio, level) == pytest.approx(wanted)
+    margin = two_arm_power.claimable_margin(runs, level, wanted)
+    assert two_arm_power.equivalence_power(runs, margin, level=level) == pytest.approx(wanted)
 
 
 @given(st.floats(0.05, 200))
 def test_no_fewer_runs_have_the_power(difference):
-    needed = runs_needed(lambda runs: power.difference_power(runs, difference, 1))
-    assert power.difference_power(needed, difference, 1) >= 0.8
-    assert needed == 2 or power.difference_power(needed - 1, difference, 1) < 0.8
+    needed = runs_needed(lambda runs: two_arm_power.difference_power(runs, difference, 1))
+    assert two_arm_power.difference_power(needed, difference, 1) >= 0.8
+    assert needed == 2 or two_arm_power.difference_power(needed - 1, difference, 1) < 0.8
 
 
 def test_what_a_million_runs_cannot_show_is_said():
-    assert runs_needed(lambda runs: power.difference_power(runs, 1e-6, 1)) is None
+    assert runs_needed(lambda runs: two_arm_power.difference_power(runs, 1e-6, 1)) is None
 
 
 @pytest.mark.parametrize("pilot_runs", [None, 5])
@@ -132,7 +132,7 @@ def test_how_often_chance_alone_makes_a_difference(pilot_runs):
     sd = 1 if pilot_runs is None else DRAWS.normal(0, 1, (20_000, pilot_runs)).std(axis=1, ddof=1)
     # Against a pilot of its own each, the share of studies whose difference is this many of its SDs.
     share = np.mean(np.abs(arms[1] - arms[0]) >= 1.2 * sd)
-    assert power.chance_difference(1.2, 1, 3, pilot_runs) == pytest.approx(share, abs=0.012)
+    assert two_arm_power.chance_difference(1.2, 1, 3, pilot_runs) == pytest.approx(share, abs=0.012)
 
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -190,7 +190,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
-    assert needed["runs_per_arm"] == runs_needed(lambda runs: power.difference_power(runs, 0.3, 0.25))
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: two_arm_power.difference_power(runs, 0.3, 0.25))
     assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 
@@ -203,7 +203,7 @@ def test_ratios_and_margins_need_no_sd(plan):
         ("ratio", 2.0),
         ("margin", 1.5),
     ]
-    wanted = runs_needed(lambda runs: power.ratio_power(runs, 1.5, 0.01), 0.9)
+    wanted = runs_needed(lambda runs: two_arm_power.ratio_power(runs, 1.5, 0.01), 0.9)
     assert found["needed"][0]["runs_per_arm"] == wanted > 50
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.comparison import csv_columns, prediction_files
 from toolnoise.comparison.prediction_files import Labels
 from toolnoise.formulas.entropy import cross_entropies
@@ -15,7 +16,7 @@ LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)
 CLASSES = LOGITS.argmax(axis=2)
 # The index of a dump.
-ABOUT = {"spec": {"study_seed": 0}, "draws": {}, "seeds": [1, 2, 3], "shape": [3, 5, 3]}
+ABOUT = {"spec": {"study_seed": 0}, "draws": dict.fromkeys(SOURCES), "seeds": [1, 2, 3], "shape": [3, 5, 3]}
 
 
 @pytest.fixture
@@ -314,7 +315,7 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     arrays.write_npy(tmp_path / "algo.npy", stack)
     index = {
         "spec": {"study_seed": 0},
-        "draws": {"init": [1, 2, 3], "impl": None},
+        "draws": dict.fromkeys(SOURCES) | {"init": [1, 2, 3]},
         "seeds": [1, 2, 3],
         "diverged": [False, True, False],
         "shape": [3, 5, 3],
@@ -323,7 +324,7 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     found = read(str(tmp_path / "algo.npy"))
     assert (len(found.predicted), found.missing) == (2, 1)
     np.testing.assert_array_equal(found.predicted, CLASSES[[0, 2]])
-    assert found.drawn == [{"init": (0, 1), "impl": None}, {"init": (0, 3), "impl": None}]
+    assert found.drawn == [dict.fromkeys(SOURCES) | {"init": (0, seed)} for seed in (1, 3)]
 
 
 def test_a_dump_may_have_classes(tmp_path, refused):
@@ -333,7 +334,7 @@ def test_a_dump_may_have_classes(tmp_path, refused):
         arrays.write_npy(tmp_path / "algo.npy", classes)
         seeds = list(range(1, runs + 1))
         index = {
-            "draws": {"init": seeds},
+            "draws": dict.fromkeys(SOURCES) | {"init": seeds},
             "seeds": seeds,
             "diverged": [False] * runs,
             "shape": [runs, 5],

@@ -52,6 +52,13 @@ def test_truncated_weights_are_one_line(kept, record, refused):
     assert refused(runs.read(record).weights).startswith(f"{path}: damaged or truncated (")
 
 
+@pytest.mark.parametrize("dtype", ["<U3", ">f4", "<c8", "<M8[s]"])
+def test_tensors_that_are_no_numbers_of_this_machine_are_one_line(dtype, make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.zeros(3, dtype)}))
+    line = refused(runs.read(record).weights)
+    assert line == f"{Path(record).parent / 'weights.npz'}: a/bias: found {dtype}; numbers, as train has"
+
+
 def test_a_missing_tensor_is_one_line(make_run, refused):
     record = make_run(1, lambda parts: parts["final"].pop("a/bias"))
     line = refused(runs.read(record).trained_vector)
@@ -88,6 +95,8 @@ def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
         ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
         ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
         ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
+        ({"initial_sha256": 0}, "initial_sha256: found 0; expected a text"),
+        ({"resumed_after": 0}, "resumed_after: found 0; expected a list"),
         ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
         ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
     ],
@@ -154,9 +163,9 @@ def test_files_are_found_beside_the_record_wherever_it_was_moved(record):
 
 
 def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
-    record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.array(["x", "y", "z"])}))
+    record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.arange(3)}))
     line = refused(runs.read(record).trained_vector)
-    assert line.endswith("weights.npz: a/bias: found <U1 of shape (3,); floats, since it was trained")
+    assert line.endswith("weights.npz: a/bias: found int64 of shape (3,); floats, since it was trained")
 
 
 @pytest.mark.parametrize(

@@ -573,6 +573,19 @@ def test_a_statement_that_changed_or_went_is_found_from_the_root(results):
     assert gone == ("results/s/statements/data/two.npz.intoto.json", "is named by the root, and is not there")
 
 
+@pytest.mark.parametrize(
+    ("changed", "found"), [(("finishedOn",), True), (("startedOn",), True), (("startedOn", "finishedOn"), False)]
+)
+@pytest.mark.usefixtures("root")
+def test_one_time_that_changed_is_found_and_a_job_performed_again_is_not(changed, found, results):
+    statement = json.loads(results[0].read_text())
+    metadata = statement["predicate"]["runDetails"]["metadata"]
+    for key in changed:
+        metadata[key] = metadata[key].replace("T12", "T13")
+    results[0].write_text(json.dumps(statement))
+    assert ["results/s/data/one.npz"] * found == [artifact for artifact, _ in rooted(results)[1]]
+
+
 def test_the_root_has_a_digest_that_signing_keeps_and_a_change_does_not(results, root, sign):
     (line,) = rooted(results)[0].roots
     sign()

@@ -270,10 +270,10 @@ def summary(written, built, tmp_path, monkeypatch):
     block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
     tiny = built(written | {"grid": [block], "hardware": {}})
 
-    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN):
+    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN, more=()):
         rows = [
             (*cell, metric, group, value, value - width, value + width, runs, missing)
-            for cell in tiny.cells
+            for cell in (*tiny.cells, *more)
             for metric, value in values.items()
             for group in ("all", "3")
         ]
@@ -340,6 +340,12 @@ def test_a_source_that_varies_and_changes_no_bit_is_named(summary):
     assert not [line for line in summary(zeros, width=0.01) if "bit-equal, so" in line]
 
 
+def test_a_cell_that_the_study_no_longer_has_is_shown(summary):
+    zeros, gone = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}, ("cnn", "digits", "cpu", "some")
+    lines = summary(zeros, width=0.0, more=[gone])
+    assert [tuple(line.split()[:4]) for line in lines if line.startswith("cnn")] == [gone]
+
+
 def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefined(summary):
     found = summary(VALUES | {"churn": NAN}, runs=4, missing=1, json=True)
     assert found == json.loads(json.dumps(found, allow_nan=False))
@@ -362,6 +368,10 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
     [
         (lambda lines: [*lines, lines[2].replace("cannot be told", "supported")], "/all/published twice; each"),
         (lambda lines: [*lines[:2], *lines[3:]], "side: found one side of "),
+        (
+            lambda lines: [*lines[:2], lines[2].replace("cannot be told", "x"), *lines[3:]],
+            "verdict: found 'x'; one of ",
+        ),
     ],
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):

@@ -321,7 +321,12 @@ def measured_atlas(tmp_path, make_run):
                 logits[:, 0] = logits[:, 0, ::-1]
             path = tmp_path / f"{name}.npy"
             arrays.write_npy(path, logits)
-            about = {"spec": {"study_seed": 0}, "draws": {}, "seeds": [1, 2], "shape": list(logits.shape)}
+            about = {
+                "spec": {"study_seed": 0},
+                "draws": dict.fromkeys(SOURCES),
+                "seeds": [1, 2],
+                "shape": list(logits.shape),
+            }
             files.write_json(path.with_suffix(".json"), about | {"diverged": [name == diverged, False]})
             cells.append([name, "algo"])
             dumps.append(str(path))

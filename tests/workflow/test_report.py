@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from toolnoise.pages import study
+from toolnoise.pages import study_page
 from toolnoise.study import catalogue
 
 # The kinds of figures that the small study has.
@@ -39,7 +39,7 @@ def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(cop
     # Besides them there is the caption of the metric files.
     found = captions(copied / "mine.html")
     assert len(found) == len(KINDS) + 1
-    assert {study.plain(catalogue.KINDS[kind].caption_in("small")) for kind in KINDS} < found
+    assert {study_page.plain(catalogue.KINDS[kind].caption_in("small")) for kind in KINDS} < found
     assert files() == before | {"mine.html"}
 
 

@@ -1,6 +1,7 @@
 """Warm starts: jobs that are forked from servers have the bits, the ends and the signals of cold ones."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,8 +14,8 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import scratch
-from toolnoise.record import statements
-from toolnoise_warm import VARIABLE, client, dispatcher, messages, workflow
+from toolnoise.record import starts, statements
+from toolnoise_warm import FAILED, VARIABLE, client, dispatcher, messages, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -109,6 +110,24 @@ def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_st
         f"results/small/statements/runs/{cell}/control/1" for cell in (CELL, f"{CELL}-eigen", "smallcnn-bn/digits/cpu")
     }
     assert {str(Path(path).parent) for path in found["cold"]} == first
+    assert starts.in_one_line(small_study / "results/small") == ""
+
+
+def test_run_and_status_report_jobs_that_a_broken_server_left_cold(copied, checkout, toolnoise, tmp_path):
+    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+    (tree / "workflow/toolnoise_warm/server.py").write_text("raise ImportError\n")
+    (copied / "results/small/index.html").unlink()
+    done = toolnoise(copied, "run", "--cores", "1", env={"PYTHONPATH": str(tree / "workflow")})
+    assert done.returncode == 0, done.stderr
+    reported = re.search(
+        r"0 started warm and (\d+) cold though a warm server was asked for; the first: (.*)", done.stderr
+    )
+    assert int(reported[1]) >= 1
+    # The server is still ending, or has ended.
+    assert reported[2].startswith("no warm server answers (Connection")
+    counted = starts.in_one_line(copied / "results/small")
+    assert counted.endswith(reported[0].removeprefix("0 started warm and "))
+    assert counted in toolnoise(copied, "status").stdout.splitlines()
 
 
 def test_warm_results_are_made_again_cold_with_the_same_bits(small_study, toolnoise):
@@ -130,7 +149,7 @@ def test_a_job_is_cold_without_a_workflow_and_if_warm_starts_are_off(count, monk
     assert count() == "cold"
     monkeypatch.delenv(VARIABLE)
     assert count() == "cold"
-    assert count(**{VARIABLE: "/nobody/listens"}).startswith("cold: no warm server answers")
+    assert count(**{VARIABLE: "/nobody/listens"}).startswith(f"cold: {FAILED}no warm server answers")
 
 
 @pytest.mark.usefixtures("dispatched")
@@ -150,7 +169,7 @@ def test_a_server_whose_files_have_changed_forks_nothing(changed, checkout, coun
         assert count() == "warm"
         with (tree / changed).open("a") as file:
             file.write("# changed\n")
-        assert count() == "cold: code or packages have changed since the import"
+        assert count() == f"cold: {FAILED}code or packages have changed since the import"
     finally:
         workflow.stop()
 
@@ -247,9 +266,9 @@ def test_a_server_that_is_frozen_costs_a_wait_and_then_its_jobs_start_cold(
         done = run(small_study, sys.executable, "-c", impatient, *COUNT, *given, env=ONE_THREAD)
         assert done.returncode == 0, done.stderr
         assert done.stderr.splitlines().count(f"toolnoise: {client.SILENT}; this job starts cold") == 1
-        assert how(tmp_path / "cold.csv") == f"cold: {client.SILENT}"
+        assert how(tmp_path / "cold.csv") == f"cold: {FAILED}{client.SILENT}"
         # The next one need not wait.
-        assert count().startswith("cold: no warm server answers")
+        assert count().startswith(f"cold: {FAILED}no warm server answers")
         frozen.resume()
     # Nor does the end of the workflow wait for it.
     server.suspend()

@@ -22,7 +22,7 @@ PLAN = """
 import importlib, json, sys
 from toolnoise.steps import jobs
 from toolnoise.study import catalogue, grid
-for module in ("cli", "pages.study", "commands.summary", "verify.audit.examine", "verify.diff.two_results"):
+for module in ("cli", "pages.study_page", "commands.summary", "verify.audit.examine", "verify.diff.two_results"):
     importlib.import_module(f"toolnoise.{module}")
 study = grid.load(sys.argv[1])
 names = [[job.verb, *map(str, job.place)] for job in jobs(study)]

@@ -14,6 +14,7 @@ from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
+from toolnoise.study.entries import cores
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The paper's tables and figures by the paper's names, where the analysis that knows them is there.
@@ -187,7 +188,7 @@ def get_environment(verb):
 
 
 def get_threads(verb):
-    return (lambda wildcards: get_tooling(verb, wildcards)["threads"]) if STEPS[verb].needs.tooling else 1
+    return (lambda wildcards: cores(get_tooling(verb, wildcards))) if STEPS[verb].needs.tooling else 1
 
 
 def get_memory(wildcards, attempt):

@@ -27,3 +27,5 @@ A study's own modules are imported in the child. The statement of each job says 
 
 # The address of the dispatcher, for the jobs of a workflow. Whoever sets it to 0 switches warm starts off.
 VARIABLE = "TOOLNOISE_WARM"
+# Before the reason why a job started cold though its start should have been warm; other reasons are by design.
+FAILED = "the warm start failed: "

@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from toolnoise_warm import VARIABLE
+from toolnoise_warm import FAILED, VARIABLE
 
 if TYPE_CHECKING:
     from socket import socket
@@ -83,10 +83,10 @@ def _warm(dispatcher: str) -> str:
         # It is stopped, or has too much to do: the next jobs need not wait for it.
         with contextlib.suppress(OSError):
             os.unlink(address)  # noqa: PTH108
-        return SILENT
+        return FAILED + SILENT
     except (OSError, ValueError) as error:
-        return f"no warm server answers ({type(error).__name__})"
-    return answer["refused"] if answer else "the warm server has ended"
+        return f"{FAILED}no warm server answers ({type(error).__name__})"
+    return answer["refused"] if answer else f"{FAILED}the warm server has ended"
 
 
 def _follow(server: "socket", child: int) -> None:

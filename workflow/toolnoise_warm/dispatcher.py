@@ -24,7 +24,7 @@ from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid, programs
 from toolnoise.study.cells import Training
 from toolnoise.training.network import emulated_noise
-from toolnoise_warm import messages
+from toolnoise_warm import FAILED, messages
 from toolnoise_warm.messages import Message
 
 # A server of a framework holds about 300 MiB.
@@ -76,7 +76,7 @@ def _answer(connection: socket.socket, folder: Path, servers: dict[str, Server])
         answer = {"refused": str(reason)}
     except (Exception, SystemExit) as error:
         # The verb itself will say what is wrong with it. Other jobs depend on this process.
-        answer = {"refused": f"its command line or study is not in order ({type(error).__name__})"}
+        answer = {"refused": f"{FAILED}its command line or study is not in order ({type(error).__name__})"}
     messages.send(connection, answer)
 
 
@@ -89,7 +89,7 @@ def _server(job: Message, folder: Path, servers: dict[str, Server]) -> Server:
     key = json.dumps([job["cwd"], job["environment"], settings], sort_keys=True)
     if key not in servers:
         if len(servers) == MOST_SERVERS:
-            raise Refused(f"{MOST_SERVERS} servers with other settings are running")
+            raise Refused(f"{FAILED}{MOST_SERVERS} servers with other settings are running")
         servers[key] = _started(str(folder / str(len(servers))), job["environment"], imports)
     return servers[key]
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from toolnoise.base import program
 from toolnoise.base.children import end_with
-from toolnoise_warm import messages
+from toolnoise_warm import FAILED, messages
 from toolnoise_warm.messages import Message
 
 TASKS = Path("/proc/self/task")
@@ -83,7 +83,7 @@ def _why_not(files: Files) -> str:
     """The reason why no job may be forked from this process now, or an empty text."""
     if _threads() > 1:
         return f"{_threads()} threads run after the import"
-    return "" if _files() == files else "code or packages have changed since the import"
+    return "" if _files() == files else f"{FAILED}code or packages have changed since the import"
 
 
 def _serve(listener: socket.socket, files: Files) -> None:

@@ -30,8 +30,9 @@ def start() -> None:
     try:
         listener = messages.listening(address)
     except OSError:
-        # Such as a temporary folder whose path is too long for a socket.
-        _started.close()
+        # Such as a temporary folder whose path is too long for a socket. The jobs' statements will have the reason.
+        os.environ[VARIABLE] = address
+        _started.callback(os.environ.pop, VARIABLE, None)
         return
     with listener:
         dispatcher = subprocess.Popen(

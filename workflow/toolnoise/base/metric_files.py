@@ -9,7 +9,7 @@ import csv
 import importlib
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +61,17 @@ def read(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataF
     return pd.DataFrame(_all_rows(paths, columns), columns=list(columns))
 
 
+def table(path: str | Path) -> tuple[Columns, list[list[Value]]]:
+    """The columns and the rows of a metric file of any kind: of its columns, those of an estimate have numbers."""
+    lines = _lines(path)
+    where, names = next(lines)
+    if len(set(names)) < len(names):
+        raise BadInput(path, where, "found a column twice", "each column once")
+    known = ESTIMATE if ESTIMATE.keys() <= set(names) else {}
+    columns = {name: known.get(name, str) for name in names}
+    return columns, _typed(path, lines, columns)
+
+
 def concatenate(paths: Iterable[str | Path], columns: Columns, out: str | Path) -> None:
     """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
     write(out, columns, _all_rows(paths, columns))
@@ -96,25 +107,41 @@ def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]
 
 
 def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
+    lines = _lines(path)
+    _check_header(path, next(lines)[1], columns)
+    rows = _typed(path, lines, columns)
+    if not rows:
+        raise BadInput(path, "", "no rows", "expected at least one below the column names")
+    return rows
+
+
+def _lines(path: str | Path) -> Iterator[tuple[str, list[str]]]:
+    """The names of the columns, then the fields of each row, which are as many; each with where it stands."""
     with files.readable(path, "a metric file"):
         version, _, body = files.read_bytes(path).decode().partition("\n")
     if version != VERSION:
         raise BadInput(path, "line 1", f"found {version[:60]!r}", f"expected {VERSION!r}")
     reader = csv.reader(io.StringIO(body), strict=True)
-    rows = []
     try:
-        _check_header(path, next(reader, []), columns)
+        names = next(reader, [])
+        yield "line 2", names
         for fields in reader:
             where = f"line {reader.line_num + 1}"
-            if len(fields) != len(columns):
-                raise BadInput(path, where, f"{len(fields)} fields", f"expected {len(columns)}")
-            named = zip(columns.items(), fields, strict=True)
-            rows.append([_cell(path, f"{where}, {column}", kind, text) for (column, kind), text in named])
+            if len(fields) != len(names):
+                raise BadInput(path, where, f"{len(fields)} fields", f"expected {len(names)}")
+            yield where, fields
     except csv.Error as error:
         raise BadInput(path, f"line {reader.line_num + 1}", f"damaged ({error})", "expected CSV") from None
-    if not rows:
-        raise BadInput(path, "", "no rows", "expected at least one below the column names")
-    return rows
+
+
+def _typed(path: str | Path, lines: Iterable[tuple[str, list[str]]], columns: Columns) -> list[list[Value]]:
+    return [
+        [
+            _cell(path, f"{where}, {column}", kind, text)
+            for (column, kind), text in zip(columns.items(), fields, strict=True)
+        ]
+        for where, fields in lines
+    ]
 
 
 def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> None:

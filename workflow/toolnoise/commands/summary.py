@@ -70,7 +70,8 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
         spreads = [row for name, row in metrics.items() if name.endswith("_sd")]
         # Only bit-equal runs have an interval of no width.
         equal = bool(spreads) and all(row.value == row.ci_low == row.ci_high == 0 for row in spreads)
-        without_effect = _varying(study, cell) if equal else []
+        # A study may have had this cell before.
+        without_effect = _varying(study, cell) if equal and cell in study.seeds else []
         verdicts = {"control_bit_equal": bit_equal, "without_effect": without_effect}
         yield {**cell._asdict(), **runs, **numbers, **measured, **verdicts}
 

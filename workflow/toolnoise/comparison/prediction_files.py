@@ -18,6 +18,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import csv_columns, readings
+from toolnoise.comparison.column_roles import role_of
 from toolnoise.comparison.readings import Reading
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
@@ -97,7 +98,7 @@ def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
         column = readings.labels_in(path, table, rows)
         alone = column is None
         if column is None:
-            left = [name for name in table.names if readings.role_of(name) not in ("run", "example", "index", "aside")]
+            left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
             if len(left) != 1:
                 raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
             column = left[0], readings.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
@@ -132,11 +133,11 @@ def labels_of(path: str) -> Labels:
             return read_labels(str(data))
         raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
     if zipped(path):
-        if any(readings.role_of(name) == "label" for name in arrays.npz_names(path)):
+        if any(role_of(name) == "label" for name in arrays.npz_names(path)):
             return read_labels(path)
     elif not _is_array(path):
         table = csv_columns.read(path, None)
-        if any(readings.role_of(name) == "label" for name in table.names):
+        if any(role_of(name) == "label" for name in table.names):
             return _labels_of_table(path, table)
     reading, _ = _reading(path, Labels("", None, None))
     if reading.what != "rights":
@@ -199,7 +200,7 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
     given = None
     if zipped(path):
         named = arrays.read_npz(path)
-        beside = [array for name, array in named.items() if readings.role_of(name) == "label" and array.ndim == 1]
+        beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
         given = next((array for array in beside if array.dtype.kind in "biuf"), None)
         runs = _runs_of(path, named)
         for array in runs.values():
@@ -274,7 +275,7 @@ def _labelled(path: str) -> np.ndarray:
     """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
     if zipped(path):
         named = arrays.read_npz(path)
-        names = [name for name in named if readings.role_of(name) == "label"] or list(named)
+        names = [name for name in named if role_of(name) == "label"] or list(named)
         if len(names) != 1:
             raise BadInput(path, "", f"found {_shapes(named)}", "one array, or one named labels")
         array = named[names[0]]
@@ -287,7 +288,7 @@ def _labelled(path: str) -> np.ndarray:
 def _runs_of(path: str, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The one array of an .npz that has predictions, or an array for each run."""
     stack = [name for name in named if name in STACKS]
-    runs = {name: array for name, array in named.items() if readings.role_of(name) not in ("label", "example", "index")}
+    runs = {name: array for name, array in named.items() if role_of(name) not in ("label", "example", "index")}
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or list(runs))[0]
         return {name: named[name]}

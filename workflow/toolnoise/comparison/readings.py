@@ -22,7 +22,6 @@ first run's lines. A column `label` has labels. Columns that are not read are na
 column by its name, and a nameless one by the words of the file's (`a_correct.npy`).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
@@ -30,35 +29,9 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.comparison.csv_columns import Table, is_number
 
-# Names of columns as their letters and digits alone, by role.
-EXACT = {
-    "run": {"run", "runid", "seed", "seedid", "randomseed", "rngseed", "replicate", "replica", "rep", "repeat"}
-    | {"trial"},
-    "example": {"example", "exampleid", "id", "questionid", "qid", "question", "sample", "sampleid", "item"}
-    | {"itemid", "instance", "instanceid", "image", "imageid", "docid", "uid", "rowid", "filename", "file", "path"},
-    "index": {"", "unnamed0", "index", "idx"},
-    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "ypred", "yhat", "predlabel", "predclass"}
-    | {"predictedlabel", "predictedclass", "argmax"},
-    "correct": {"correct", "iscorrect", "correctness", "right", "isright", "hit", "acc", "accuracy", "exactmatch"},
-    "label": {"label", "labels", "target", "targets", "y", "ytrue", "true", "truth", "groundtruth", "gt", "gold"}
-    | {"goldlabel", "truelabel", "trueclass", "actual", "expected", "reference"},
-    "aside": {"loss", "nll", "entropy", "crossentropy", "perplexity", "margin", "confidence", "maxprob", "time"}
-    | {"epoch", "step", "weight", "split", "fold"},
-}
-# Words within other names, and in names of files and arrays; the first that is met decides.
-WORDS = {
-    "score": {"score", "scores", "logit", "logits", "prob", "probs", "proba", "probability", "probabilities"}
-    | {"softmax"},
-    "correct": {"correct", "correctness"},
-    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "yhat"},
-}
-# Words that say so only beside another: class_0, p(cat).
-SCORES_OF = {"class", "p"}
-# Words that name a run beside a number.
-RUNS = {"run", "seed", "rep", "replicate", "replica", "repeat", "trial", "model", "member", "net", "network", "init"}
-RUNS |= {"training", "attempt", "rng", "start"}
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
 
@@ -107,34 +80,7 @@ class Known(NamedTuple):
 
 def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
     """What is known about an array, or about a file with a nameless one."""
-    return Known(path, _role_of_words(_words(name or Path(path).stem)), labels, examples, source)
-
-
-def role_of(name: str) -> str:
-    """The role of a column or an array by its name."""
-    words = _words(name)
-    if name and not words:
-        return "other"
-    for role, names in EXACT.items():
-        if "".join(words) in names:
-            return role
-    numbered = not RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
-    role = _role_of_words(words)
-    if role == "score":
-        return "score by run" if numbered else "score"
-    if role or numbered:
-        return f"{role} by run"
-    if len(words) > 1 and not SCORES_OF.isdisjoint(words):
-        return "score"
-    return "number" if len(words) == 1 and words[0].isdigit() else "other"
-
-
-def _words(name: str) -> list[str]:
-    return re.findall("[a-z]+|[0-9]+", name.lower())
-
-
-def _role_of_words(words: Sequence[str]) -> str:
-    return next((role for role, of_role in WORDS.items() if not of_role.isdisjoint(words)), "")
+    return Known(path, role_of_words(words_of(name or Path(path).stem)), labels, examples, source)
 
 
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
@@ -284,7 +230,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
     runs_in = _named(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
         # A line a run: the columns are examples.
-        examples = _by_number(names) if _are_places(_numbers(names)) else range(columns)
+        examples = by_number(names) if _are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], _count(lines, "line"))
     rows, ids, runs = layout(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
@@ -314,33 +260,21 @@ def _a_column_a_run(
         return of_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
         _refuse_runs_or_classes(known, called)
-    if role == "pred by run" and all(RUNS.isdisjoint(_words(name)) for name in names):
+    if role == "pred by run" and all(RUNS.isdisjoint(words_of(name)) for name in names):
         _require_no_scores(known, values)
-    order, numbers = _by_number(names), _numbers(names)
+    order, numbers = by_number(names), numbers_of(names)
     return _answers(known, values.T[order], called), numbers and sorted(numbers)
 
 
 def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
     """The columns of scores in the order of their classes: other programs write prob_10 before prob_2."""
-    numbers = _numbers(names)
+    numbers = numbers_of(names)
     if not _are_places(numbers):
         return list(range(len(names)))
     if role == "score" and 0 not in numbers and known.labels is not None and known.labels.min() > 0:
         allowed = "score_0, ... if class 0 is the first"
         known.refuse(f"found scores {names[0]} to {names[-1]}, of classes from 1", allowed)
-    return _by_number(names)
-
-
-def _numbers(names: Sequence[str]) -> list[int] | None:
-    """The last number in each name, if each has another."""
-    digits = [re.findall("[0-9]+", name)[-1:] for name in names]
-    numbers = [int(last[0][:18]) for last in digits if last]
-    return numbers if len(set(numbers)) == len(names) else None
-
-
-def _by_number(names: Sequence[str]) -> list[int]:
-    numbers = _numbers(names)
-    return list(range(len(names))) if numbers is None else np.argsort(numbers).tolist()
+    return by_number(names)
 
 
 def _are_places(numbers: Sequence[float] | np.ndarray | None) -> bool:
@@ -396,7 +330,7 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
             few, many = counts.argmin(), counts.argmax()
             said = f"{counts[few]} examples in run {distinct[few]}, {counts[many]} in run {distinct[many]}"
             raise BadInput(path, names[0], said, "the same examples in each run")
-        order, numbers = _by_number(distinct.tolist()), _numbers(distinct.tolist())
+        order, numbers = by_number(distinct.tolist()), numbers_of(distinct.tolist())
         run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
     rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
     for name in (*_named(table, "example"), *_named(table, "index")):

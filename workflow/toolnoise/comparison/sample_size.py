@@ -1,7 +1,7 @@
 """How many seeds? The runs that a claim needs, or the effects that a number of runs can show.
 
 The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
-formulas are in power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
+formulas are in two_arm_power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
 range over the SD's 95 % interval. Everything is in percentage points of accuracy.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.comparison import power
+from toolnoise.comparison import two_arm_power
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.power import MOST_RUNS, runs_needed
@@ -62,8 +62,10 @@ class SampleSize(NamedTuple):
     def power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
         """The power to show a claim with this number of runs per arm; `sd` replaces the SD of the plan."""
         if claim.kind == "gain":
-            return power.difference_power(runs, claim.size, self.spread.sd.value if sd is None else sd, self.level)
-        of = {"ratio": power.ratio_power, "margin": power.equivalence_power}[claim.kind]
+            return two_arm_power.difference_power(
+                runs, claim.size, self.spread.sd.value if sd is None else sd, self.level
+            )
+        of = {"ratio": two_arm_power.ratio_power, "margin": two_arm_power.equivalence_power}[claim.kind]
         return of(runs, claim.size, level=self.level)
 
     def needed(self, claim: Claim, sd: float | None = None) -> int | None:
@@ -228,7 +230,8 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
     if spread.runs:
         entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
     shares = {
-        runs: power.chance_difference(claim.size, spread.sd.value, runs, spread.runs) for runs in (1, spread.runs or 1)
+        runs: two_arm_power.chance_difference(claim.size, spread.sd.value, runs, spread.runs)
+        for runs in (1, spread.runs or 1)
     }
     return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
 
@@ -236,12 +239,12 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
 def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
     entry = {"runs_per_arm": runs}
     if question.spread:
-        a_unit = power.detectable_difference(runs, 1, question.level, question.power)
+        a_unit = two_arm_power.detectable_difference(runs, 1, question.level, question.power)
         for name, sd in zip(("gain", "gain_low", "gain_high"), question.spread.sd, strict=True):
             entry[name] = _defined(a_unit * sd)
     return entry | {
-        "ratio": power.detectable_ratio(runs, question.level, question.power),
-        "margin": power.claimable_margin(runs, question.level, question.power),
+        "ratio": two_arm_power.detectable_ratio(runs, question.level, question.power),
+        "margin": two_arm_power.claimable_margin(runs, question.level, question.power),
     }
 
 

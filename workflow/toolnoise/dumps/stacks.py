@@ -7,6 +7,7 @@ import numpy as np
 
 from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
 from toolnoise.formulas import probabilities
 from toolnoise.stats.draws import Drawn
@@ -22,7 +23,11 @@ DRAWS = shapes.Kind(
     lambda value: value is None or (isinstance(value, list) and all(map(INTEGER.fits, value))),
 )
 
-PREDICTED: Shape = {"draws": {"*": DRAWS}, "spec": {"study_seed": INTEGER}, "metrics?": [TEXT]}
+PREDICTED: Shape = {
+    "draws": {**dict.fromkeys(SOURCES, DRAWS), "*": DRAWS},
+    "spec": {"study_seed": INTEGER},
+    "metrics?": [TEXT],
+}
 
 
 class Predictions(NamedTuple):

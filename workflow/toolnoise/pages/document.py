@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolnoise.pages.packing import packed
+from toolnoise.pages.short_json import packed
 from toolnoise.study import analyses
 
 # The script's files, in the order in which they are joined; those of rooms come before the last, which shows the page.

@@ -202,7 +202,7 @@ ROWS = {
         parameters=_shown,
         reads=DATA | dump_of(same) | {"metrics": at(STABILITY.pattern), "values": at(RUNS.pattern)},
         writes={"out": Write(layout.PAGE_CELL, timed=True)},
-        work=Work("toolnoise.pages.cells:show"),
+        work=Work("toolnoise.pages.cell_page:show"),
     ),
     "measure-ratios": Step(
         "measure_ratios",

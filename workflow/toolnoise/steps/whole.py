@@ -292,7 +292,7 @@ ROWS = {
             "out": Write(layout.PAGE),
             "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page", "study"), files=_web),
+        work=Work("toolnoise.pages.study_page:show", further=lambda _: _adding("page", "study"), files=_web),
     ),
     ROOT: Step(
         "write_audit",

@@ -235,13 +235,19 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             possible["environment"] = ("",)
         elif "python" in tooling:
             raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
+        for key in ("accumulate", "world"):
+            if key in tooling and engine != "torch":
+                raise BadInput(file, f"{at}{name}.{key}", f"found it with engine {engine!r}", "engine: torch")
+        if "world" in tooling:
+            # Its processes are forked, which threads do not survive.
+            possible |= {"accelerator": ("cpu",), "threads": (1,)}
         environment = tooling["environment"]
         if environment:
             _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
-                problem = f"found {tooling[key]!r} with engine {engine!r}"
-                raise BadInput(file, f"{at}{name}.{key}", problem, _one_of(allowed))
+                beside = f"world {tooling['world']}" if "world" in tooling else f"engine {engine!r}"
+                raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
 
 
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
@@ -263,7 +269,8 @@ def _read_exponent(instance: Config, name: str, rule: Any) -> None:
     # As Snakemake reads them, for a module and within the values of --config.
     value = instance.get(name)
     wants_number = isinstance(rule, dict) and rule.get("type") == "number"
-    if wants_number and isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value):
+    is_read = isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value) and strict_yaml.is_held(value)
+    if wants_number and is_read:
         instance[name] = float(value)
 
 

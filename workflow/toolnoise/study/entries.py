@@ -17,3 +17,8 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
     return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
+
+
+def cores(tooling: Mapping[str, Any]) -> int:
+    """The CPU cores that a run on a tooling keeps busy."""
+    return tooling["threads"] * tooling.get("world", 1)

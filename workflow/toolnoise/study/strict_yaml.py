@@ -62,7 +62,7 @@ class _Loader(yaml.SafeLoader):
         if kind in ("null", "merge") or (kind == "bool" and text in _BOOLEANS):
             return
         if (kind == "int" and _INTEGER.fullmatch(text)) or (kind == "float" and _FLOAT.fullmatch(text)):
-            if _is_held(text):
+            if is_held(text):
                 return
             reading = ", which no float holds"
         else:
@@ -109,7 +109,7 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_implicit_resolver(_FLOAT_TAG, _LIKE_A_NUMBER, list("-+.0123456789"))
 
 
-def _is_held(text: str) -> bool:
+def is_held(text: str) -> bool:
     """Whether a float holds the number: neither infinite, nor 0 for something else."""
     value = float(text)
     return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", text)[0]))

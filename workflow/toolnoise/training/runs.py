@@ -37,6 +37,8 @@ RUN: Shape = {
     "epochs": POSITIVE,
     "trainable": [TEXT],
     "steps_per_epoch?": POSITIVE,
+    "initial_sha256?": TEXT,
+    "resumed_after?": [COUNT],
     "seconds?": {"*": AMOUNT},
     "observed?": {"versions?": {"*": TEXT}, "build?": {"cuda_version?": TEXT, "cudnn_version?": TEXT, "*": ANYTHING}},
 }
@@ -121,6 +123,9 @@ class Run(NamedTuple):
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
         stored = read_npz(self.folder / "weights.npz", mapped)
         tensors = {name: tensor for name, tensor in stored.items() if not name.endswith(OUTCOME)}
+        for name, tensor in tensors.items():
+            if tensor.dtype.kind not in "biuf" or not tensor.dtype.isnative:
+                raise BadInput(self.folder / "weights.npz", name, f"found {tensor.dtype.str}", "numbers, as train has")
         recorded, packs = (
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)

@@ -1,6 +1,6 @@
 """The atlas, drawn: a square of all toolings, and the distances that each part of a tooling makes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
@@ -8,9 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from toolnoise.figures.findings import ratio, said
-from toolnoise.figures.panels import interval
-from toolnoise.figures.selection import unique
-from toolnoise.figures.style import INK, MEASURES, SOFT
+from toolnoise.figures.style import INK, MEASURES
 
 
 def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarray, metric: str) -> None:
@@ -37,27 +35,6 @@ def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarra
     bar = panel.figure.colorbar(image, ax=panel, location="bottom", shrink=0.8, aspect=30, pad=0.02)
     bar.set_label(measure.unit, size=7)
     bar.ax.tick_params(labelsize=6.5)
-
-
-def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:
-    """Draw ratios with their intervals from left to right, and a dashed line at 1, where nothing differs.
-
-    Each `place` of the rows has a line of its own, on which each `variant` has a dot in its tint.
-    """
-    places, variants = unique(rows["place"]), unique(rows["variant"])
-    most = max(1.1, min(rows["ci_high"].max(), 3 * rows["value"].max()), 1.1 * rows["value"].max())
-    for row in rows.itertuples():
-        at = places.index(row.place) + 0.22 * (variants.index(row.variant) - (len(variants) - 1) / 2)
-        interval(panel, at, row.ci_low, row.ci_high, most, 0, level=True, tint=tints[row.variant])
-        panel.plot([row.value], [at], "o", color=tints[row.variant], markersize=5, zorder=4, clip_on=False)
-        if row.value == 0:
-            panel.annotate("0", (0, at), (5, 0), textcoords="offset points", size=7, va="center", color=SOFT)
-    panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
-    panel.set_xlim(0, 1.05 * most)
-    panel.set_ylim(len(places) - 0.5, -0.5)
-    panel.set_yticks(range(len(places)), places)
-    panel.set_xlabel("times the distance between two seeds")
-    panel.set_title(title)
 
 
 def of_atlas(factors: pd.DataFrame, whole: str) -> str:

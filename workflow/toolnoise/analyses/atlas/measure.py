@@ -11,16 +11,12 @@ from toolnoise.analyses.atlas import metric as atlas
 from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, Part
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.weights import pairwise_l2, unit
+from toolnoise.measures.reading import draws_on_toolings
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-
-# A variant and a seed. The seeds of Control are one draw.
-Draw = tuple[str, int]
-CONTROL = "control"
 
 
 def measure(
@@ -38,23 +34,7 @@ def measure(
     `cells` has the tooling and the variant of each dump. A draw that a tooling lacks, or that diverged there, is left
     out on all of them and counted as missing.
     """
-    if len(logits) != len(cells):
-        raise BadInput("command line", "--logits", f"found {len(logits)}", f"{len(cells)}, one for each cell")
-    toolings: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
-    left = list(records)
-    planned: set[Draw] = set()
-    for (hardware, variant), path in zip(cells, logits, strict=True):
-        dump, draws = stacks.read_predictions(path, Path(path).with_suffix(".json")), toolings.setdefault(hardware, {})
-        paths, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
-        if len(paths) < len(dump.seeds):
-            raise BadInput("command line", "--records", f"found {len(records)}", f"one for each run of {path}, too")
-        for place, (seed, record) in enumerate(zip(dump.seeds, paths, strict=True)):
-            draw = (variant, 1 if variant == CONTROL else seed)
-            planned.add(draw)
-            if dump.finished[place] and draw not in draws:
-                draws[draw] = np.array(dump.logits[place]), runs.read(record)
-    if left:
-        raise BadInput("command line", "--records", f"found {len(records)}", f"{len(records) - len(left)}")
+    toolings, planned = draws_on_toolings(cells, logits, records)
     shared = [draw for draw in sorted(planned) if all(draw in draws for draws in toolings.values())]
     if not shared:
         raise BadInput(out, "", "no draw has finished on every tooling", "one draw or more")

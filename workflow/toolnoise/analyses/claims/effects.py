@@ -11,7 +11,7 @@ import numpy as np
 
 from toolnoise.analyses.claims import tests
 from toolnoise.analyses.claims.arms import Arms, Subject
-from toolnoise.analyses.claims.parts import Claim, Part, parts
+from toolnoise.analyses.claims.claim_parts import Claim, Part, parts
 from toolnoise.analyses.claims.tests import Finding
 from toolnoise.analyses.claims.toolings import Toolings, injected
 from toolnoise.stats.contrasts import Contrast, contrast

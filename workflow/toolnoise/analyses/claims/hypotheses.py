@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.analyses.claims.parts import Claim, Part
+from toolnoise.analyses.claims.claim_parts import Claim, Part
 from toolnoise.stats.multiplicity import holm
 
 DIGITS = 9  # of weights and bounds: those of a reciprocal are rounded in another way

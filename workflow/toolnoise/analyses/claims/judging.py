@@ -18,9 +18,9 @@ import pandas as pd
 
 from toolnoise.analyses.claims import hypotheses, needed
 from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
+from toolnoise.analyses.claims.claim_parts import Claim
 from toolnoise.analyses.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, Examined, Shown, Side, Sizes, examine
 from toolnoise.analyses.claims.needed import Tested
-from toolnoise.analyses.claims.parts import Claim
 from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
@@ -47,6 +47,8 @@ CLAIMS: Columns = {
 }
 SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "cannot be told", "cannot fail"
 ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
+# The verdicts in the order in which they are told.
+ORDER = (SUPPORTED, REFUTED, OPEN, CERTAIN, *ABSENT.values())
 NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
 
 
@@ -56,6 +58,8 @@ def read(path: str | Path) -> pd.DataFrame:
     keys = verdict_rows[["claim", "part", "side"]]
     if keys.duplicated().any():
         raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
+    if unknown := sorted(set(verdict_rows["verdict"]) - set(ORDER)):
+        raise BadInput(path, "verdict", f"found {unknown[0][:60]!r}", f"one of {', '.join(ORDER)}")
     whole = verdict_rows[verdict_rows["part"] == WHOLE]
     here, published = (set(whole[whole["side"] == side]["claim"]) for side in (STUDY, PUBLISHED))
     if lone := sorted(here ^ published):

@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, OPEN, PUBLISHED, STUDY, WHOLE
+from toolnoise.analyses.claims.judging import CERTAIN, OPEN, ORDER, PUBLISHED, STUDY, WHOLE
 
 BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
-ORDER = ("supported", "refuted", OPEN, CERTAIN, *ABSENT.values())  # of verdicts
 
 
 def verdict(row: Any) -> str:

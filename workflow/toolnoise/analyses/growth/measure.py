@@ -29,7 +29,7 @@ def measure(
     """
     by_cell = _by_cell(records)
     pairs = [(Cell(*cell), Cell(*reference)) for cell, reference in references]
-    courses = {cell: _courses(by_cell[cell], by_cell[reference]) for cell, reference in pairs}
+    courses = {cell: _courses(by_cell.get(cell, {}), by_cell.get(reference, {})) for cell, reference in pairs}
     fits = {cell: {start: growth.fit(course) for start, course in of_cell.items()} for cell, of_cell in courses.items()}
     rows, fit_rows = [], []
     for cell, reference in pairs:
@@ -77,4 +77,8 @@ def _course(first: Run, other: Run) -> Course:
     if list(recorded[0]) != list(recorded[1]) or not recorded[0]:
         place = other.folder / "run.json"
         raise BadInput(place, "recorded_steps", f"found {list(recorded[1])}", f"{list(recorded[0])}, as its reference")
+    shapes = [{name: tensor.shape for name, tensor in run[0].items()} for run in recorded]
+    if shapes[0] != shapes[1]:
+        wanted = f"the tensors and the logits of {first.folder}, in their shapes"
+        raise BadInput(other.folder / "weights.npz", "", "found others", wanted)
     return growth.course(*recorded, first.record["trainable"])

@@ -1,4 +1,4 @@
-// Turns what packing.py packed back into the same values.
+// Turns what short_json.py packed back into the same values.
 
 function unpacked(value) {
   if (Array.isArray(value)) return value.map(unpacked);

@@ -17,7 +17,7 @@ from toolnoise.study.cells import Training
 from toolnoise.verify import tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.examine import Audit
-from toolnoise.verify.page import statements
+from toolnoise.verify.page import audit_data
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Results, Tree
 
@@ -27,7 +27,7 @@ def show(study: str, page: str, parts: Sequence[str], out: str | Path, out_state
     del page, parts
     root = Path(tree.RESULTS) / study
     audit = audited(tree.load_study(root), {str(out), str(out_statements)})
-    shown = part("statements", statements.data(audit, strict=False)), part("audit", verdict(audit))
+    shown = part("statements", audit_data.data(audit, strict=False)), part("audit", verdict(audit))
     for path, text in zip((out_statements, out), shown, strict=True):
         write_text(path, text)
 

@@ -8,15 +8,15 @@ from typing import Any
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, read_bytes, write_text
-from toolnoise.pages import cells, study
+from toolnoise.pages import cell_page, study_page
 from toolnoise.pages.document import document, part
-from toolnoise.pages.study import Page
+from toolnoise.pages.study_page import Page
 from toolnoise.steps import PAGE, STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
 from toolnoise.verify import anonymous, tree
-from toolnoise.verify.page import of_study, statements
+from toolnoise.verify.page import audit_data, of_study
 from toolnoise.verify.share import unsafe
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
@@ -64,14 +64,14 @@ def publish(
             verdict["says"].append(f"Root of the statements: {loaded.top.sha256}")
         parts = {
             "audit": verdict,
-            "statements": statements.data(audit, strict=False),
-            "tables": study.all_tables(page),
+            "statements": audit_data.data(audit, strict=False),
+            "tables": study_page.all_tables(page),
             "compared": _compared(loaded, compare),
         }
-        parts |= {cells.name(cell): block for cell in loaded.study.cells if (block := _cell(loaded, cell))}
+        parts |= {cell_page.name(cell): block for cell in loaded.study.cells if (block := _cell(loaded, cell))}
         for name, block in parts.items():
             write_text(folder / f"page/{name}.js", part(name, plain(block)))
-        write_text(folder / "index.html", document(plain(study.first(page, ""))))
+        write_text(folder / "index.html", document(plain(study_page.first(page, ""))))
         if hide:
             made = (path for path in folder.rglob("*") if path.is_file())
             unsafe.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
@@ -107,10 +107,10 @@ def _cell(loaded: Tree, cell: Cell) -> dict[str, Any] | None:
     if not records or not (metrics.is_file() and values.is_file()):
         return None
     points = STEPS["show-cell"].parameters(loaded.study, cell)["points"]
-    block = cells.about(records, points, metrics, values)
+    block = cell_page.about(records, points, metrics, values)
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in records))):
         return block | {"partings": [], "examples": [], "pictures": {}}
-    return block | cells.compared(records, points, data, logits, index)
+    return block | cell_page.compared(records, points, data, logits, index)
 
 
 def _copied(page: Page, loaded: Tree, out: Path, names: set[str] | None) -> tuple[int, list[str]]:

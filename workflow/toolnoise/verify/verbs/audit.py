@@ -63,9 +63,9 @@ def _run(options: argparse.Namespace) -> None:
             repair.run(audit)
             audit = examined(*required)
         if options.html:
-            from toolnoise.verify.page import statements
+            from toolnoise.verify.page import audit_data
 
-            statements.write(options.html, audit, options.strict, rules)
+            audit_data.write(options.html, audit, options.strict, rules)
         show((examine.as_json if options.json else examine.as_text)(audit, options.strict, rules))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 

@@ -6,14 +6,14 @@ from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.analyses.estimate import estimate
+    from toolnoise.analyses.estimate import costs
     from toolnoise.study import here
 
     file, study = here.loaded(options.study)
     if options.measure:
-        estimate.measure(study, file)
-    cost = estimate.estimate(study)
-    show(estimate.as_json(cost) if options.json else estimate.as_text(cost, file))
+        costs.measure(study, file)
+    cost = costs.estimate(study)
+    show(costs.as_json(cost) if options.json else costs.as_text(cost, file))
 
 
 VERB = Verb(

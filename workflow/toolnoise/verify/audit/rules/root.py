@@ -72,7 +72,8 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
         if stated is root or digest == stated.sha256:
             continue
         what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
-        later = digest is None or stated.statement.finished > root.statement.finished
+        # Both times: a change of one alone is a change of a statement that was under the root.
+        later = digest is None or root.statement.finished < stated.statement.started <= stated.statement.finished
         yield Unnamed(stated.statement.name, what, later and not _comes_before(evidence.job(stated.statement)))
     jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
     for name in named:

@@ -29,7 +29,7 @@ from toolnoise.steps import STEPS, writing
 from toolnoise.study import config, layout
 from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
-from toolnoise.study.entries import records_steps
+from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network, runs
 from toolnoise.training.recorded_steps import schedule
@@ -216,7 +216,7 @@ def _is_measured(record: str | Path, spec: Spec) -> bool:
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
     entry = study.tooling(name)
     # Clusters count the cores of a CPU run, and one device otherwise.
-    devices = entry["threads"] if entry["accelerator"] == "cpu" else 1
+    devices = cores(entry) if entry["accelerator"] == "cpu" else 1
     hours = devices * sum(task.seconds_left or 0.0 for task in tasks) / 3600
     price = study.config["prices"].get(name)
     return Tooling(

@@ -26,7 +26,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
-from toolnoise.pages.tables import is_number, number
+from toolnoise.pages.page_tables import is_number, number
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -68,7 +68,7 @@ def compared(
 ) -> dict[str, Any]:
     """Where runs part, some of the examples that flip, and pictures of those."""
     scores = layers(logits, index)
-    known = prepared.load(data) if scores else None
+    known = _known(data, logits, scores) if scores else None
     parted, examples = [], []
     for place, (run_a, run_b) in enumerate(pairs(cell_runs)):
         flips: dict[str, Any] = {}
@@ -82,6 +82,14 @@ def compared(
         "examples": examples,
         "pictures": pictures.drawn(known.test, named, most_drawn(points)) if known else {},
     }
+
+
+def _known(data: str | Path, logits: str | Path, scores: Mapping[int, np.ndarray]) -> Data:
+    """The data set that a cell's runs were tested on."""
+    known, shape = prepared.load(data), next(iter(scores.values())).shape
+    if shape != (wanted := (len(known.test.labels), len(known.classes))):
+        raise BadInput(logits, "", f"found logits of shape {shape} for each run", f"{wanted}, the test set of {data}")
+    return known
 
 
 def most_drawn(points: int) -> int:

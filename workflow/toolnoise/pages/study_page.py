@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.files import write_text
 from toolnoise.formulas import declared
 from toolnoise.measures import control_gate
-from toolnoise.pages import findings, tables
+from toolnoise.pages import page_tables, source_sentences
 from toolnoise.pages.document import document, part
 from toolnoise.study import analyses
 from toolnoise.study.catalogue import KINDS
@@ -67,11 +67,11 @@ def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables
 
 def first(page: Page, logs: str) -> dict[str, Any]:
     """The block of index.html: what the first view shows."""
-    rows_by_cell = findings.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
+    rows_by_cell = source_sentences.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
     seeds, gates = page.seeds, _gates(page)
     block = {
         "study": page.study,
-        "findings": list(findings.sentences(rows_by_cell, gates, page.emulated)),
+        "findings": list(source_sentences.sentences(rows_by_cell, gates, page.emulated)),
         "facts": list(_facts(page, rows_by_cell)),
         "emulated": list(page.emulated),
         "measures": {name: list(label) for name, label in declared.labels().items()},
@@ -83,7 +83,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                 "seeds": list(seeds[cell]),
                 "equal": gates.get(cell),
                 "values": {
-                    name: [*map(tables.number, rows[name][:3]), *rows[name][3:]]
+                    name: [*map(page_tables.number, rows[name][:3]), *rows[name][3:]]
                     for name in declared.labels()
                     if name in rows
                 },
@@ -102,12 +102,12 @@ def first(page: Page, logs: str) -> dict[str, Any]:
 def all_tables(page: Page) -> dict[str, Any]:
     """Every table of a notebook, and the metric files that have no other place on the page."""
     rendered = {
-        table["name"]: tables.rendered(page.files[dict(table["files"])["html"]])
+        table["name"]: page_tables.rendered(page.files[dict(table["files"])["html"]])
         for table in page.shown
         if not table["picture"]
     }
     return rendered | {
-        f"metrics-{kind}": tables.measured(page.files[name], name)
+        f"metrics-{kind}": page_tables.measured(page.files[name], name)
         for kind, name in page.metrics
         if kind not in NO_TABLE and name in page.files
     }
@@ -130,7 +130,7 @@ def _gates(page: Page) -> dict[Cell, bool | None]:
     return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
 
 
-def _facts(page: Page, rows_by_cell: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, str]]:
+def _facts(page: Page, rows_by_cell: Mapping[Cell, source_sentences.Rows]) -> Iterator[tuple[str, str]]:
     """How much ran, and what is emulated: each a label and its text."""
     planned = sum(map(len, page.seeds.values()))
     means = [next(iter(rows.values())) for rows in rows_by_cell.values()]

@@ -56,7 +56,7 @@ def _changes(of_variant: Sequence[Cell], rows_by_cell: Mapping[Cell, Rows], emul
     rows = rows_by_cell[first]
     if "churn" not in rows:
         return _spreads(subject, first, rows)
-    churn, sd = rows["churn"], rows["accuracy_sd"]
+    churn, sd = rows["churn"], rows.get("accuracy_sd", UNKNOWN)
     runs = f"{churn[3]} run{'' if churn[3] == 1 else 's'}" + (f", {churn[4]} diverged" if churn[4] else "")
     where = f"{first.model} on {first.dataset}, {first.hardware}"
     if math.isnan(churn[0]):
@@ -76,7 +76,9 @@ def _changes(of_variant: Sequence[Cell], rows_by_cell: Mapping[Cell, Rows], emul
 
 def _spreads(subject: str, cell: Cell, rows: Rows) -> str:
     """Of a training program that leaves no classes: how far its numbers lie apart."""
-    names = [name for name in ("mean_absolute_difference", *rows) if name in rows and not name.startswith("l2_")]
+    named = [name for name in ("mean_absolute_difference", *rows) if name in rows and not name.startswith("l2_")]
+    # Where nothing else is known: how far the weights lie apart.
+    names = named or list(rows)
     name = next((name for name in names if name == "mean_absolute_difference" or name.endswith("_sd")), names[0])
     value, low, high, count, _ = rows[name]
     words = name.replace("_", " ")

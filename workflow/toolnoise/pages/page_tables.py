@@ -1,13 +1,12 @@
 """The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
 
-import csv
-import itertools
 import math
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files, metric_files
+from toolnoise.base.errors import BadInput
 
 # A metric file with more rows is shown as far as this; the whole of it is a link.
 MOST_ROWS = 3000
@@ -62,7 +61,12 @@ def rendered(path: Path) -> dict[str, Any]:
     """A table of a notebook, from its HTML."""
     parser = _Rendered()
     with files.readable(path, "a table as HTML"):
-        parser.feed(files.read_text(path))
+        text = files.read_text(path)
+    try:
+        parser.feed(text)
+    except (IndexError, AssertionError):
+        # Text outside of a row, or a mark that the parser does not know.
+        raise BadInput(path, "", "damaged", "a table as HTML") from None
     parser.close()
     return {
         "title": parser.title,
@@ -74,20 +78,17 @@ def rendered(path: Path) -> dict[str, Any]:
 
 def measured(path: Path, title: str) -> dict[str, Any]:
     """A metric file; an estimate's columns are one."""
-    with path.open(encoding="utf-8", newline="") as file:
-        file.readline()  # the version
-        reader = csv.reader(file)
-        header = next(reader)
-        rows = [dict(zip(header, fields, strict=True)) for fields in itertools.islice(reader, MOST_ROWS)]
-        more = sum(1 for _ in reader)
-    estimated = set(ESTIMATE) <= set(header)
-    names = [column for column in header if not (estimated and column in ESTIMATE)]
+    kinds, every = metric_files.table(path)
+    rows = [dict(zip(kinds, row, strict=True)) for row in every[:MOST_ROWS]]
+    estimated = set(ESTIMATE) <= kinds.keys()
+    names = [column for column in kinds if not (estimated and column in ESTIMATE)]
     numbers = {name: all(is_number(row[name]) for row in rows) for name in names}
     columns = [{"label": name, "kind": "plain" if numbers[name] else "name"} for name in names]
     table = [[_number(row[name]) if numbers[name] else row[name] for name in names] for row in rows]
     if estimated:
         columns.append({"label": "value", "kind": "number", "digits": 5})
-        table = [[*cells, [_number(row[name]) for name in ESTIMATE]] for cells, row in zip(table, rows, strict=True)]
+        table = [[*cells, [_rounded(row[name]) for name in ESTIMATE]] for cells, row in zip(table, rows, strict=True)]
+    more = len(every) - len(rows)
     notes = [f"{more} more rows are in the CSV file."] if more else []
     return {"title": title, "columns": columns, "rows": table, "notes": notes}
 
@@ -108,4 +109,9 @@ def is_number(text: str) -> bool:
 
 
 def _number(text: str) -> float | int | None:
-    return int(text) if text.removeprefix("-").isdecimal() else number(text or "nan", 6)
+    # Python refuses to read thousands of digits.
+    return int(text) if len(text) < 20 and text.removeprefix("-").isdecimal() else _rounded(text or "nan")
+
+
+def _rounded(value: str | float) -> float | int | None:
+    return value if isinstance(value, int) else number(value, 6)
