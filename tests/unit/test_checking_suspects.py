@@ -97,7 +97,72 @@ NETWORK = (
         ("import torch\ndef worker(i):\n import numpy as np\n rng = np.random.default_rng()", [("numpy", 4, SURE)]),
         ("import torch\ntorch.backends.cudnn.benchmark = True\nx.to('cuda:0')", [("kernels", 2, LIKELY)]),
         ("from sklearn.model_selection import train_test_split as t\nt(x, test_size=1)", [("sklearn", 2, SURE)]),
-        ("from keras import layers\nlayers.Dense(2)", [("tensorflow", 2, SURE)]),
+        ("from keras import layers\nlayers.Input(3)\nlayers.Dense(2)", [("tensorflow", 3, SURE)]),
+        ("from sklearn.cluster import KMeans\nKMeans(8)", [("sklearn", 2, SURE)]),
+        ("from sklearn.model_selection import KFold\nKFold(5, shuffle=True)", [("sklearn", 2, SURE)]),
+        # A helper seeds what its own text seeds, not what its name promises.
+        (
+            "import random\nimport numpy as np\ndef set_seed(s): np.random.seed(s)\nset_seed(1)\nnp.random.rand()\n"
+            "random.random()",
+            [("random", 6, SURE)],
+        ),
+        ("import torch\ng = torch.Generator()\ng.seed()", [("clock", 3, SURE)]),
+        ("import pandas as pd\nx = pd.read_csv(f).sample(frac=1)", [("numpy", 2, SURE)]),
+        ("for name in a.keys() - b.keys(): f(name)", [("set", 1, LIKELY)]),
+        ("order = list(set().union(*rows))", [("set", 1, LIKELY)]),
+        ("from concurrent.futures import wait\ndone, _ = wait(jobs)", [("parallel", 2, LIKELY)]),
+        ("import signal\nsignal.alarm(60)", [("time", 2, POSSIBLE)]),
+        ("words = set()\nfor x in y: words.add(x)\ncolumn = {w: i for i, w in enumerate(words)}", [("set", 3, LIKELY)]),
+        ("def names(x): return {f(y) for y in x}\nfor name in names(a): pass", [("set", 2, LIKELY)]),
+        (
+            "class A:\n def __init__(self): self.a = set(b)\n def f(self):\n  for x in self.a: g(x)",
+            [("set", 4, LIKELY)],
+        ),
+        ("first = sorted(nodes, key=lambda n: id(n))", [("time", 1, LIKELY)]),
+        (
+            "import uuid\nclass Run:\n def __init__(self): self.name = uuid.uuid4().hex\n"
+            " def seed(self): return int(self.name, 16)",
+            [("clock", 4, SURE)],
+        ),
+        ("import pandas as pd\nx['age'] = (pd.Timestamp.now() - x.born).dt.days", [("time", 2, LIKELY)]),
+        (
+            "import time\nfor f in ways:\n t = time.time()\n f()\n took = time.time() - t\n if took < best:\n"
+            "  best, way = took, f",
+            [("speed", 6, LIKELY)],
+        ),
+        (
+            "import time\nimport numpy as np\ndef probe(b):\n t = time.time()\n f(b)\n return time.time() - t\n"
+            "took = [probe(b) for b in sizes]\nbest = sizes[np.argmin(took)]",
+            [("speed", 8, LIKELY)],
+        ),
+        ("import numpy as np\nrng = np.random.default_rng(config.get('seed'))", [("numpy", 2, POSSIBLE)]),
+        (
+            "import random\nclass A:\n def __init__(self, n, seed=None): self.rng = random.Random(seed)\nA(3)",
+            [("random", 3, POSSIBLE)],
+        ),
+        (
+            "import numpy as np\nparser.add_argument('--seed', type=int)\nrng = np.random.default_rng(args.seed)",
+            [("numpy", 3, POSSIBLE)],
+        ),
+        ("import numpy as np\nv = np.empty(9)\nv += 1", [("memory", 2, LIKELY)]),
+        ("import numpy as np\nv = np.empty(9)\nfor i in x: v[i] = 1", [("memory", 2, POSSIBLE)]),
+        (
+            "import os, torch\ndef load(m):\n if not os.path.exists('a'): return\n m.load_state_dict(torch.load('a'))",
+            [("checkpoint", 4, LIKELY)],
+        ),
+        (
+            "import pickle\ntry: model = pickle.load(f)\nexcept FileNotFoundError: model = g()",
+            [("checkpoint", 2, LIKELY)],
+        ),
+        (
+            "from threading import Thread\ndef work(i, q): q.put(f(i))\n[Thread(target=work, args=(i, q)) for i in x]",
+            [("parallel", 2, LIKELY)],
+        ),
+        (
+            "from multiprocessing import Pool\ndef work(i):\n with open('out', 'a') as f: f.write(i)\n"
+            "with Pool(2) as pool: pool.map(work, x)",
+            [("parallel", 3, LIKELY)],
+        ),
     ],
 )
 def test_what_was_forgotten_is_found(text, expected, found):
@@ -128,10 +193,29 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "from sklearn.model_selection import train_test_split as t\nt(x, random_state=0)",
         "import keras\nkeras.utils.set_random_seed(1)\nkeras.layers.Dense(2)",
         "def hash_of(x): return x.hash()",
+        "class A:\n def __hash__(self): return hash(self.name)",
+        # A name of one function is not that of another.
+        "def f():\n words = set(a)\n return len(words)\ndef g(words): return ' '.join(words)",
+        "import pandas as pd\nx.sample(frac=1, random_state=0)\nfrom concurrent.futures import wait\nwait(jobs)",
+        "state = {id(p): 0 for p in x}\ny = state[id(p)]",
+        "import time\nt = time.time()\ntimes.append(time.time() - t)\nprint(min(times))",
+        "import uuid\nfrom pathlib import Path\nto = Path('logs') / uuid.uuid4().hex\n(to / 'log').write_text('x')",
+        "import numpy as np\nv = np.empty(9)\nv[:] = x\nw = np.empty(3)\nnp.copyto(w, x)",
+        "from threading import Thread\ndef work(q):\n for x in y: q.put(x)\nThread(target=work, args=(q,)).start()",
+        "from sklearn import cluster, model_selection\nmodel_selection.KFold(5)\ncluster.KMeans(2, random_state=s)",
+        "import random\ndef f(seed=None): return random.Random(seed)\nf(3)\nf(seed=4)",
     ],
 )
 def test_what_is_right_is_not_suspected(text, found):
     assert found(text) == []
+
+
+def test_an_option_that_the_command_gives_is_no_missing_seed(tmp_path):
+    text = "import random\nparser.add_argument('-s', '--seed')\nrng = random.Random(args.seed)"
+    (tmp_path / "train.py").write_text(text)
+    text = program_text.sources(["python", "train.py"], tmp_path)
+    for words, n in (([], 1), (["train.py", "--seed", "1"], 0), (["--seed=1"], 0), (["-s", "1"], 0)):
+        assert len(suspects.suspects(text, words)) == n
 
 
 def test_local_modules_are_read_too(tmp_path):

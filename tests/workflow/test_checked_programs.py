@@ -48,6 +48,29 @@ DIFFERENT = {
                 np.save('preds.npy', pool.map(draw, range(9)))
     """,
     "random": "import random\nimport numpy as np\nx = random.random()  # here\nnp.save('preds.npy', [x])",
+    "numpy: no key": """
+        import numpy as np
+        config = {'epochs': 3, 'seeds': 1}
+        class Net:
+            def __init__(self, size, seed=None):
+                self.weights = np.random.default_rng(seed).normal(size=size)  # here
+        np.save('preds.npy', Net(9, config.get('seed')).weights)
+    """,
+    "random: helper": """
+        import random
+        import numpy as np
+        def seed_everything(seed):
+            np.random.seed(seed)
+        seed_everything(1)
+        order = random.sample(range(99), 99)  # here
+        np.save('preds.npy', np.random.permutation(99)[order])
+    """,
+    "sklearn: folds": """
+        import numpy as np
+        from sklearn.model_selection import KFold
+        folds = KFold(3, shuffle=True)  # here
+        np.save('preds.npy', next(folds.split(np.arange(99)))[1])
+    """,
     "sklearn": """
         import numpy as np
         from sklearn.model_selection import train_test_split
@@ -82,6 +105,33 @@ DIFFERENT = {
         seed = uuid.uuid4().int  # here
         np.save('preds.npy', np.random.default_rng(seed).normal(size=9))
     """,
+    "clock: session": """
+        import uuid
+        import numpy as np
+        class Session:
+            def __init__(self):
+                self.name = uuid.uuid4().hex
+            def seed(self):
+                return int(self.name[:8], 16)  # here
+        np.save('preds.npy', np.random.default_rng(Session().seed()).normal(size=9))
+    """,
+    "speed": """
+        import time
+        import numpy as np
+        def seconds(size):
+            start = time.perf_counter()
+            np.ones(1000 + size).sum()
+            return time.perf_counter() - start
+        taken = [seconds(size) for size in range(99)]
+        np.save('preds.npy', np.argsort(taken))  # here
+    """,
+    "memory": """
+        import numpy as np
+        names = np.array([f'{number}.png' for number in range(320)], dtype=object)
+        del names
+        x = np.empty(640, 'int32')  # here
+        np.save('preds.npy', x)
+    """,
     "time": """
         import time
         import numpy as np
@@ -112,6 +162,18 @@ DIFFERENT = {
         words = {word for word in 'a few words in no certain order'.split()}
         np.save('preds.npy', [len(word) + ord(word[0]) for word in words])  # here
     """,
+    "set: attribute": """
+        import numpy as np
+        class Columns:
+            def __init__(self):
+                self.names = set()
+            def read(self, rows):
+                for row in rows:
+                    self.names.update(row.split())
+                return self.names
+        names = list(Columns().read(['a few words', 'in no certain order']))  # here
+        np.save('preds.npy', [len(name) + ord(name[0]) for name in names])
+    """,
     "hash": "import numpy as np\nx = hash('a word') % 1000003  # here\nnp.save('preds.npy', [x])",
     "shared": """
         import threading
@@ -135,6 +197,19 @@ DIFFERENT = {
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(400)))
         np.save('preds.npy', order)
+    """,
+    "parallel: queue": """
+        import queue
+        import threading
+        import numpy as np
+        def work(first, ready):
+            for part in range(first, 400, 4):
+                value = np.random.default_rng(part).normal(size=20000 + 9000 * (part % 7)).sum()
+                ready.put(value)  # here
+        ready = queue.Queue()
+        threads = [threading.Thread(target=work, args=(first, ready)) for first in range(4)]
+        [thread.start() for thread in threads]
+        np.save('preds.npy', [ready.get() for _ in range(400)])
     """,
     "files": """
         import os
@@ -160,6 +235,17 @@ DIFFERENT = {
         import torch
         x = torch.nn.Linear(4, 2)  # here
         np.save('preds.npy', x.weight.detach().numpy())
+    """,
+    "checkpoint: cache": """
+        import os
+        import numpy as np
+        def features():
+            if not os.path.exists('cache.npy'):
+                x = np.random.default_rng(1).normal(size=9)
+                np.save('cache.npy', x.astype('float16'))
+                return x
+            return np.load('cache.npy')  # here
+        np.save('preds.npy', features().astype('float64'))
     """,
     "torch: late": """
         import numpy as np
@@ -212,6 +298,21 @@ CLEAN = {
             return np.random.default_rng(part).normal(size=9999).sum()
         with ThreadPoolExecutor(4) as pool:
             np.save('preds.npy', list(pool.map(work, range(99))))
+    """,
+    "one thread ahead": """
+        import queue, threading, time, uuid
+        from pathlib import Path
+        import numpy as np
+        folder, ready, start = Path('logs') / uuid.uuid4().hex, queue.Queue(3), time.time()
+        def read(rng):
+            for _ in range(9):
+                ready.put(rng.normal())
+        threading.Thread(target=read, args=(np.random.default_rng(1),)).start()
+        folder.mkdir(parents=True)
+        (folder / 'log.txt').write_text(f'{time.time() - start} s')
+        x = np.empty(9)
+        x[:] = [ready.get() for _ in range(9)]
+        np.save('preds.npy', x)
     """,
     "files": """
         import os

@@ -4,7 +4,7 @@ A difference at the start does not come from the order of examples, nor one that
 weights; equal weights with other predictions leave only the evaluation. An experiment counts for more than any text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
@@ -55,8 +55,10 @@ def worth_an_experiment(suspects: Sequence[Suspect]) -> bool:
     return any(each.cause in HASHED for each in suspects) or not any(each.weight >= SURE for each in suspects)
 
 
-def diagnose(suspects: Sequence[Suspect], difference: Difference, experiment: Experiment) -> Diagnosis:
-    """Weigh suspicions by when the runs parted, and by an experiment."""
+def diagnose(
+    suspects: Sequence[Suspect], difference: Difference, experiment: Experiment, imported: Collection[str] = ()
+) -> Diagnosis:
+    """Weigh suspicions by when the runs parted, and by an experiment; `imported` are its modules, if known."""
     when, proved = phase(difference), PROVED.get(experiment, ())
     weighed = ranked([suspect._replace(weight=_weight(suspect, when, experiment)) for suspect in suspects])
     seen = {suspect.cause for suspect in weighed}
@@ -65,7 +67,12 @@ def diagnose(suspects: Sequence[Suspect], difference: Difference, experiment: Ex
         experiment,
         [suspect for suspect in weighed if suspect.weight >= LIKELY],
         [suspect for suspect in weighed if suspect.weight == POSSIBLE],
-        [cause for cause in CAUSES if cause not in seen and (not proved or cause in proved)],
+        [
+            cause
+            for cause, about in CAUSES.items()
+            if cause not in seen and (not proved or cause in proved)
+            if not (imported and about.modules) or {*about.modules} & {*imported}
+        ],
     )
 
 

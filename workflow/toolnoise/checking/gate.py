@@ -27,7 +27,7 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
         difference = differences.between(first, other)
         if difference.files:
             text = program_text.sources(command_words.words(command), Path())
-            why = diagnosis.diagnose(suspects.suspects(text), difference, None)
+            why = diagnosis.diagnose(suspects.suspects(text), difference, None, program_text.imported(text))
             print("\n".join(reasons.different(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"

@@ -104,6 +104,14 @@ def seeds_read(program: Sequence[SourceFile]) -> tuple[str, ...]:
     )
 
 
+def imported(program: Sequence[SourceFile]) -> set[str]:
+    """The first names of all modules that a program's text imports."""
+    nodes = [node for source in program for node in ast.walk(source.tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in names}
+
+
 def reads(program: Sequence[SourceFile], name: str) -> bool:
     """Whether a program uses an attribute or a variable of this name, such as `args.seed`."""
     return any(

@@ -2,12 +2,14 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from toolnoise.checking.program_text import SourceFile
 
 # Where the order of what is iterated over does not matter.
 ORDERLESS = ("sorted", "len", "sum", "min", "max", "any", "all", "set", "frozenset", "bool", "isinstance")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMBINES = ("union", "intersection", "difference", "symmetric_difference")
 SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 
 
@@ -20,15 +22,38 @@ class Reader:
         self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
         self.aliases = dict(_aliases(self.nodes))
         self.calls = [(node, self.name(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
-        self.sets: set[str] = set()
-        self.assigned = self._assigned()
-        self.sets = {name for name, value in self.assigned.items() if self.is_set(value)}
-
-    def _assigned(self) -> dict[str, ast.AST]:
-        """What each name was last given, by line."""
-        given = [node for node in self.nodes if isinstance(node, ast.Assign)]
+        self.local = {node: own_names(node) for node in self.nodes if isinstance(node, FUNCTIONS)}
+        given = [node for node in self.nodes if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
         given.sort(key=lambda node: node.lineno)
-        return {target.id: node.value for node in given for target in node.targets if isinstance(target, ast.Name)}
+        pairs = [pair for node in given for target in targets(node) for pair in _pairs(target, node.value)]
+        # What each name was last given; and, by its handle, what each function's own name and each attribute was.
+        self.assigned = {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
+        self.held = {handle: value for target, value in pairs if (handle := self.handle(target))}
+        self.sets: set[str] = set()
+        self.find_sets(())
+
+    def find_sets(self, others: Iterable[str]) -> None:
+        """Learn which names, attributes and functions, as name(), have sets; `others` are functions of other files."""
+        returned = [
+            (inside, node.value)
+            for node in self.nodes
+            if isinstance(node, ast.Return) and node.value
+            if (inside := self.function(node))
+        ]
+        functions = {*others}
+        for _ in range(2):
+            self.sets = functions | {name for name, value in self.held.items() if self.is_set(value)}
+            functions |= {f"{inside.name}()" for inside, value in returned if self.is_set(value)}
+        self.sets |= functions
+
+    def handle(self, node: ast.AST) -> str:
+        """How a name or an attribute is known: a function's own name with its line, an attribute as .name."""
+        if isinstance(node, ast.Attribute):
+            return f".{node.attr}"
+        if not isinstance(node, ast.Name):
+            return ""
+        owners = (above for above in self.parents(node) if node.id in self.local.get(above, ()))
+        return f"{node.id}:{owner.lineno}" if (owner := next(owners, None)) else node.id
 
     def name(self, node: ast.AST) -> str:
         """The full name of what is called: numpy.random.rand for np.random.rand; .item for a method of anything."""
@@ -48,7 +73,7 @@ class Reader:
 
     def function(self, node: ast.AST) -> ast.AST | None:
         """The innermost function that a node is in, if it is in one."""
-        inside = (above for above in self.parents(node) if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef))
+        inside = (above for above in self.parents(node) if isinstance(above, FUNCTIONS))
         return next(inside, None)
 
     def is_set(self, node: ast.AST) -> bool:
@@ -56,13 +81,23 @@ class Reader:
         if isinstance(node, ast.Set):
             return any(not isinstance(item, ast.Constant) or isinstance(item.value, str | bytes) for item in node.elts)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor):
-            return self.is_set(node.left) or self.is_set(node.right)
-        if isinstance(node, ast.Name):
-            return node.id in self.sets
-        called = isinstance(node, ast.Call) and self.name(node.func) in ("set", "frozenset") and node.args
-        if called and isinstance(node.args[0], ast.Call) and self.name(node.args[0].func) == "range":
-            return False
-        return bool(called) or isinstance(node, ast.SetComp)
+            return any(self.is_set(side) or self._is_view(side) for side in (node.left, node.right))
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.handle(node) in self.sets
+        if isinstance(node, ast.Call):
+            # One that begins empty is filled later.
+            ranges = [isinstance(part, ast.Call) and self.name(part.func) == "range" for part in node.args]
+            name = self.name(node.func)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in COMBINES:
+                return name.startswith("set.") or self.is_set(node.func.value)
+            return (name in ("set", "frozenset") and not any(ranges)) or f"{name.rpartition('.')[2]}()" in self.sets
+        return isinstance(node, ast.SetComp)
+
+    def _is_view(self, node: ast.AST) -> bool:
+        """Whether it is the keys or items of a dictionary, of which a difference, a union and the like make sets."""
+        return (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+        )
 
     def scope(self, node: ast.AST) -> ast.With | None:
         """The innermost with-block that has a generator of its own, if a node is in one."""
@@ -74,15 +109,17 @@ class Reader:
         return any(re.search(r"(fork_rng|seeds?\.\w+)$", name) for name in names)
 
     def in_seed(self, node: ast.AST) -> bool:
-        """Whether a value goes into a seed: an argument of a seeding call, or assigned to a name like one."""
+        """Whether a value goes into a seed: given to a seeding call or a name like one, or returned as a seed."""
         for above in self.parents(node):
             if isinstance(above, ast.Call) and node is not above.func and SEEDLIKE.search(self.name(above.func)):
                 return True
             if isinstance(above, ast.keyword) and above.arg and SEEDLIKE.search(above.arg):
                 return True
             if isinstance(above, ast.Assign | ast.AnnAssign):
-                targets = above.targets if isinstance(above, ast.Assign) else [above.target]
-                return any(SEEDLIKE.search(ast.unparse(target)) for target in targets)
+                return any(SEEDLIKE.search(ast.unparse(target)) for target in targets(above))
+            if isinstance(above, ast.Return):
+                inside = self.function(above)
+                return bool(inside and re.search("seed", inside.name, re.IGNORECASE))
             if isinstance(above, ast.stmt):
                 return False
         return False
@@ -98,6 +135,32 @@ class Reader:
         """Whether a value goes straight into a function for which its order does not matter."""
         above = self.above.get(node)
         return isinstance(above, ast.Call) and self.name(above.func) in ORDERLESS
+
+
+def own_names(function: ast.AST) -> set[str]:
+    """The names that are a function's own: its arguments, and what it stores."""
+    inside = [*ast.walk(function)]
+    shared = {name for node in inside if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    stored = {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    given = {each.arg for node in inside if isinstance(node, ast.arguments) for each in _arguments(node)}
+    return (stored | given) - shared
+
+
+def _arguments(node: ast.arguments) -> list[ast.arg]:
+    return [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
+
+
+def targets(node: ast.Assign | ast.AnnAssign) -> list[ast.AST]:
+    """What an assignment gives its value to."""
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _pairs(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """What an assignment gives to each of its targets: both sides of `a, b = 1, 2`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
+    else:
+        yield target, value
 
 
 def is_none(node: ast.AST | None) -> bool:

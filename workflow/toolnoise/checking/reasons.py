@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from toolnoise.checking.causes import CAUSES, UNSEEDED, Suspect
+from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 
@@ -15,7 +15,7 @@ PHASES = {
 }
 EXPERIMENTS = {
     "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
-    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed.",
     "first run": "By experiment: only the first run differs. It leaves what the others read: a checkpoint, or a cache.",
 }
 
@@ -36,7 +36,7 @@ def _unseen(why: Diagnosis) -> list[str]:
     if why.likely or not why.unseen:
         return []
     return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
-        f"  {CAUSES[cause].says}{UNSEEDED if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
+        f"  {CAUSES[cause].says}{' without a seed' if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
         for cause in why.unseen
     ]
 

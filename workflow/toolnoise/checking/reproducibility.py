@@ -133,10 +133,11 @@ def check(checked: Command, folder: Path) -> Checked:
     _require_results(control)
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
-    suspected = suspects.suspects(text)
+    suspected = suspects.suspects(text, checked.words)
     seeds, ignored, why = {}, [], None
     if difference.files:
-        why = diagnosis.diagnose(suspected, difference, _experiment(runs, suspected, other))
+        experiment = _experiment(runs, suspected, other)
+        why = diagnosis.diagnose(suspected, difference, experiment, program_text.imported(text))
     else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files

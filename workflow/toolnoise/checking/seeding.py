@@ -149,11 +149,16 @@ def _is_behind(seeding: Chain, draw: Chain) -> bool:
 def by_kind(
     readers: Sequence[Reader], kinds_of: Mapping[str, Sequence[str]], of_all: Sequence[str], every: Sequence[str]
 ) -> dict[str, list[tuple[Reader, ast.Call]]]:
-    """The calls that seed each kind of generator for the whole program, with a seed."""
+    """The calls that seed each kind of generator for the whole program, with a seed.
+
+    A helper of the program's own seeds what its text seeds, whatever its name is.
+    """
+    own = {function.name for reader in readers for function in reader.local}
     starts: dict[str, list[tuple[Reader, ast.Call]]] = {}
     for reader in readers:
         for call, name in reader.calls:
-            kinds = kinds_of.get(name) or (every if name.rpartition(".")[2] in of_all else ())
+            last = name.rpartition(".")[2]
+            kinds = kinds_of.get(name) or (every if last in of_all and last not in own else ())
             if (call.args or call.keywords) and not reader.scope(call):
                 for kind in kinds:
                     starts.setdefault(kind, []).append((reader, call))

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.checking import clocks, seeding, threads
+from toolnoise.checking import clocks, left_out, memory, seeding, speeds, threads
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.reader import Reader, is_none, is_off
@@ -41,11 +41,25 @@ LAYERS = re.compile(
     r"torch\.nn\.(init\.\w+_|(Lazy)?(Linear|Conv\w+)|Bilinear|Embedding\w*|LSTM|GRU|RNN|Transformer\w*|MultiheadAttention)"
 )
 DRAWS = re.compile(r"torch\.(rand|randn|randint|randperm|normal|bernoulli|multinomial|rand_like|randn_like)")
+# What draws unless it has a random_state; folds do only if they shuffle.
 SKLEARN = re.compile(
-    r"sklearn\.\w[\w.]*\.(train_test_split|shuffle|resample|ShuffleSplit|MLP\w+|RandomForest\w+|ExtraTrees\w+|SGD\w+)$"
+    r"sklearn\.\w[\w.]*\.(train_test_split|shuffle|resample|\w*ShuffleSplit|Repeated\w*KFold|RandomizedSearchCV"
+    r"|permutation_importance|make_\w*(blobs|moons|circles|classification|regression|friedman\d)"
+    r"|MLP\w+|RandomForest\w+|ExtraTrees?\w+|DecisionTree\w+|GradientBoosting\w+|Bagging\w+|AdaBoost\w+|IsolationForest"
+    r"|SGD(Classifier|Regressor)|Perceptron|PassiveAggressive\w+|\w*KMeans|\w*GaussianMixture|TSNE|TruncatedSVD|FastICA"
+    r"|LatentDirichletAllocation|RBFSampler|Nystroem|\w*RandomProjection|BernoulliRBM)$"
 )
-KERAS = re.compile(r"(tensorflow\.random|(tensorflow\.)?keras\.(layers|initializers))\.")
-UNORDERED = re.compile(r"(\.imap_unordered|concurrent\.futures\.as_completed|asyncio\.as_completed)$")
+# Rows of pandas are drawn from NumPy's global generator.
+PANDAS = re.compile(r"\.sample$")
+FOLDS = re.compile(r"sklearn\.model_selection\.(_split\.)?\w*KFold$")
+KERAS = re.compile(
+    r"tensorflow\.random\.\w+|(tensorflow\.)?keras\.(initializers\.\w*(Normal|Uniform|Orthogonal)|layers\.(\w*Dense"
+    r"|(\w*Conv\dD|Conv\w+)|Embedding|LSTM|GRU|SimpleRNN|ConvLSTM\w+|MultiHeadAttention|\w*Dropout\w*|Gaussian\w+|Random\w+))"
+)
+UNORDERED = re.compile(r"(\.imap_unordered|(concurrent\.futures|asyncio)\.as_completed)$")
+WAITS = re.compile(r"(concurrent\.futures|asyncio)\.wait$")
+# What interrupts the program after a time.
+ALARMS = re.compile(r"(signal\.(alarm|setitimer)|threading\.Timer)$")
 LISTINGS = re.compile(r"(os\.(listdir|scandir|walk)|glob\.i?glob|\.(iterdir|rglob))$")
 ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "array", "join", "fromkeys", "sample")
 
@@ -65,10 +79,15 @@ class _Facts:
     classes with layers.
     """
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
+    def __init__(self, readers: Sequence[Reader], words: Sequence[str]) -> None:
         self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
         self.order = seeding.Calls(readers)
         self.clocked = clocks.functions(readers)
+        self.imported = {full.partition(".")[0] for reader in readers for full in reader.aliases.values()}
+        self.given = left_out.Given(readers, words)
+        sets = {name for reader in readers for name in reader.sets if name.endswith("()")}
+        for reader in readers:
+            reader.find_sets(sets)
         self.networks = {
             node.name
             for reader in readers
@@ -99,6 +118,10 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+def _text(node: ast.AST) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
 # A cause, its place, its weight, and the end of the sentence if it is a draw.
 _Hits = Iterator[tuple[str, ast.AST, int, str]]
 
@@ -116,11 +139,19 @@ def _draws(reader: Reader, facts: _Facts) -> _Hits:
         if kind and (last in objects or last == "SystemRandom"):
             if last == "SystemRandom" or is_none(given[0] if given else None):
                 yield kind, call, SURE, " without a seed"
+            elif given and facts.given.may_be_none(reader, given[0]):
+                yield kind, call, POSSIBLE, " whose seed may be missing (None)"
         elif kind and last[:1].islower():
             yield from _unseeded(kind, kind, reader, call, facts)
-        elif SKLEARN.fullmatch(name) and is_none(reader.keywords(call).get("random_state")):
-            yield from _unseeded("sklearn", "numpy", reader, call, facts)
-        elif KERAS.match(name):
+        elif SKLEARN.fullmatch(name) or (FOLDS.fullmatch(name) and not is_off(reader.keywords(call).get("shuffle"))):
+            # With **rest, a state may be given.
+            state = reader.keywords(call).get("random_state", reader.keywords(call).get(None))
+            if is_none(state):
+                yield from _unseeded("sklearn", "numpy", reader, call, facts)
+        elif PANDAS.search(name) and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}:
+            if is_none(reader.keywords(call).get("random_state", reader.keywords(call).get(None))):
+                yield from _unseeded("numpy", "numpy", reader, call, facts)
+        elif KERAS.fullmatch(name):
             yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
 
 
@@ -157,11 +188,18 @@ def _torch(reader: Reader, facts: _Facts) -> _Hits:
             or (_last(name) in facts.networks and order.order == "behind")
         ):
             yield _hit("torch", call, order)
-        elif name == "torch.seed":
-            yield "torch", call, SURE, " and takes its seed from the system"
+        elif name == "torch.seed" or (_last(name) == "seed" and _is_generator(reader, call.func)):
+            yield "clock", call, SURE, ""
         if name == LOADER and not is_off(keywords.get("num_workers")) and "worker_init_fn" not in keywords:
             # With a generator of the loader, each worker has a seed from it.
             yield "workers", call, POSSIBLE, ""
+
+
+def _is_generator(reader: Reader, method: ast.AST) -> bool:
+    """Whether a method is of one of PyTorch's generators."""
+    owner = method.value if isinstance(method, ast.Attribute) else None
+    made = reader.held.get(reader.handle(owner), owner) if owner else None
+    return isinstance(made, ast.Call) and reader.name(made.func) == "torch.Generator"
 
 
 def _orders(reader: Reader, _: _Facts) -> _Hits:
@@ -175,9 +213,11 @@ def _orders(reader: Reader, _: _Facts) -> _Hits:
             yield "set", call, LIKELY, ""
         if last == "pop" and method is not None and reader.is_set(method):
             yield "set", call, LIKELY, ""
-        if name == "hash":
+        if name == "hash" and getattr(reader.function(call), "name", "") != "__hash__":
             yield "hash", call, LIKELY, ""
-        if UNORDERED.search(name):
+        # What is waited for comes as sets.
+        waited = WAITS.search(name) and not isinstance(reader.above[call], ast.Expr | ast.Await)
+        if UNORDERED.search(name) or waited or "generator_unordered" in map(_text, reader.keywords(call).values()):
             yield "parallel", call, LIKELY, ""
         if LISTINGS.search(name) and not reader.is_orderless(call):
             yield "files", call, LIKELY, ""
@@ -185,6 +225,9 @@ def _orders(reader: Reader, _: _Facts) -> _Hits:
 
 def _seeds(reader: Reader, facts: _Facts) -> _Hits:
     """Seeds from what differs between any two runs, and other values from the clock."""
+    yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
+    yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
+    yield from (("memory", node, weight, "") for node, weight in memory.unfilled(reader))
     for node, is_seed in clocks.uses(reader, facts.clocked):
         yield "clock" if is_seed else "time", node, SURE if is_seed else LIKELY, ""
     for node in reader.nodes:
@@ -206,24 +249,39 @@ def _threads(reader: Reader, _: _Facts) -> _Hits:
     for work in threads.work(reader):
         yield from (("shared", node, SURE, "") for node in threads.draws(reader, work))
         yield from (("race", node, LIKELY, "") for node in threads.changes(reader, work))
+    for work in threads.work(reader, several=True):
+        yield from (("parallel", node, LIKELY, "") for node in threads.deliveries(reader, work))
 
 
 def _checkpoints(reader: Reader, facts: _Facts) -> _Hits:
     """States that are read if they are found."""
     for call, name in reader.calls:
-        tests = (above.test for above in reader.parents(call) if isinstance(above, ast.If))
+        above = [*reader.parents(call)]
+        tests = [each.test for each in above if isinstance(each, ast.If | ast.IfExp)]
+        # Without what is looked for, the function ends before it, or the error is caught.
+        tests += [
+            each.test
+            for each in ast.walk(reader.function(call) or reader.source.tree)
+            if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Return) and each.lineno < call.lineno
+        ]
+        caught = any(
+            "FileNotFound" in ast.unparse(each.type or each)
+            for a in above
+            if isinstance(a, ast.Try)
+            for each in a.handlers
+        )
         parts = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call))
-        if RESTORES.search(name) and any(EXISTS.search(reader.name(part.func)) for part in parts):
+        if RESTORES.search(name) and (caught or any(EXISTS.search(reader.name(part.func)) for part in parts)):
             yield "checkpoint", call, POSSIBLE if facts.restores_states else LIKELY, ""
 
 
 RULES = (_draws, _torch, _orders, _seeds, _kernels, _threads, _checkpoints)
 
 
-def suspects(program: Sequence[SourceFile]) -> list[Suspect]:
-    """All suspicions about a program, by weight and likelihood; one for each cause and line."""
+def suspects(program: Sequence[SourceFile], words: Sequence[str] = ()) -> list[Suspect]:
+    """All suspicions about a program and its command line, by weight and likelihood; one for each cause and line."""
     readers = [Reader(source) for source in program]
-    facts = _Facts(readers)
+    facts = _Facts(readers, words)
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
         for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):

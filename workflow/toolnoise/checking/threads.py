@@ -4,9 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from toolnoise.checking.reader import Reader
+from toolnoise.checking.reader import Reader, own_names
 
 STARTS = re.compile(r"(^|\.)(Thread|Timer)$")
+PROCESSES = re.compile(r"(^|\.)(Process|Pool|ProcessPoolExecutor)$")
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 POOLS = re.compile(r"(ThreadPoolExecutor|ThreadPool|dummy\.Pool)$")
 HANDS_OUT = ("submit", "map", "imap", "imap_unordered", "apply_async", "starmap")
 GENERATORS = re.compile(r"(numpy\.random|random|torch)\.[a-z]\w*$")
@@ -18,12 +20,14 @@ TORCH_DRAWS = re.compile(r"torch\.(rand\w*|normal|bernoulli|multinomial|nn\.func
 GROWS = ("append", "extend", "add", "update", "add_", "insert", "sub_", "mul_")
 
 
-def work(reader: Reader) -> list[ast.AST]:
-    """The functions, and lambdas, that threads run."""
+def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
+    """The functions, and lambdas, that threads run; `several`: that more than one thread, or process, runs at once."""
     given = []
-    pools = any(POOLS.search(name) for _, name in reader.calls)
+    pools = any(POOLS.search(name) or (several and PROCESSES.search(name)) for _, name in reader.calls)
     for call, name in reader.calls:
-        if STARTS.search(name):
+        if STARTS.search(name) or (several and PROCESSES.search(name)):
+            if several and not any(isinstance(above, LOOPS) for above in reader.parents(call)):
+                continue
             given.append(reader.keywords(call).get("target") or (call.args[1] if len(call.args) > 1 else None))
         elif pools and name.rpartition(".")[2] in HANDS_OUT and "." in name and call.args:
             given.append(call.args[0])
@@ -31,6 +35,17 @@ def work(reader: Reader) -> list[ast.AST]:
     names |= {node.attr for node in given if isinstance(node, ast.Attribute)}
     defined = [node for node in reader.nodes if isinstance(node, ast.FunctionDef) and node.name in names]
     return [*defined, *(node for node in given if isinstance(node, ast.Lambda))]
+
+
+def deliveries(reader: Reader, function: ast.AST) -> Iterator[ast.AST]:
+    """Where it hands results on as soon as it has them: into a queue, or to the end of a file."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            name = reader.name(node.func)
+            modes = [node.args[1] if len(node.args) > 1 else None, reader.keywords(node).get("mode")]
+            appends = any(isinstance(mode, ast.Constant) and str(mode.value).startswith("a") for mode in modes)
+            if name.endswith((".put", ".put_nowait")) or (name == "open" and appends):
+                yield node
 
 
 def draws(reader: Reader, function: ast.AST) -> Iterator[ast.AST]:
@@ -67,14 +82,7 @@ def changes(reader: Reader, function: ast.AST) -> Iterator[ast.AST]:
 
 def _own(function: ast.AST) -> set[str]:
     """The names that a function gives to objects of its own; its arguments too, but for `self`."""
-    outside = {
-        name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
-    }
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    arguments = {
-        argument.arg for node in ast.walk(function) if isinstance(node, ast.arguments) for argument in node.args
-    }
-    return (stored | arguments) - outside - {"self"}
+    return own_names(function) - {"self"}
 
 
 def _base(node: ast.AST) -> ast.Name | None:
