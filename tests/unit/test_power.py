@@ -297,6 +297,26 @@ def test_a_cell_without_noise_plans_nothing(refusal, pilot):
     assert "its runs are equal: their SD is 0" in refusal("--pilot", pilot, "--variant", "control")
 
 
+@pytest.mark.parametrize(
+    "sd", [(-0.1, 0, 1), (1e-318, 0, 1), (1.5, 1, 2), (np.nan,) * 3, (0.1, -1, 1), (0.1, 0, np.inf)]
+)
+def test_an_sd_that_no_cell_has_is_one_line(sd, refusal, tmp_path):
+    path = tmp_path / "one.csv"
+    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", *sd, 4, 0)])
+    assert "/algo: found an SD of " in refusal("--pilot", path, "--gain", 1)
+
+
+@pytest.mark.parametrize("low", [np.nan, 0])
+def test_an_interval_may_be_undefined_or_begin_at_zero(low, plan, tmp_path):
+    path = tmp_path / "one.csv"
+    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", 0.01, low, 0.02, 4, 0)])
+    gain = next(line for line in plan("--pilot", path).splitlines() if line.startswith("5 "))
+    assert ("(0 to " in gain) == (low == 0)
+    needed = plan("--pilot", path, "--gain", 1, "--json")["needed"][0]
+    assert needed["runs_per_arm"] > 2
+    assert low != 0 or needed["runs_per_arm_low"] == 2
+
+
 def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
     path = tmp_path / "one.csv"
     metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])

@@ -219,6 +219,10 @@ def test_a_folder_with_other_files_is_never_taken(refused, tmp_path, monkeypatch
     assert refused(run_program.folder_of, "results.npz") == line
     (tmp_path / "plain").touch()
     assert run_program.folder_of("plain.npz") == Path("plain")
+    Path("checkpoint.npz").mkdir()
+    assert (
+        refused(run_program.folder_of, "checkpoint.npz") == "checkpoint.npz: a folder is in the way; a file, or nothing"
+    )
 
 
 PARAMETERS = (

@@ -94,6 +94,9 @@ def folder_of(checkpoint: str) -> Path:
     path = Path(checkpoint)
     if path.suffix != ".npz":
         raise BadInput("command line", "--checkpoint", f"found {checkpoint!r}", "a file whose name ends in .npz")
+    if path.is_dir():
+        # It is removed when the run ends, and by then the run's outputs are in their places.
+        raise BadInput(path, "", "a folder is in the way", "a file, or nothing")
     folder = path.with_suffix("")
     left = {file.name for file in folder.iterdir() if not scratch.is_scratch(file.name)} if folder.is_dir() else set()
     if not left <= OWN:

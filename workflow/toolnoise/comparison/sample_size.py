@@ -152,7 +152,12 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
         raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
     if row.value == 0:
         raise BadInput(path, name, "its runs are equal: their SD is 0", "a cell with noise")
-    return Spread(Estimate(*(POINTS * part for part in (row.value, row.ci_low, row.ci_high))), int(row.n_runs), name)
+    sd = Estimate(*(POINTS * part for part in (row.value, row.ci_low, row.ci_high)))
+    # An interval may be undefined, or begin at 0.
+    if not LEAST_POINTS <= sd.value <= POINTS or any(end < 0 or math.isinf(end) for end in sd):
+        what = f"found an SD of {sd.value:.3g} ({sd.low:.3g} to {sd.high:.3g}) points"
+        raise BadInput(path, name, what, "from 0.000001 to 100")
+    return Spread(sd, int(row.n_runs), name)
 
 
 def as_json(question: SampleSize) -> dict[str, Any]:
@@ -203,7 +208,7 @@ def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[t
     yield ("runs per arm", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
     for entry in shown:
         gain = [f"{entry['gain']:.3g}"] if spread else []
-        if spread and spread.runs:
+        if spread and spread.runs and None not in (entry["gain_low"], entry["gain_high"]):
             gain[0] += f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
         yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
 

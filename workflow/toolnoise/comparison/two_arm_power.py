@@ -32,7 +32,7 @@ def difference_power(runs: Runs, difference: float, sd: float, level: float = LE
     freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
     critical = stats.f.isf(level, 1, np.where(runs == 2, np.minimum(freedom, SMALL_ARMS[2]), freedom))
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
-    shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
+    shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
     return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
 
 
