@@ -340,6 +340,7 @@ SCORED = {
     **{name: Program(parts, OTHER) for name, parts in BUGS.items()},
     **{name: Program(parts, SAME) for name, parts in CLEAN.items()},
 }
+SEEDED = ("--seed", "{init}")
 PROGRAMS = {**SCORED, **FURTHER}
 
 
@@ -358,7 +359,7 @@ def found(name: str, program: Program, worlds: str) -> Found:
         (Path(folder) / "train.py").write_text(program.text)
         check = [Path(sys.executable).with_name("toolnoise"), "check", "--json", "--world", worlds]
         check += ["--higher=--dtype float64", "--output", "preds.npy", *program.check, "--"]
-        train = [sys.executable, "train.py", *(program.words or ("--seed", "{init}"))]
+        train = [sys.executable, "train.py", *(program.words or SEEDED)]
         # One thread each: processes outnumber the processors.
         variables = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run([*check, *train], cwd=folder, env=variables, capture_output=True, text=True)
@@ -420,7 +421,7 @@ def main() -> None:
         one = found(name, PROGRAMS[name], options.world)
         table += rows(one)
         right += [one.right] if name in SCORED else []
-        print(f"{name}: {', '.join(way['verdict'] for way in one.ways)}", file=sys.stderr, flush=True)
+        print("\n".join("  ".join(row) for row in rows(one)), file=sys.stderr, flush=True)
     print("\n".join(aligned(table)))
     print(f"\n{sum(right)} of {len(right)} programs told apart")
 

@@ -74,7 +74,12 @@ def check(
     most = MOST_OF_A_SEED * max(drawn) if drawn else None
     found = []
     for way in asked.ways:
-        one = _tried(runs, way, asked, reference, most)
+        try:
+            one = _tried(runs, way, asked, reference, most)
+        except BadInput as error:
+            if not way.found:
+                raise
+            one = Break(way.name, NOT_RUN, differences.between(control, control), why=str(error))
         if not one.passed and way.instead:
             other = _tried(runs, way.instead, asked, reference, most)
             one = other if other.passed else one
@@ -88,13 +93,7 @@ def _tried(runs: Runs, way: Way, asked: Asked, reference: Reference, most: float
     def run(*more: str, name: str = "") -> Outcome:
         return runs.varied(_file(" ".join((way.name, name, *more))), [*way.words, *more], way.variables)
 
-    control = reference(())
-    try:
-        outcome = run()
-    except BadInput as error:
-        if way.found:
-            return Break(way.name, NOT_RUN, differences.between(control, control), why=str(error))
-        raise
+    control, outcome = reference(()), run()
     difference = differences.between(control, outcome)
     if not difference.files:
         return Break(way.name, EQUAL, difference)
