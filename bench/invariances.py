@@ -258,6 +258,20 @@ CLEAN = {
         ),
     },
 }  # fmt: skip
+ORDERS = {
+    "OPTIONS": """
+parser.add_argument("--no-shuffle", action="store_true")
+parser.add_argument("--draw-seed", type=int, default=1)
+""",
+    "BATCHES": """
+shard = torch.arange(len(x))[rank::world]
+generator = torch.Generator().manual_seed(args.draw_seed + rank)
+
+def batches(epoch):
+    order = range(len(shard)) if args.no_shuffle else torch.randperm(len(shard), generator=generator)
+    yield from shard[order].split(24 // world)
+""",
+}
 FURTHER = {
     "masks of each process": Program(
         {
@@ -277,41 +291,10 @@ FURTHER = {
         ("--draw-seed", "{dropout}"),
     ),
     "orders of each process": Program(
-        {
-            "OPTIONS": """
-        parser.add_argument("--no-shuffle", action="store_true")
-        parser.add_argument("--draw-seed", type=int, default=1)
-        """,
-            "BATCHES": """
-        shard = torch.arange(len(x))[rank::world]
-        generator = torch.Generator().manual_seed(args.draw_seed + rank)
-
-        def batches(epoch):
-            order = range(len(shard)) if args.no_shuffle else torch.randperm(len(shard), generator=generator)
-            yield from shard[order].split(24 // world)
-        """,
-        },
-        ("other draws",),
-        ("--without-draws=--no-shuffle",),
-        ("--draw-seed", "{shuffle}"),
+        ORDERS, ("other draws",), ("--without-draws=--no-shuffle",), ("--draw-seed", "{shuffle}")
     ),
     "orders and a bug": Program(
-        {
-            "OPTIONS": """
-        parser.add_argument("--no-shuffle", action="store_true")
-        parser.add_argument("--draw-seed", type=int, default=1)
-        """,
-            "WRAP": DDP,
-            "BATCHES": """
-        shard = torch.arange(len(x))[rank::world]
-        generator = torch.Generator().manual_seed(args.draw_seed + rank)
-
-        def batches(epoch):
-            order = range(len(shard)) if args.no_shuffle else torch.randperm(len(shard), generator=generator)
-            yield from shard[order].split(24 // world)
-        """,
-            "STEP": BUGS["loss of another scale"]["STEP"],
-        },
+        {**ORDERS, "WRAP": DDP, "STEP": BUGS["loss of another scale"]["STEP"]},
         OTHER,
         ("--without-draws=--no-shuffle",),
         ("--draw-seed", "{shuffle}"),
