@@ -162,7 +162,7 @@ def _numbers(name: str, path: Path) -> np.ndarray | None:
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
     """A row for each way, and what is behind those that are other programs."""
-    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest difference", "higher precision")
+    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise")
     rows = [(*heads, "run again", "likely line")]
     for each in breaks:
         cells = ("",) * 5
