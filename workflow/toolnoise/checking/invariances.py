@@ -181,9 +181,7 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
     if UNDECIDED in verdicts:
-        lines.append(
-            "Undecided: without higher precision in every part (--higher) a difference may be rounding or not."
-        )
+        lines.append("Undecided: without higher precision of all (--higher) a difference may be rounding or not.")
     if OTHER in verdicts and not without_draws:
         lines.append("Masks or orders may rightly be other ones: --without-draws='--dropout 0' tells.")
     return lines
