@@ -135,6 +135,38 @@ CAUSES = {
     ),
     "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)", "shuffle"),
 }
+# Where another layout makes another program: other numbers of processes, or of batches that are accumulated.
+LAYOUTS = {
+    "start": Cause(
+        "the weights at the start depend on the process, and nothing sends those of one to the others",
+        "seed the network alike in each process, or broadcast its weights",
+    ),
+    "sampler": Cause(
+        "each process goes through the same examples",
+        "give the loader a DistributedSampler with the process's own rank",
+    ),
+    "norm": Cause(
+        "batch normalisation knows the batch of its own process alone",
+        "use SyncBatchNorm, or another normalisation",
+    ),
+    "accumulated": Cause(
+        "gradients of several batches are added, and nothing divides the loss by their number",
+        "divide each loss by the number of batches of a step",
+    ),
+    "scale": Cause(
+        "the loss has another scale with another number of processes",
+        "divide the sum of all losses by the number of all examples; DDP divides by the number of processes itself",
+    ),
+    "padding": Cause(
+        "the sampler repeats examples until each process has as many",
+        "train on a number of examples that all numbers of processes divide, or pass drop_last=True",
+    ),
+    "mean": Cause(
+        "each process takes the mean over its own examples, and they may have unequal numbers of them",
+        "divide the sum of the losses by the number of examples of all processes",
+    ),
+}
+ABOUT = CAUSES | LAYOUTS
 
 
 class Suspect(NamedTuple):
@@ -150,10 +182,10 @@ class Suspect(NamedTuple):
     @property
     def says(self) -> str:
         """What is often forgotten, of this place."""
-        return CAUSES[self.cause].says + self.seeded
+        return ABOUT[self.cause].says + self.seeded
 
 
 def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:
     """The heaviest first; among equals, the cause that is more often forgotten."""
-    order = list(CAUSES)
+    order = list(ABOUT)
     return sorted(suspects, key=lambda each: (-each.weight, order.index(each.cause), each.file, each.line))

@@ -1,133 +1,126 @@
 """The same program another way that should not matter: more threads, other workers, another number of processes.
 
-Each way is run once and compared with the unchanged program bit by bit. Where bits differ, both are run once more with
-higher precision, if the program can: a difference that only rounding makes shrinks with it by orders of magnitude, one
-of another program does not.
+Each way is run once and compared with the unchanged program bit by bit. Where bits differ, it is run again as it is,
+and both are run with higher precision, if the program can: a difference that only rounding makes shrinks with it by
+orders of magnitude, one of another program does not. Masks and orders may rightly be other ones at another number of
+processes: then the program is the same up to rounding with its draws switched off, and with them it differs by no more
+than with another seed of theirs.
 """
 
+import functools
 import re
-import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.checking import differences, program_text, reasons
+from toolnoise.checking import differences, layouts, reasons
+from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.ways import Asked, Way
 
-EQUAL, ROUNDING, OTHER, UNDECIDED = "equal", "rounding", "another program", "undecided"
+EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
+PRECISION, NOT_RUN = "other precision", "does not run"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
 # ratio of the two precisions is 2e-9; training makes the smaller difference grow as much as the larger one.
 SHRUNK, KEPT = 1e-3, 1e-1
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-# What `--matrix` tries of every program, and what it tries if the program has one of these options.
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-ALWAYS = (
-    *(f"threads {number}: {' '.join(f'{name}={number}' for name in THREADS)}" for number in (1, 2, 4)),
-    *(f"hash seed {number}: PYTHONHASHSEED={number}" for number in (0, 1)),
-)
-OPTIONS = {
-    "workers": (("--num-workers", "--workers", "--num_workers"), ("0", "2")),
-    "evaluation batch": (("--eval-batch-size", "--eval-batch", "--test-batch-size", "--eval_batch_size"), ("7", "64")),
-}
-
-
-class Way(NamedTuple):
-    """A way to run a program: its name, the whole command, and variables."""
-
-    name: str
-    words: list[str]
-    variables: dict[str, str]
+# Other draws make no larger difference than this, as a multiple of what another seed of theirs makes.
+MOST_OF_A_SEED = 2.0
 
 
 class Break(NamedTuple):
-    """How a way ends: the verdict, what differs, and the largest difference in both precisions, if they are known."""
+    """How a way ends: the verdict, what differs, and the largest difference in both precisions, if they are known.
+
+    `again` is whether a second run of it has the same bits, if one was made. `places` may be at fault.
+    """
 
     name: str
     verdict: str
     difference: Difference
     single: float | None = None
     double: float | None = None
+    again: bool | None = None
+    why: str = ""
+    places: Sequence[Suspect] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the program is the same, up to rounding; what is undecided passes if it changes no answer."""
-        return self.verdict in (EQUAL, ROUNDING) or (self.verdict == UNDECIDED and self.difference.changed == 0)
+        if self.verdict == UNDECIDED:
+            return self.difference.changed == 0
+        return self.verdict != OTHER
 
 
-def ways(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], *, matrix: bool) -> list[Way]:
-    """The ways of a command line: `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
-    asked = [*(_matrix(words) if matrix else ()), *varied]
-    start = torchrun(words, worlds[0]) if worlds else words
-    found = [_way(start, text) for text in asked]
-    found += [Way(f"world {number}", torchrun(words, number), {}) for number in worlds[1:]]
-    names = [way.name for way in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInput("command line", "--vary", f"found {name!r} twice", "each name once")
+# The outcome of words more than those of the unchanged program; it is run once.
+Reference = Callable[[tuple[str, ...]], Outcome]
+
+
+def check(
+    runs: Runs, asked: Asked, control: Outcome, seeded: Mapping[str, float | None], text: Sequence[SourceFile]
+) -> list[Break]:
+    """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
+
+    @functools.cache
+    def reference(more: tuple[str, ...]) -> Outcome:
+        return runs.varied(_file(" ".join(("unchanged", *more))), [*runs.words, *more], {}) if more else control
+
+    drawn = [size for source, size in seeded.items() if source != "init" and size is not None]
+    most = MOST_OF_A_SEED * max(drawn) if drawn else None
+    found = []
+    for way in asked.ways:
+        try:
+            one = _tried(runs, way, asked, reference, most)
+        except BadInput as error:
+            if not way.found:
+                raise
+            one = Break(way.name, NOT_RUN, differences.between(control, control), why=str(error))
+        if not one.passed and way.instead:
+            other = _tried(runs, way.instead, asked, reference, most)
+            one = other if other.passed else one
+        if one.verdict == OTHER:
+            one = one._replace(places=layouts.faults(text, way.knob))
+        found.append(one)
     return found
 
 
-def _matrix(words: Sequence[str]) -> list[str]:
-    """The ways that a program has for certain, and those that its text shows options for."""
-    lines = [line for source in program_text.sources(words, Path()) for line in source.lines]
-    found = list(ALWAYS)
-    for knob, (options, values) in OPTIONS.items():
-        quoted = {option: re.compile(f"[\"']{option}[\"']") for option in options}
-        known = next((option for option, spelled in quoted.items() if any(map(spelled.search, lines))), "")
-        found += [f"{knob} {value}: {known} {value}" for value in values if known]
-    return found
+def _tried(runs: Runs, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
+    def run(*more: str, name: str = "") -> Outcome:
+        return runs.varied(_file(" ".join((way.name, name, *more))), [*way.words, *more], way.variables)
 
-
-def _way(words: Sequence[str], text: str) -> Way:
-    name, separator, rest = text.partition(":")
-    parts = shlex.split(rest)
-    if not (name.strip() and separator and parts):
-        raise BadInput("command line", "--vary", f"found {text!r}", "NAME: VARIABLE=VALUE, or NAME: --option value")
-    count = next((place for place, part in enumerate(parts) if not VARIABLE.match(part)), len(parts))
-    variables = dict(part.split("=", 1) for part in parts[:count])
-    more = command_words.required(parts[count:]) if parts[count:] else []
-    return Way(name.strip(), [*words, *more], variables)
-
-
-def worlds(text: str | None) -> list[str]:
-    """Numbers of processes; what is unchanged has the first."""
-    found = (text or "").split(",") if text else []
-    for number in found:
-        if not re.fullmatch("[1-9][0-9]?", number):
-            raise BadInput("command line", "--world", f"found {number!r}", "numbers of processes, such as 1,2,4")
-    return found
-
-
-def torchrun(words: Sequence[str], number: str) -> list[str]:
-    """A command that starts a Python program as several processes on this machine."""
-    if not Path(words[0]).name.startswith("python"):
-        raise BadInput("command line", "--world", f"found the program {words[0]!r}", "python SCRIPT ...")
-    return [words[0], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", number, *words[1:]]
-
-
-def check(runs: Runs, asked: Sequence[Way], control: Outcome, higher: Sequence[str]) -> list[Break]:
-    """Run each way once, and once more with higher precision where its bits are other ones."""
-    found, reference = [], None
-    for way in asked:
-        outcome = runs.varied(_file(way.name), way.words, way.variables)
-        difference = differences.between(control, outcome)
-        if not difference.files:
-            found.append(Break(way.name, EQUAL, difference))
-            continue
-        single, double = _largest(control, outcome), None
-        if higher:
-            reference = reference or runs.varied("higher", [*runs.words, *higher], {})
-            again = runs.varied(_file(f"{way.name} higher"), [*way.words, *higher], way.variables)
-            double = _largest(reference, again)
-        found.append(Break(way.name, verdict(single, double), difference, single, double))
-    return found
+    control, outcome = reference(()), run()
+    difference = differences.between(control, outcome)
+    if not difference.files:
+        return Break(way.name, EQUAL, difference)
+    again = not differences.between(outcome, run(name="again")).files
+    found = Break(way.name, PRECISION, difference, largest(control, outcome), again=again)
+    if way.knob == "precision":
+        return found
+    higher, off = tuple(asked.higher), tuple(asked.without_draws)
+    if higher:
+        found = found._replace(double=largest(reference(higher), run(*higher)))
+    found = found._replace(verdict=verdict(found.single, found.double))
+    if not off or found.verdict == ROUNDING:
+        return found
+    plain, without = reference(off), run(*off)
+    if differences.between(plain, without).files:
+        exact = largest(reference((*off, *higher)), run(*off, *higher)) if higher else None
+        left = verdict(largest(plain, without), exact)
+        if left != ROUNDING:
+            why = f"without its draws ({' '.join(off)}) it differs, too"
+            return found._replace(verdict=OTHER if left == OTHER else found.verdict, why=why)
+    if most is None:
+        return found._replace(verdict=DRAWS, why="no seed of its draws is named: how far one goes is not known")
+    if found.single is None or found.single > most:
+        return found._replace(
+            verdict=OTHER, why=f"its draws go further than {most:.3g}, twice as far as another seed's"
+        )
+    return found._replace(verdict=DRAWS)
 
 
 def _file(name: str) -> str:
@@ -143,7 +136,7 @@ def verdict(single: float | None, double: float | None) -> str:
     return OTHER if double >= KEPT * single else UNDECIDED
 
 
-def _largest(outcome: Outcome, other: Outcome) -> float | None:
+def largest(outcome: Outcome, other: Outcome) -> float | None:
     """The largest difference of a number, among logits, values, weights, files of numbers, and metrics but times."""
     pairs = [(outcome.logits, other.logits)]
     if outcome.predictions is not None and outcome.predictions.dtype.kind == "f":
@@ -168,24 +161,41 @@ def _numbers(name: str, path: Path) -> np.ndarray | None:
     return np.load(path, allow_pickle=False) if name.endswith(".npy") else None
 
 
-def as_text(breaks: Sequence[Break], noise: int | None) -> list[str]:
-    """A row for each way."""
-    rows = [("another way", "verdict", "answers changed", "of a new seed's", "largest difference", "higher precision")]
+def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
+    """A row for each way, and what is behind those that are other programs."""
+    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise")
+    rows = [(*heads, "run again", "likely line")]
     for each in breaks:
-        cells = ("", "", "", "")
+        cells = ("",) * 5
         if each.difference.files:
             sizes = ("" if size is None else reasons.number(size) for size in (each.single, each.double))
-            cells = (reasons.share(each.difference), reasons.of_noise(each.difference, noise), *sizes)
-        rows.append((each.name, each.verdict, *cells))
+            again = {True: "equal", False: "differs", None: ""}[each.again]
+            cells = (reasons.share(each.difference), reasons.of_noise(each.difference, noise), *sizes, again)
+        place = next((f"{place.file}:{place.line}" for place in each.places if place.weight >= LIKELY), "")
+        rows.append((each.name, each.verdict, *cells, place))
     lines = aligned(rows)
     for each in breaks:
         if each.verdict == OTHER:
             lines += [f"{each.name} makes another program:", *(f"  {part}" for part in reasons.parts(each.difference))]
-    if any(each.verdict == UNDECIDED for each in breaks):
-        lines.append("Undecided: without higher precision (--higher) a difference may be rounding or not.")
+            lines += reasons.places(each.places)
+        if each.why:
+            lines.append(f"{each.name}: {each.why}.")
+    verdicts = {each.verdict for each in breaks}
+    if UNDECIDED in verdicts:
+        lines.append("Undecided: without higher precision of all (--higher) a difference may be rounding or not.")
+    if OTHER in verdicts and not without_draws:
+        lines.append("Masks or orders may rightly be other ones: --without-draws='--dropout 0' tells.")
     return lines
 
 
 def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
     """The rows for programs."""
-    return [{**each._asdict(), "difference": each.difference._asdict(), "passed": each.passed} for each in breaks]
+    return [
+        {
+            **each._asdict(),
+            "difference": each.difference._asdict(),
+            "passed": each.passed,
+            "places": list(map(reasons.place, each.places)),
+        }
+        for each in breaks
+    ]

@@ -1,8 +1,9 @@
 """What differs between two runs of a program, and what was probably forgotten, in a person's words."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.causes import ABOUT, CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 
@@ -26,8 +27,8 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
     lines += [f"  {part}" for part in parts(difference)]
     lines += [PHASES[why.phase]] if why.phase else []
     lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
-    lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
-    lines += ["", "Possible:", *_causes(why.possible)] if why.possible else []
+    lines += ["", "Likely:", *places(why.likely)] if why.likely else []
+    lines += ["", "Possible:", *places(why.possible)] if why.possible else []
     return [*lines, *_unseen(why)]
 
 
@@ -41,13 +42,20 @@ def _unseen(why: Diagnosis) -> list[str]:
     ]
 
 
-def _causes(places: Sequence[Suspect]) -> Iterable[str]:
-    for cause, says in dict.fromkeys((place.cause, place.says) for place in places):
-        alike = [place for place in places if (place.cause, place.says) == (cause, says)]
+def places(found: Sequence[Suspect]) -> Iterable[str]:
+    """Places that may be at fault, by cause, with what to do."""
+    for cause, says in dict.fromkeys((place.cause, place.says) for place in found):
+        alike = [place for place in found if (place.cause, place.says) == (cause, says)]
         yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
         if len(alike) > MOST_PLACES:
             yield f"  and {len(alike) - MOST_PLACES} more places"
-        yield f"    {says}: {CAUSES[cause].remedy}"
+        yield f"    {says}: {ABOUT[cause].remedy}"
+
+
+def place(suspect: Suspect) -> dict[str, Any]:
+    """A place for programs."""
+    about = ABOUT[suspect.cause]
+    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}
 
 
 def parts(changed: Difference) -> list[str]:

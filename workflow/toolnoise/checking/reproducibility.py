@@ -18,12 +18,13 @@ from toolnoise.checking import contract, diagnosis, differences, invariances, pr
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis, Experiment
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.invariances import Break, Way
+from toolnoise.checking.invariances import Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
 from toolnoise.checking.trial_runs import Runs
 from toolnoise.checking.unmodified import NOTHING, Wanted
+from toolnoise.checking.ways import Asked
 from toolnoise.study import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -42,8 +43,7 @@ class Command(NamedTuple):
     declared: bool = True
     wanted: Wanted = NOTHING
     resume: Resume | None = None
-    ways: Sequence[Way] = ()
-    higher: Sequence[str] = ()
+    asked: Asked = Asked()
 
 
 class Ignored(NamedTuple):
@@ -68,6 +68,7 @@ class Checked(NamedTuple):
     declared: bool = True
     resumed: Resumed | None = None
     breaks: Sequence[Break] = ()
+    without_draws: Sequence[str] = ()
 
     @property
     def reproducible(self) -> bool:
@@ -134,7 +135,7 @@ def check(checked: Command, folder: Path) -> Checked:
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
     suspected = suspects.suspects(text, checked.words)
-    seeds, ignored, why = {}, [], None
+    seeds, sizes, ignored, why = {}, {}, [], None
     if difference.files:
         experiment = _experiment(runs, suspected, other)
         why = diagnosis.diagnose(suspected, difference, experiment, program_text.imported(text))
@@ -142,7 +143,9 @@ def check(checked: Command, folder: Path) -> Checked:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
         for source in checked.sources if counts else ():
-            seeds[source] = differences.between(control, runs.run(source, source))
+            seeded = runs.run(source, source)
+            seeds[source] = differences.between(control, seeded)
+            sizes[source] = invariances.largest(control, seeded)
         unused = [source for source, changed in seeds.items() if not changed.files]
         ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
@@ -154,7 +157,8 @@ def check(checked: Command, folder: Path) -> Checked:
         return verdict
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
-        breaks=invariances.check(runs, checked.ways, control, checked.higher),
+        breaks=invariances.check(runs, checked.asked, control, sizes, text),
+        without_draws=checked.asked.without_draws,
     )
 
 

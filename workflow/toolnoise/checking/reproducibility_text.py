@@ -6,7 +6,6 @@ from typing import Any
 
 from toolnoise.base.printing import aligned
 from toolnoise.checking import invariances, reasons, resume
-from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.reproducibility import Checked
 from toolnoise.study.outcome_files import LOGITS
@@ -23,12 +22,14 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
         "experiment": why.experiment if why else None,
-        "likely": [_place(suspect) for suspect in why.likely] if why else [],
-        "possible": [_place(suspect) for suspect in why.possible] if why else [],
+        "likely": [reasons.place(suspect) for suspect in why.likely] if why else [],
+        "possible": [reasons.place(suspect) for suspect in why.possible] if why else [],
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
-        "ignored": [{**row._asdict(), "places": [_place(place) for place in row.places]} for row in checked.ignored],
+        "ignored": [
+            {**row._asdict(), "places": [reasons.place(place) for place in row.places]} for row in checked.ignored
+        ],
         "no_seed_is_known": checked.seedless,
         "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
         "other_ways": invariances.as_json(checked.breaks),
@@ -49,7 +50,7 @@ def as_text(checked: Checked) -> str:
     if checked.resumed:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]
     if checked.breaks:
-        lines += ["", *invariances.as_text(checked.breaks, checked.noise)]
+        lines += ["", *invariances.as_text(checked.breaks, checked.noise, checked.without_draws)]
     if times := checked.difference.times:
         values = ", ".join(f"{name} ({reasons.both(*pair)})" for name, pair in times.items())
         looks = "it looks like a time" if len(times) == 1 else "they look like times"
@@ -98,8 +99,3 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
         "" if changed.largest is None else reasons.number(changed.largest),
         "" if changed.epoch is None else str(changed.epoch),
     )
-
-
-def _place(suspect: Suspect) -> dict[str, Any]:
-    about = CAUSES[suspect.cause]
-    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}

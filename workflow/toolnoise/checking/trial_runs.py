@@ -18,6 +18,9 @@ from toolnoise.checking.unmodified import Wanted
 from toolnoise.study import outcome_files
 from toolnoise.study.programs import ENGINE
 
+# Seconds between runs: seeds from the clock often have whole ones, and must show.
+PAUSE = 1
+
 
 class Runs:
     """Runs of one command, at most `limit` seconds each, with all that they leave in a folder."""
@@ -79,8 +82,7 @@ class Runs:
         files.write_json(job, task)
         variables = {**contract.variables(task, job), **(more or {})}
         if self.seconds:
-            # Seeds from the clock often have whole seconds, and must show.
-            time.sleep(1)
+            time.sleep(PAUSE)
         self.started += 1
         _say(f"{name} started, at most {span(self.limit)} (--limit); log: {log}")
         started = time.monotonic()

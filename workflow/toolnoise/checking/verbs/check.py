@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 OF_A_MODEL = ("inputs", "batches", "python", "decode")
 OF_A_PROGRAM = (
-    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world"),
+    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world", "without_draws"),
     *("resume", "resume_command", "checkpoint", "stop_at", "command"),
 )
 
@@ -26,16 +25,17 @@ def _run(options: argparse.Namespace) -> None:
     given = [f"--{name}" for name in OF_A_MODEL if getattr(options, name) is not None]
     if given:
         raise BadInput("command line", given[0], "is for a model", "--model FILE")
-    from toolnoise.checking import invariances, reproducibility, reproducibility_text, unmodified
+    from toolnoise.checking import reproducibility, reproducibility_text, unmodified, ways
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
     wanted = unmodified.wanted(options.output, options.metric, options.checkpoint)
     command = reproducibility.command(words, options.sources, options.deterministic, options.limit, wanted)
-    worlds = invariances.worlds(options.world)
+    worlds = ways.worlds(options.world)
     command = command._replace(
-        words=invariances.torchrun(command.words, worlds[0]) if worlds else command.words,
-        ways=invariances.ways(command.words, options.vary, worlds, matrix=options.matrix),
-        higher=command_words.words(options.higher, "--higher") if options.higher else [],
+        words=ways.torchrun(command.words, worlds[0]) if worlds else command.words,
+        asked=ways.asked(
+            command.words, options.vary, worlds, options.higher, options.without_draws, matrix=options.matrix
+        ),
     )
     if options.resume or options.resume_command or options.stop_at:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
@@ -118,7 +118,12 @@ VERB = Verb(
         ),
         "--matrix": flag("the ways that are known of any program, or found in its text"),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
-        "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'"),
+        "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
+        "--without-draws": option(
+            "WORDS",
+            "words that switch draws off, such as --without-draws='--dropout 0'",
+            default="",
+        ),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
         "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),

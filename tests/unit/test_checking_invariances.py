@@ -1,0 +1,250 @@
+"""Other ways to run a program that should not matter: which are tried, how each is judged, the line at fault."""
+
+import importlib.util
+import json
+import sys
+
+import pytest
+
+from toolnoise.base.program import ROOT
+from toolnoise.checking import (
+    layouts,
+    program_text,
+    reasons,
+    reproducibility,
+    reproducibility_text,
+    trial_runs,
+    unmodified,
+    ways,
+)
+from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISION, ROUNDING, UNDECIDED
+
+# The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
+PROGRAM = """
+import os, sys, time
+import numpy as np
+kind = np.float64 if "--double" in sys.argv else np.float32
+parts = np.random.default_rng(1).normal(size=(6, 999)).astype(kind)
+way = os.environ.get("WAY", "as it is")
+if way == "order":
+    parts = parts[:, ::-1]
+if way == "other":
+    parts = parts[:, :-1]
+total = np.zeros(6, kind)
+for column in parts.T:
+    total += column * kind(1.1)
+if way == "clock":
+    total += kind(time.time_ns() % 1000) / 1000
+if "--no-draws" not in sys.argv:
+    drawn = np.random.default_rng([int(os.environ["TOOLNOISE_SEED_DROPOUT"]), way in ("drawn", "far")])
+    total += drawn.normal(size=6).astype(kind) * (9 if way == "far" else 1)
+np.save("preds.npy", np.outer(total, [1, 2, 3]).astype(kind))
+print("seconds", 1000 * time.time())
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trial_runs, "PAUSE", 0)
+
+
+@pytest.fixture
+def checked(tmp_path):
+    def start(*varied, higher="--double", without_draws="", seeds="", metrics=()):
+        (tmp_path / "train.py").write_text(PROGRAM)
+        words = [sys.executable, "train.py"]
+        command = reproducibility.command(words, seeds, "", None, unmodified.wanted(["preds.npy"], metrics))
+        asked = ways.asked(words, varied, [], higher, without_draws, matrix=False)
+        return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
+
+    return start
+
+
+def test_a_way_is_equal_rounding_or_another_program(checked):
+    found = checked("none: WAY=none", "order: WAY=order", "other: WAY=other")
+    assert [(each.name, each.verdict) for each in found.breaks] == [
+        ("none", EQUAL),
+        ("order", ROUNDING),
+        ("other", OTHER),
+    ]
+    assert found.breaks[1].double < 1e-6 * found.breaks[1].single
+    assert found.breaks[2].difference.examples == 6
+    assert not found.passed
+    text = reproducibility_text.as_text(found)
+    assert "other makes another program:\n" in text
+    assert "order makes" not in text
+    assert [each.again for each in found.breaks] == [None, True, True]
+    assert "run again" in text
+    assert [each["verdict"] for each in reproducibility_text.as_json(found)["other_ways"]] == [EQUAL, ROUNDING, OTHER]
+
+
+def test_a_time_that_differs_makes_no_other_program(checked):
+    found = checked("order: WAY=order", metrics=["seconds ([0-9.]+)"])
+    assert [each.verdict for each in found.breaks] == [ROUNDING]
+    assert found.difference.times.keys() == {"seconds"}
+
+
+def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_changes_no_answer(checked):
+    found = checked("order: WAY=order", higher="")
+    assert [(each.verdict, each.difference.changed) for each in found.breaks] == [(UNDECIDED, 0)]
+    assert found.passed
+    assert reproducibility_text.as_text(found).endswith("a difference may be rounding or not.")
+
+
+def test_ways_are_variables_first_and_words_after_them():
+    (way,) = ways.asked(
+        ["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "", matrix=False
+    ).ways
+    assert way == (
+        "many threads",
+        ["python", "a.py", "--workers", "4", "C=5"],
+        {"A": "1", "B": "2 3"},
+        "workers",
+        False,
+        None,
+    )
+
+
+def test_numbers_of_processes_start_the_program_by_torchrun():
+    start = ["python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    (way,) = ways.asked(["python", "a.py", "-v"], [], ways.worlds("1,4"), "", "", matrix=False).ways
+    assert way == ("world 4", [*start, "4", "a.py", "-v"], {}, "world", False, None)
+    assert ways.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: ways.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
+        (lambda: ways.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
+        (lambda: ways.asked(["a"], ["threads"], [], "", "", matrix=False), "NAME: VARIABLE=VALUE, or NAME: --option"),
+        (lambda: ways.asked(["a"], ["t: A=1", "t: A=2"], [], "", "", matrix=False), "found 't' twice"),
+    ],
+)
+def test_ways_are_read_strictly(call, said, refused):
+    assert said in refused(call)
+
+
+def test_a_way_is_run_again_where_its_bits_are_other_ones(checked):
+    found = checked("clock: WAY=clock", higher="")
+    assert [(each.verdict, each.again) for each in found.breaks] == [(UNDECIDED, False)]
+    assert reproducibility_text.as_json(found)["other_ways"][0]["again"] is False
+
+
+def test_other_draws_are_no_other_program_if_they_go_no_further_than_another_seed(checked):
+    varied = ("drawn: WAY=drawn", "far: WAY=far", "other: WAY=other")
+    found = checked(*varied, seeds="dropout", without_draws="--no-draws")
+    assert [(each.name, each.verdict, each.passed) for each in found.breaks] == [
+        ("drawn", DRAWS, True),
+        ("far", OTHER, False),
+        ("other", OTHER, False),
+    ]
+    text = reproducibility_text.as_text(found)
+    assert "far: its draws go further than " in text
+    assert "other: without its draws (--no-draws) it differs, too." in text
+    assert "--without-draws=" not in text
+
+
+def test_without_a_switch_for_draws_other_draws_are_another_program_and_the_switch_is_named(checked):
+    found = checked("drawn: WAY=drawn")
+    assert [each.verdict for each in found.breaks] == [OTHER]
+    assert "--without-draws='--dropout 0'" in reproducibility_text.as_text(found)
+
+
+def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(checked):
+    found = checked("drawn: WAY=drawn", without_draws="--no-draws")
+    assert [(each.verdict, each.passed) for each in found.breaks] == [(DRAWS, True)]
+    assert "no seed of its draws is named" in reproducibility_text.as_text(found)
+
+
+MEAN = """
+import argparse
+import numpy as np
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch_size", type=int, default=24)
+parser.add_argument("--accumulate_grad_batches", type=int, default=1)
+parser.add_argument("--precision", default="32", choices=["32", "64"])
+parser.add_argument("--eval-batch")
+args = parser.parse_args()
+assert not args.eval_batch, "no other batch"
+seen = np.arange(args.batch_size * args.accumulate_grad_batches)
+np.save("preds.npy", (seen.mean() * np.array([[0.1, 0.2]])).astype(f"f{int(args.precision) // 8}"))
+"""
+
+
+def test_a_batch_is_read_as_that_of_a_step_and_what_does_not_run_fails_nothing(tmp_path):
+    (tmp_path / "train.py").write_text(MEAN)
+    words = [sys.executable, "train.py"]
+    asked = ways.asked(words, [], [], "", "", matrix=True)
+    assert asked.higher == ["--precision", "64"]
+    asked = asked._replace(ways=[way for way in asked.ways if way.knob not in ("threads", "hash seed")])
+    command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
+    found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
+    assert [(each.name, each.verdict) for each in found.breaks] == [
+        ("evaluation batch 7", NOT_RUN),
+        ("evaluation batch 64", NOT_RUN),
+        ("accumulation 2 (--batch_size 12)", EQUAL),
+        ("precision 64", PRECISION),
+    ]
+    assert found.passed
+    assert "ended with exit code 1" in found.breaks[0].why
+
+
+def instead(words, varied, worlds):
+    found = ways.asked(["python", "train.py", *words], varied, worlds, "", "", matrix=False).ways
+    return [way.instead and way.instead.words[-2:] for way in found]
+
+
+def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
+    (tmp_path / "train.py").write_text("parser.add_argument('--batch-size', default=24)\n")
+    assert instead([], [], ["1", "2", "4", "5"]) == [["--batch-size", "12"], ["--batch-size", "6"], None]
+    assert instead([], [], ["2", "4"]) == [["--batch-size", "12"]]
+    assert instead(["--batch-size=8"], [], ["1", "4"]) == [["--batch-size", "2"]]
+    varied = ["a: --gradient_accumulation_steps 3", "b: --grad-accum=4", "c: --workers 2"]
+    assert instead(["--batch-size", "12"], varied, []) == [["--batch-size", "4"], ["--batch-size", "3"], None]
+
+
+def names(text, folder):
+    (folder / "train.py").write_text(text)
+    found = ways.asked(["python", "train.py"], [], [], "", "", matrix=True).ways
+    return [way.name for way in found if way.knob not in ("threads", "hash seed")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("parser.add_argument('--num_workers')", ["workers 0", "workers 2"]),
+        ("if '--compile' in sys.argv: pass", ["compiled"]),
+        ("parser.add_argument('--compile', action='store_true')", ["compiled"]),
+        ("parser.add_argument('--compile', default='no')", []),
+        ("import torch", ["plain processor"]),
+        ("import torch\nnet = torch.compile(net)", ["plain processor", "not compiled"]),
+        ("add('--dtype', default='float32', choices=['bfloat16', 'float32'])", ["precision bfloat16"]),
+        ("add('--device', default='cpu')", ["device cuda"]),
+        ("click.option('--gradient-accumulation-steps', default=1)", ["accumulation 2"]),
+    ],
+)
+def test_the_matrix_has_what_the_text_shows(text, found, tmp_path, monkeypatch):
+    monkeypatch.setattr(ways, "_devices", lambda: ["cpu", "cuda"])
+    assert names(text, tmp_path) == found
+
+
+def test_the_matrix_has_what_every_program_has_and_the_options_of_this_one(tmp_path):
+    (tmp_path / "train.py").write_text("parser.add_argument('--num-workers')\n")
+    names = [way.name for way in ways.asked(["python", "train.py"], [], [], "", "", matrix=True).ways]
+    assert names == ["threads 1", "threads 2", "threads 4", "hash seed 0", "hash seed 1", "workers 0", "workers 2"]
+
+
+spec = importlib.util.spec_from_file_location("invariances", ROOT / "bench/invariances.py")
+bench = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(bench)
+PLANTED = {name: program for name, program in bench.PROGRAMS.items() if bench.MARK in program.text}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_line_of_a_bug_is_named_first(name, tmp_path):
+    (tmp_path / "train.py").write_text(PLANTED[name].text)
+    places = layouts.faults(program_text.sources(["train.py"], tmp_path), "world")
+    assert places[0].code.endswith(bench.MARK.strip())
+    assert {"says", "remedy"} <= json.loads(json.dumps(reasons.place(places[0]))).keys()
