@@ -22,6 +22,8 @@ from toolnoise.checking.invariances import Break, Way
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
+from toolnoise.checking.trace import traced_runs
+from toolnoise.checking.trace.traced_runs import Parting
 from toolnoise.checking.trial_runs import Runs
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.study import outcome_files
@@ -44,6 +46,7 @@ class Command(NamedTuple):
     resume: Resume | None = None
     ways: Sequence[Way] = ()
     higher: Sequence[str] = ()
+    trace: bool = False
 
 
 class Ignored(NamedTuple):
@@ -68,6 +71,7 @@ class Checked(NamedTuple):
     declared: bool = True
     resumed: Resumed | None = None
     breaks: Sequence[Break] = ()
+    parting: Parting | None = None
 
     @property
     def reproducible(self) -> bool:
@@ -145,7 +149,7 @@ def check(checked: Command, folder: Path) -> Checked:
         checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
     )
     if difference.files:
-        return verdict
+        return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
         breaks=invariances.check(runs, checked.ways, control, checked.higher),

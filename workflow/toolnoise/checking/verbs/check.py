@@ -22,6 +22,7 @@ def _run(options: argparse.Namespace) -> None:
         words=invariances.torchrun(command.words, worlds[0]) if worlds else command.words,
         ways=invariances.ways(command.words, options.vary, worlds, matrix=options.matrix),
         higher=command_words.words(options.higher, "--higher") if options.higher else [],
+        trace=options.trace,
     )
     if options.resume or options.resume_command or options.stop_at:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
@@ -73,6 +74,7 @@ VERB = Verb(
         "--matrix": flag("the ways that are known of any program, or found in its text"),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'"),
+        "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
         "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),
