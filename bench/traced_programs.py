@@ -40,6 +40,17 @@ class Planted(NamedTuple):
         return next((number for number, line in enumerate(lines, 1) if line.endswith(MARK)), None)
 
 
+def prepare(planted, folder):
+    """Write the program to a folder, with what it reads."""
+    (folder / "train.py").write_text(planted.text)
+    (folder / "data.txt").write_text("1 2 3 4\n5 6 7 8\n")
+    (folder / "pictures").mkdir()
+    for number in range(20):
+        (folder / f"pictures/{number}").touch()
+    (folder / "path").mkdir()
+    (folder / "path/sitecustomize.py").write_text(SHUFFLED)
+
+
 def _program(*parts: str) -> str:
     return "\n".join(textwrap.dedent(part).strip() for part in parts) + "\n"
 
@@ -135,9 +146,8 @@ PLANTED = {
         "aten.add.Tensor",
         """
         torch.manual_seed(1)
-        for size in range(100, 200):
-            x = torch.frombuffer(bytearray(os.urandom(4 * size)), dtype=torch.uint8).clone()
-            del x
+        bytes_of_before = [bytearray(os.urandom(size)) for size in range(200, 800)]
+        del bytes_of_before
         mask = torch.empty(400, dtype=torch.uint8)  # here
         mask[:10] = 1
         data = torch.ones(400)
@@ -171,7 +181,7 @@ PLANTED = {
         """,
     ),
     "branch": _torch(
-        "aten.mul.Tensor",
+        "aten.sub.Tensor",
         """
         torch.manual_seed(1)
         x = torch.rand(3)
@@ -251,14 +261,14 @@ PLANTED = {
     ),
     "jax: set": Planted(
         "jax",
-        "stage",
+        "convert_element_type",
         _program(
             """
             import jax, jax.numpy as jnp, numpy as np
             words = set('a few words in no certain order at all'.split())
             w = jax.random.normal(jax.random.PRNGKey(1), (9,))
             x = jnp.array([float(len(word) + ord(word[0])) for word in words])  # here
-            np.save('preds.npy', np.asarray(jnp.tanh(x) * w))
+            np.save('preds.npy', np.asarray(jnp.tanh(x / 200) * w))
             """
         ),
     ),

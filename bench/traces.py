@@ -39,22 +39,11 @@ print(time.perf_counter() - start)
 """
 
 
-def prepare(planted, folder):
-    """The files of a program."""
-    (folder / "train.py").write_text(planted.text)
-    (folder / "data.txt").write_text("1 2 3 4\n5 6 7 8\n")
-    (folder / "pictures").mkdir()
-    for number in range(20):
-        (folder / f"pictures/{number}").touch()
-    (folder / "path").mkdir()
-    (folder / "path/sitecustomize.py").write_text(traced_programs.SHUFFLED)
-
-
 def located(planted):
     """Where two runs of a program part, and whether that is the planted place."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepare(planted, folder)
+        traced_programs.prepare(planted, folder)
         os.chdir(folder)
         os.environ["PYTHONPATH"] = str(folder / "path")
         wanted = unmodified.wanted(["preds.npy"], [])

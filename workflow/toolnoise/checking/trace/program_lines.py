@@ -51,8 +51,12 @@ def branch(file: str, line: int, other: int) -> int | None:
     found = []
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, BRANCHES):
-            for part in (node.body, node.orelse):
-                inside = [any(each.lineno <= at <= (each.end_lineno or 0) for each in part) for at in (line, other)]
-                if inside[0] != inside[1]:
-                    found.append((node.end_lineno - node.lineno, node.lineno))
-    return min(found)[1] if found else None
+            sides = [[_within(part, at) for part in (node.body, node.orelse)] for at in (line, other)]
+            if sides[0] != sides[1]:
+                # Both within it, in different parts: that is sure.
+                found.append((not (any(sides[0]) and any(sides[1])), (node.end_lineno or 0) - node.lineno, node.lineno))
+    return min(found)[2] if found else None
+
+
+def _within(part: list[ast.stmt], line: int) -> bool:
+    return any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in part)

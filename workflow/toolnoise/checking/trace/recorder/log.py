@@ -79,6 +79,12 @@ class Log:
         """Record what a reader should know."""
         self._write(kind, text)
 
+    def failed(self, what: str, error: Exception) -> None:
+        """Stop: the program must go on, whatever a recorder does not know."""
+        self.note(f"recording stopped after {self.count:,} operations, at {what}: {type(error).__name__}: {error}")
+        self._end_block()
+        self.stop()
+
     def stop(self) -> None:
         """Record nothing more, as in a process that was forked."""
         self.is_on = False

@@ -25,21 +25,25 @@ def hook(jax: ModuleType, log: Any) -> None:
             return of_array(value, log.numpy)
         return plain(value) or type(value).__name__
 
+    def record(primitive: Any, args: Any, params: Any, outputs: Any) -> None:
+        place, index = places.here(), log.count
+        given = [[digest(each), origins.of(each), False] for each in args] if log.in_detail else None
+        numbers = [short(text) for value in params.values() if (text := plain(value)) is not None] if given else []
+        more = {"inputs": given, "numbers": numbers}
+        log.event("jax", primitive.name, " ".join(map(digest, outputs)), place, lambda: more)
+        for each in outputs:
+            if isinstance(each, array):
+                origins.note(each, [index, primitive.name, *place])
+
     @functools.wraps(computed)
     def process(self: Any, primitive: Any, args: Any, params: Any) -> Any:
         result = computed(self, primitive, args, params)
         outputs = result if isinstance(result, (list, tuple)) else [result]
-        if not log.here() or any(isinstance(each, tracer) for each in (*args, *outputs)):
-            return result
-        place, index = places.here(), log.count
-        given = [[digest(each), origins.of(each), False] for each in args] if log.in_detail else None
-        numbers = [short(text) for value in params.values() if (text := plain(value)) is not None] if given else []
-        log.event(
-            "jax", primitive.name, " ".join(map(digest, outputs)), place, lambda: {"inputs": given, "numbers": numbers}
-        )
-        for each in outputs:
-            if isinstance(each, array):
-                origins.note(each, [index, primitive.name, *place])
+        if log.here() and not any(isinstance(each, tracer) for each in (*args, *outputs)):
+            try:
+                record(primitive, args, params, outputs)
+            except Exception as error:
+                log.failed(primitive.name, error)
         return result
 
     core.EvalTrace.process_primitive = process

@@ -57,10 +57,10 @@ class _Followed:
                 return None
         return self.step
 
-    def _look(self, frame: FrameType, stored: frozenset[str], within: frozenset[str]) -> None:
+    def _look(self, frame: FrameType, stored: tuple[str, ...], within: tuple[str, ...]) -> None:
         numpy, place = self._log.numpy, (places.name(frame.f_code.co_filename), self._before)
         variables = frame.f_locals
-        for name in sorted(stored | within):
+        for name in dict.fromkeys(stored + within):
             value = variables.get(name, frame.f_globals.get(name))
             if numpy is not None and type(value) is numpy.ndarray:
                 if (name in stored or value.nbytes <= LARGE) and not value.dtype.hasobject:
@@ -73,10 +73,10 @@ class _Followed:
 
 
 @functools.cache
-def _changed(code: CodeType) -> dict[int, tuple[frozenset[str], frozenset[str]]]:
+def _changed(code: CodeType) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
     """By line, the variables that it sets, and those in which it may set something."""
-    stored: dict[int, set[str]] = {}
-    loaded: dict[int, set[str]] = {}
+    stored: dict[int, list[str]] = {}
+    loaded: dict[int, list[str]] = {}
     within: set[int] = set()
     line = code.co_firstlineno
     starts = dict(dis.findlinestarts(code))
@@ -84,15 +84,15 @@ def _changed(code: CodeType) -> dict[int, tuple[frozenset[str], frozenset[str]]]
     for each in dis.get_instructions(code):
         line = starts.get(each.offset) or line
         if each.opname.startswith(STORES):
-            stored.setdefault(line, set()).update(_names(each.argval))
+            stored.setdefault(line, []).extend(_names(each.argval))
         elif each.opname.startswith(LOADS):
-            loaded.setdefault(line, set()).update(_names(each.argval))
+            loaded.setdefault(line, []).extend(_names(each.argval))
         # An element is set, or a call's result is not used, as after list.append.
         if each.opname in ("STORE_SUBSCR", "STORE_SLICE") or (each.opname == "POP_TOP" and before.startswith("CALL")):
             within.add(line)
         before = each.opname
     return {
-        at: (frozenset(stored.get(at, ())), frozenset(loaded.get(at, ()) if at in within else ()))
+        at: (tuple(stored.get(at, ())), tuple(loaded.get(at, ()) if at in within else ()))
         for at in stored.keys() | within
     }
 

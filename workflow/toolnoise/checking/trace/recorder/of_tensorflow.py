@@ -26,9 +26,15 @@ def hook(tensorflow: ModuleType, log: Any) -> None:
 
     origins = Origins()
 
-    def called(kind: str, inputs: Any, attributes: Any, outputs: Any, **about: Any) -> None:
-        if about.get("graph") is not None or not log.here():
-            return
+    def called(kind: str, inputs: Any, attributes: Any, outputs: Any, *rest: Any, **about: Any) -> None:
+        graph = about.get("graph", rest[1] if len(rest) > 1 else None)
+        if graph is None and log.here():
+            try:
+                record(kind, inputs, attributes, outputs)
+            except Exception as error:
+                log.failed(str(kind), error)
+
+    def record(kind: str, inputs: Any, attributes: Any, outputs: Any) -> None:
         name = kind.decode() if isinstance(kind, bytes) else str(kind)
         pairs = zip(attributes or (), (attributes or ())[1:], strict=False)
         numbers = [short(text) for key, value in pairs if key != "seed" and (text := plain(value))]

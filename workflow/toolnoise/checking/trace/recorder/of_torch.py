@@ -51,6 +51,14 @@ class _Written(NamedTuple):
     is_uninitialised: bool = False
 
 
+class _Given(NamedTuple):
+    """What an operation is given, if it is recorded singly; `is_unseen` is whether it is a view of foreign memory."""
+
+    inputs: list[Any] | None
+    numbers: list[str]
+    is_unseen: bool
+
+
 def hook(torch: ModuleType, log: Any) -> None:
     """Record this thread's operations from now on, and what later threads write."""
     mode_kind = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
@@ -119,48 +127,57 @@ class _Recorder:
         operation = self._known.get(func) or self._learn(func)
         if operation.is_silent or not self._log.is_on:
             return func(*args, **kwargs)
-        if not self._log.here():
-            result = func(*args, **kwargs)
-            place = places.of(places.sys._getframe(1))
-            for tensor in [*self._in(result), *self._targets(operation, args, kwargs)]:
-                if operation.written or not operation.is_view:
-                    self._note(tensor, _Written(-1, operation.name, place, operation.makes_empty))
-            return result
-        inputs = list(self._in((args, kwargs)))
-        given = [self._given(tensor) for tensor in inputs] if self._log.in_detail else None
-        numbers = _numbers(args, kwargs) if given is not None else []
-        if operation.is_draw and given is not None:
-            numbers.append(f"seed {self._seed(kwargs, inputs)}")
-        is_unseen = operation.is_view and any(self._writer(tensor) is None for tensor in inputs)
+        given: _Given | None = None
+        try:
+            given = self._before(operation, args, kwargs) if self._log.here() else None
+        except Exception as error:
+            self._log.failed(operation.name, error)
         result = func(*args, **kwargs)
+        try:
+            outputs = list(self._in(result))
+            known = {id(tensor) for tensor in outputs}
+            outputs += [each for each in self._targets(operation, args, kwargs) if id(each) not in known]
+            if given is not None:
+                self._after(operation, given, outputs, result)
+            elif operation.written or not operation.is_view:
+                written = _Written(-1, operation.name, places.here(), operation.makes_empty)
+                for tensor in outputs:
+                    self._note(tensor, written)
+        except Exception as error:
+            self._log.failed(operation.name, error)
+        return result
+
+    def _before(self, operation: _Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> _Given:
+        tensors = list(self._in((args, kwargs)))
+        is_unseen = operation.is_view and any(self._writer(tensor) is None for tensor in tensors)
+        if not self._log.in_detail:
+            return _Given(None, [], is_unseen)
+        numbers = _numbers(args, kwargs)
+        if operation.is_draw:
+            numbers.append(f"seed {self._seed(kwargs, tensors)}")
+        return _Given([self._given(tensor) for tensor in tensors], numbers, is_unseen)
+
+    def _after(self, operation: _Operation, given: _Given, outputs: Sequence[Any], result: Any) -> None:
         place, forward = places.here(), None
         if self._task and self._task() != -1:
             forward = self._forward.get(self._node()._sequence_nr()) if self._node and self._node() else None
         elif self._sequence and self._torch.is_grad_enabled():
             self._remember(self._sequence() - 1, place)
-        outputs = list(self._in(result))
-        known = {id(tensor) for tensor in outputs}
-        outputs += [each for each in self._targets(operation, args, kwargs) if id(each) not in known]
+        has_bits = not operation.is_view or given.is_unseen
         digests = [UNINITIALISED] if operation.makes_empty else []
-        if not operation.makes_empty and (not operation.is_view or is_unseen):
+        if has_bits and not operation.makes_empty:
             for tensor in outputs[: 1 if operation.first_only else None]:
                 self._initialise(tensor)
                 digests.append(self._digest(tensor))
             if not outputs:
                 digests.append(plain(result) or "")
         written = _Written(self._log.count, operation.name, place, operation.makes_empty)
-
-        def more() -> dict[str, Any]:
-            about = {"inputs": given, "numbers": numbers, "draw": operation.is_draw, "forward": forward}
-            return about | {"outputs": [*map(_shape, outputs)]}
-
-        self._log.event("torch", operation.name, " ".join(digests), place, more)
-        if not operation.is_view or is_unseen:
-            for tensor in outputs:
-                # An operation that writes a part of what was left empty leaves the rest so.
-                if not (before := self._writer(tensor)) or not before.is_uninitialised or not operation.written:
-                    self._note(tensor, written)
-        return result
+        about = {"inputs": given.inputs, "numbers": given.numbers, "draw": operation.is_draw, "forward": forward}
+        self._log.event("torch", operation.name, " ".join(digests), place, lambda: about)
+        for tensor in outputs if has_bits else ():
+            # An operation that writes a part of what was left empty leaves the rest so.
+            if not (before := self._writer(tensor)) or not before.is_uninitialised or not operation.written:
+                self._note(tensor, written)
 
     def arrived(self, data: Any, name: str) -> None:
         """Record data that came from elsewhere."""
