@@ -298,8 +298,7 @@ PLANTED = {
             import keras, numpy as np
             np.random.seed(1)
             x = np.random.normal(size=(16, 4)).astype('float32')
-            dense = keras.layers.Dense(3)
-            dense.build((None, 4))  # here
+            dense = keras.layers.Dense(3)  # here
             net = keras.Sequential([keras.Input((4,)), dense])
             net.compile('sgd', 'mse')
             net.fit(x, x[:, :3], epochs=1, batch_size=8, verbose=0, shuffle=False)

@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.trace import explanation, program_lines, recorder, traces
+from toolnoise.checking.trace import explanation, program_lines, traces
 from toolnoise.checking.trace.explanation import Cause
 from toolnoise.checking.trace.traces import Trace
 from toolnoise.checking.trial_runs import Runs
 
 PAIRS = 4  # of runs, until one shows a single operation
 EQUAL = 2  # pairs that are equal, until it is believed
+# The name under which the program imports the recorder, and the variables that it reads.
 INJECTED = "toolnoise_recorder"
+FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
 # So that each operation runs on its own.
 SINGLY = {"JAX_DISABLE_JIT": "1", "TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
@@ -70,21 +72,23 @@ def locate(runs: Runs) -> Parting:
             return _found(pair, one, other, alike)
         window = block
     says = (
-        f"they part among the operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
+        f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
     )
     return _with(Parting(says, one.count, equal_results=False), one)
 
 
 def install(folder: Path) -> None:
     """Copy the recorder to a folder that Python finds it in."""
-    shutil.copytree(Path(recorder.__file__).parent, folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(__file__).with_name("recorder"), folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__")
+    )
     (folder / INJECTED / "sitecustomize.py").rename(folder / "sitecustomize.py")
 
 
 def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str, str]:
     """The variables with which a program is recorded."""
     path = os.pathsep.join(filter(None, [str(folder.resolve()), os.environ.get("PYTHONPATH")]))
-    asked = {recorder.FILE: str(record.resolve()), recorder.WINDOW: f"{window.start}:{window.stop}"}
+    asked = {FILE: str(record.resolve()), WINDOW: f"{window.start}:{window.stop}"}
     return {"PYTHONPATH": path, **SINGLY, **asked}
 
 

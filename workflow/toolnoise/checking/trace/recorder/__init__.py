@@ -1,13 +1,14 @@
 """The recorder, which runs in the program's interpreter: it needs Python alone, and imports nothing of toolnoise.
 
-The program's frameworks are hooked once the program has imported them. `trace/traced_runs.py` copies this folder.
+The program's frameworks are hooked once the program has imported them. trace/traced_runs.py copies this folder, and the
+program imports it as toolnoise_recorder.
 """
 
 import os
 import sys
 
-from . import imports, of_jax, of_lines, of_numpy, of_random, of_tensorflow, of_torch, threads
-from .log import Log
+from toolnoise_recorder import imports, of_jax, of_lines, of_numpy, of_random, of_tensorflow, of_torch, threads
+from toolnoise_recorder.log import Log
 
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
 HOOKS = {

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from . import places
-from .digests import short
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import short
 
 BLOCK, DETAILED = 1000, 20_000
 VALUES, PLACES = 20, 5000  # values of a variable in a line, and such lines

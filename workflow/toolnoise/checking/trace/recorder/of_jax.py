@@ -5,9 +5,9 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from . import places
-from .digests import of_array, plain, short
-from .origins import Origins
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import of_array, plain, short
+from toolnoise_recorder.origins import Origins
 
 
 def hook(jax: ModuleType, log: Any) -> None:

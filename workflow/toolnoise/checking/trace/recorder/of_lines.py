@@ -9,8 +9,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
-from . import places
-from .digests import of_array, plain
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import of_array, plain
 
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")

@@ -5,9 +5,9 @@ import zlib
 from types import ModuleType
 from typing import Any
 
-from . import places
-from .digests import of_array, plain
-from .of_random import drawing, seeding
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import of_array, plain
+from toolnoise_recorder.of_random import drawing, seeding
 
 NO_DRAWS = ("seed", "get_state", "set_state", "get_bit_generator", "set_bit_generator")
 

@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from . import places
-from .digests import plain, short
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import plain, short
 
 DRAWS = (
     *(
@@ -39,8 +39,15 @@ def drawing(draw: Callable, name: str, generator: str, log: Any, digest: Callabl
 
     @functools.wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
-        result = draw(*args, **options)
-        if log.here() and not places.in_import():
+        if not log.here() or places.in_import():
+            return draw(*args, **options)
+        # What it draws by other functions is its own.
+        log.leave_out()
+        try:
+            result = draw(*args, **options)
+        finally:
+            log.leave_out(False)
+        if log.is_on:
             came = args[0] if result is None and args else result
             log.event("draw", name, short(digest(came) or type(came).__name__), places.here(), lambda: more)
         return result

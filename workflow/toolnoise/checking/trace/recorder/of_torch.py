@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from . import places
-from .digests import of_memory, plain, short
+from toolnoise_recorder import places
+from toolnoise_recorder.digests import of_memory, plain, short
 
 EMPTY = ("empty", "new_empty", "resize_")
 # Their outputs are not results, or only the first one is.
