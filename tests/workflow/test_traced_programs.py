@@ -151,3 +151,11 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
     trace = traces.read(record)
     assert not trace.notes, files.read_text(tmp_path / "log")
     assert {event.kind for event in trace.events.values()} >= {planted.framework}
+
+
+def test_what_starts_the_program_is_not_recorded_in_its_place(located, tmp_path):
+    planted = PROGRAMS.PLANTED["numpy: generator"]
+    text = "import random, subprocess, sys\nname = 'train.py'\nsubprocess.run([sys.executable, name], check=True)\n"
+    (tmp_path / "launch.py").write_text(text)
+    found = located(planted, (sys.executable, "launch.py"))
+    assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))

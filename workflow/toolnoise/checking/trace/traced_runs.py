@@ -71,9 +71,7 @@ def locate(runs: Runs) -> Parting:
         if pair := traces.first(one, other, block):
             return _found(pair, one, other, alike)
         window = block
-    says = (
-        f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
-    )
+    says = f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
     return _with(Parting(says, one.count, equal_results=False), one)
 
 
@@ -108,7 +106,7 @@ def _nothing(trace: Trace, alike: bool) -> Parting:
 
 
 def _equal(one: Trace, other: Trace, alike: bool) -> Parting:
-    says = f"all {one.count:,} recorded operations are equal"
+    says = f"all {one.count:,} recorded operations are equal" if one.count else "no operation was recorded"
     value = None if alike else explanation.first_value(one, other)
     return _with(Parting(says, one.count, alike, causes=(value,) if value else ()), one)
 

@@ -21,13 +21,13 @@ HOOKS = {
 
 
 def start() -> None:
-    """Record this process, if it is the first one of the program; other ranks than 0 are not recorded."""
-    path = os.environ.pop(FILE, "")
+    """Record this process, if it is the first one of the program that computes; ranks other than 0 are not recorded."""
+    path = os.environ.get(FILE, "")
     if not path or os.environ.get("RANK", "0") != "0":
         return
     first, _, end = os.environ.get(WINDOW, "0:0").partition(":")
     log = Log(path, range(int(first), int(end)), sys.modules)
-    os.register_at_fork(after_in_child=log.stop)
+    os.register_at_fork(before=log.flush, after_in_child=log.stop)
     threads.hook(log)
     of_random.hook(log)
     imports.after(HOOKS, log)

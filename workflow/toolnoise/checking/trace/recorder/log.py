@@ -24,7 +24,7 @@ class Log:
     """Operations of one process, in their order."""
 
     def __init__(self, path: str, window: range, modules: dict[str, Any]) -> None:
-        self._file = open(path, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (open until the process ends)
+        self._path, self._file, self._waiting = path, None, list[str]()
         self._window, self._modules, self._process = window, modules, os.getpid()
         self._chain, self._values = 0, Counter[Any]()
         self._lock, self._thread = threading.RLock(), threading.local()
@@ -58,6 +58,8 @@ class Log:
     def event(self, kind: str, name: str, result: str, place: places.Place, more: Callable[[], dict] = dict) -> int:
         """Record an operation and the digest of what came out of it; returns its number."""
         with self._lock:
+            if self._file is None:
+                self._claim()
             index, self.count = self.count, self.count + 1
             self._chain = zlib.crc32(f"{name}\n{place}\n{result}".encode(), self._chain)
             if index < DETAILED or index in self._window:
@@ -79,8 +81,25 @@ class Log:
         """Record what a reader should know."""
         self._write(kind, text)
 
+    def _claim(self) -> None:
+        """Be the process that is recorded: the first one with an operation, and not one that only starts another."""
+        try:
+            self._file = open(self._path, "x", encoding="utf-8")  # noqa: PTH123, SIM115 (until the process ends)
+        except OSError:
+            self.stop()
+        else:
+            self._file.writelines(self._waiting)
+            self._waiting.clear()
+
+    def flush(self) -> None:
+        """Write what is left, as before a fork, after which it would be written twice."""
+        if self._file is not None and self.is_on:
+            self._file.flush()
+
     def failed(self, what: str, error: Exception) -> None:
         """Stop: the program must go on, whatever a recorder does not know."""
+        if self._file is None:
+            self._claim()
         self.note(f"recording stopped after {self.count:,} operations, at {what}: {type(error).__name__}: {error}")
         self._end_block()
         self.stop()
@@ -92,15 +111,20 @@ class Log:
     def end(self) -> None:
         """The end of the process."""
         if self.is_on and os.getpid() == self._process:
+            if self._file is None:
+                self._claim()
             self._end_block()
-            self._write("end", self.count)
-            self._file.flush()
-            self.is_on = False
+            self.stop()
 
     def _end_block(self) -> None:
         self._write("block", self.count, self._chain)
-        self._file.flush()
+        self.flush()
 
     def _write(self, *parts: Any) -> None:
-        if self.is_on:
-            self._file.write(json.dumps(parts) + "\n")
+        if not self.is_on:
+            return
+        line = json.dumps(parts) + "\n"
+        if self._file is None:
+            self._waiting.append(line)
+        else:
+            self._file.write(line)

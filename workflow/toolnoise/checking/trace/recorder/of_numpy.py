@@ -30,7 +30,7 @@ def hook(numpy: ModuleType, log: Any) -> None:
     @functools.wraps(made)
     def default_rng(seed: Any = None) -> Any:
         rng = made(seed)
-        if isinstance(seed, numpy.random.Generator) or not log.here() or places.in_import():
+        if isinstance(seed, numpy.random.Generator) or not log.here() or places.here() == places.NOWHERE:
             return rng
         place, recorded = places.here(), own(rng.bit_generator)
         recorded.recorded_as = f"a generator of {place[0]}:{place[1]}"

@@ -39,7 +39,9 @@ def drawing(draw: Callable, name: str, generator: str, log: Any, digest: Callabl
 
     @functools.wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
-        if not log.here() or places.in_import():
+        place = places.here() if log.here() else places.NOWHERE
+        if place == places.NOWHERE:
+            # As of a package at its import, or of what starts the program.
             return draw(*args, **options)
         # What it draws by other functions is its own.
         log.leave_out()
@@ -49,7 +51,7 @@ def drawing(draw: Callable, name: str, generator: str, log: Any, digest: Callabl
             log.leave_out(False)
         if log.is_on:
             came = args[0] if result is None and args else result
-            log.event("draw", name, short(digest(came) or type(came).__name__), places.here(), lambda: more)
+            log.event("draw", name, short(digest(came) or type(came).__name__), place, lambda: more)
         return result
 
     more = {"generator": generator}

@@ -34,8 +34,8 @@ def name(file: str) -> str:
 
 
 def of(frame: FrameType | None) -> Place:
-    """The innermost line of the user's code on a stack."""
-    while frame is not None:
+    """The innermost line of the user's code on a stack; nowhere if a package is being imported, or none is there."""
+    while frame is not None and frame.f_code.co_filename != IMPORTS:
         if file := name(frame.f_code.co_filename):
             return file, frame.f_lineno
         frame = frame.f_back
@@ -50,16 +50,6 @@ def stack() -> list[Place]:
             found.append((file, frame.f_lineno))
         frame = frame.f_back
     return found
-
-
-def in_import() -> bool:
-    """Whether a package is being imported, which may draw for reasons of its own."""
-    frame = sys._getframe(1)
-    while frame is not None and not name(frame.f_code.co_filename):
-        if frame.f_code.co_filename == IMPORTS:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def here() -> Place:
