@@ -3,6 +3,7 @@
 An array that differs is a difference of the run. Numbers and texts may be times or paths, and only explain one.
 """
 
+import atexit
 import dis
 import functools
 import sys
@@ -35,6 +36,8 @@ def start(log: Any) -> None:
         return _Followed(log, left).step
 
     sys.settrace(called)
+    # What runs when Python ends finds no modules any more.
+    atexit.register(sys.settrace, None)
 
 
 class _Followed:
