@@ -22,6 +22,8 @@ from toolnoise.checking.invariances import Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
+from toolnoise.checking.trace import traced_runs
+from toolnoise.checking.trace.traced_runs import Parting
 from toolnoise.checking.trial_runs import Runs
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.checking.ways import Asked
@@ -44,6 +46,7 @@ class Command(NamedTuple):
     wanted: Wanted = NOTHING
     resume: Resume | None = None
     asked: Asked = Asked()
+    trace: bool = False
 
 
 class Ignored(NamedTuple):
@@ -69,6 +72,7 @@ class Checked(NamedTuple):
     resumed: Resumed | None = None
     breaks: Sequence[Break] = ()
     without_draws: Sequence[str] = ()
+    parting: Parting | None = None
 
     @property
     def reproducible(self) -> bool:
@@ -154,7 +158,7 @@ def check(checked: Command, folder: Path) -> Checked:
         checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
     )
     if difference.files:
-        return verdict
+        return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
         breaks=invariances.check(runs, checked.asked, control, sizes, text),

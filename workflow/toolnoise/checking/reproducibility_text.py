@@ -8,6 +8,7 @@ from toolnoise.base.printing import aligned
 from toolnoise.checking import invariances, reasons, resume
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.reproducibility import Checked
+from toolnoise.checking.trace import traced_runs
 from toolnoise.study.outcome_files import LOGITS
 
 
@@ -24,6 +25,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "experiment": why.experiment if why else None,
         "likely": [reasons.place(suspect) for suspect in why.likely] if why else [],
         "possible": [reasons.place(suspect) for suspect in why.possible] if why else [],
+        "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
@@ -46,6 +48,7 @@ def as_text(checked: Checked) -> str:
         lines = _reproducible(checked)
     else:
         lines = reasons.different(checked.difference, checked.diagnosis)
+        lines += ["", *traced_runs.as_text(checked.parting)] if checked.parting else []
         lines += ["", "The seeds of sources are tested once two equal runs are equal."]
     if checked.resumed:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]

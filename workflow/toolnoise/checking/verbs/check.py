@@ -14,7 +14,7 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 OF_A_MODEL = ("inputs", "batches", "python", "decode")
 OF_A_PROGRAM = (
-    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world", "without_draws"),
+    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world", "without_draws", "trace"),
     *("resume", "resume_command", "checkpoint", "stop_at", "command"),
 )
 
@@ -36,6 +36,7 @@ def _run(options: argparse.Namespace) -> None:
         asked=ways.asked(
             command.words, options.vary, worlds, options.higher, options.without_draws, matrix=options.matrix
         ),
+        trace=options.trace,
     )
     if options.resume or options.resume_command or options.stop_at:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
@@ -124,6 +125,7 @@ VERB = Verb(
             "words that switch draws off, such as --without-draws='--dropout 0'",
             default="",
         ),
+        "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
         "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),

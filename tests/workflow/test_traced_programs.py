@@ -1,0 +1,163 @@
+"""`toolnoise check --trace`: the first operation that differs is found, with the line of the planted cause.
+
+bench/traces.py does so for all programs of bench/traced_programs.py; some of them are here.
+"""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolnoise.base import files
+from toolnoise.checking import launch, unmodified
+from toolnoise.checking.trace import traced_runs, traces
+from toolnoise.checking.trial_runs import Runs
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location("traced_programs", ROOT / "bench/traced_programs.py")
+PROGRAMS = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(PROGRAMS)
+LIMIT = 600
+# The recorder uses private parts of these.
+VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("*.txt"))
+FAULTY = "\nimport os\nx = x + os.urandom(1)[0] + os.urandom(1)[0] / 256\nnp.save('preds.npy', x)\n"
+# More operations than are recorded singly; the runs part late.
+LATE = """
+import os
+import numpy as np
+x = np.ones(4)
+for step in range(30000):
+    x = x * 0.9999
+    if step == 25000:
+        x = x + os.urandom(1)[0] + os.urandom(1)[0] / 256
+np.save('preds.npy', x)
+"""
+HIDDEN = """
+import os, sys
+import numpy as np
+x = np.ones(4)
+if 'toolnoise_recorder' not in sys.modules:
+    x = x + os.urandom(1)[0] + os.urandom(1)[0] / 256
+np.save('preds.npy', x)
+"""
+
+
+@pytest.fixture
+def located(tmp_path, monkeypatch, skip_without):
+    def start(planted, command=(sys.executable, "train.py")):
+        skip_without(planted.framework)
+        PROGRAMS.prepare(planted, tmp_path)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+        wanted = unmodified.wanted(["preds.npy"], [])
+        return traced_runs.locate(Runs(command, LIMIT, wanted, tmp_path / "runs"))
+
+    return start
+
+
+@pytest.mark.parametrize("name", ["unseeded weights", "clock by a helper", "listing", "branch", "race", "jax: key"])
+def test_the_planted_line_is_found(name, located):
+    planted = PROGRAMS.PLANTED[name]
+    found = located(planted)
+    assert (found.name, found.first) == (planted.operation, ("train.py", planted.line)), traced_runs.as_text(found)
+    assert not found.notes
+
+
+@pytest.mark.parametrize("name", ["torch", "torch: empty", "numpy", "jax"])
+def test_clean_programs_are_equal(name, located):
+    found = located(PROGRAMS.CLEAN[name])
+    assert found.index is None and found.equal_results, traced_runs.as_text(found)
+    assert found.says == f"all {found.count:,} recorded operations are equal"
+    assert found.count
+
+
+def test_a_draw_in_numpy_names_its_generator(located):
+    planted = PROGRAMS.PLANTED["numpy: generator"]
+    found = located(planted)
+    assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))
+    assert found.line == planted.line - 2  # it is drawn from in a function above
+    assert "its generator was seeded with nothing" in found.says
+
+
+def test_a_long_run_is_searched_in_two_more(located, tmp_path):
+    found = located(PROGRAMS.Planted("numpy", "x", LATE))
+    assert (found.index, found.file, found.line) == (25_002, "train.py", 8)
+    singly = traces.read(tmp_path / "runs/recorder/trace-3.jsonl")
+    assert sorted(singly.events)[-1000:] == list(range(25_000, 26_000))
+    assert not (tmp_path / "runs/recorder/trace-5.jsonl").exists()
+
+
+def test_a_backward_pass_names_the_forward_line(located, tmp_path):
+    text = """
+import os
+import numpy as np
+import torch
+class Noisy(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x.clone()
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * (os.urandom(1)[0] + os.urandom(1)[0] / 256)
+torch.manual_seed(1)
+net = torch.nn.Linear(4, 2)
+x = Noisy.apply(net(torch.ones(3, 4)))
+x.sum().backward()
+np.save('preds.npy', net.weight.grad)
+"""
+    found = located(PROGRAMS.Planted("torch", "aten.mul.Tensor", text))
+    assert (found.name, found.line) == ("aten.mul.Tensor", 11)
+    events = traces.read(tmp_path / "runs/recorder/trace-1.jsonl").events.values()
+    (product,) = (event for event in events if event.name == "aten.mm")
+    assert (product.line, product.about["forward"]) == (15, ["train.py", 14])
+
+
+def test_it_says_that_recording_hides_the_difference(toolnoise, tmp_path):
+    (tmp_path / "train.py").write_text(HIDDEN)
+    words = ["--sources", "", "--output", "preds.npy", "--", sys.executable, "train.py"]
+    done = toolnoise(tmp_path, "check", "--trace", *words)
+    assert done.returncode == 1, done.stderr
+    assert "recorded operations are equal." in done.stdout
+    assert "The recorded runs end equal: recording hides the difference" in done.stdout
+
+
+def test_the_verdict_has_it_as_json(toolnoise, tmp_path):
+    (tmp_path / "train.py").write_text("import numpy as np\nx = np.ones(9)" + FAULTY)
+    words = ["--sources", "", "--output", "preds.npy", "--json", "--", sys.executable, "train.py"]
+    done = toolnoise(tmp_path, "check", "--trace", *words)
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)["parting"]
+    assert (found["name"], found["first_cause"]) == ("x", {"file": "train.py", "line": 4})
+
+
+def test_it_says_that_nothing_was_recorded(located):
+    found = located(PROGRAMS.PLANTED["numpy: generator"], (sys.executable, "-I", "train.py"))
+    assert found.says.startswith("nothing was recorded")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path):
+    python = ROOT / ".environments" / version / "bin/python"
+    if not python.exists():
+        pytest.skip(f"{version} is not installed: make .environments/{version}")
+    framework = {"torch": "torch", "jax": "jax", "tensorflow": "keras"}[version.partition("-")[0]]
+    planted = PROGRAMS.CLEAN[framework]
+    PROGRAMS.prepare(planted, tmp_path)
+    traced_runs.install(tmp_path / "recorder")
+    record = tmp_path / "trace.jsonl"
+    launch.run([python, "train.py"], traced_runs.variables(tmp_path / "recorder", record), tmp_path / "log", tmp_path)
+    trace = traces.read(record)
+    assert not trace.notes, files.read_text(tmp_path / "log")
+    assert {event.kind for event in trace.events.values()} >= {planted.framework}
+
+
+def test_what_starts_the_program_is_not_recorded_in_its_place(located, tmp_path):
+    planted = PROGRAMS.PLANTED["numpy: generator"]
+    text = "import random, subprocess, sys\nname = 'train.py'\nsubprocess.run([sys.executable, name], check=True)\n"
+    (tmp_path / "launch.py").write_text(text)
+    found = located(planted, (sys.executable, "launch.py"))
+    assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))

@@ -1,0 +1,159 @@
+"""Runs that are recorded, and the place at which two of them part.
+
+A long run is recorded by a digest for each thousand operations. Two more runs then record singly those thousand among
+which the first two parted.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.checking import differences
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.trace import explanation, program_lines, traces
+from toolnoise.checking.trace.explanation import Cause
+from toolnoise.checking.trace.traces import Trace
+from toolnoise.checking.trial_runs import Runs
+
+PAIRS = 4  # of runs, until one shows a single operation
+EQUAL = 2  # pairs that are equal, until it is believed
+# The name under which the program imports the recorder, and the variables that it reads.
+INJECTED = "toolnoise_recorder"
+FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
+# So that each operation runs on its own.
+SINGLY = {"JAX_DISABLE_JIT": "1", "TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
+
+
+class Parting(NamedTuple):
+    """Where two runs part: `index` is the number of the operation from 0, of `count`.
+
+    Without a name, `says` is all that is known. `causes` are lines that led to it, the first of all last.
+    `equal_results` is whether the recorded runs ended equal, so that recording them has hidden the difference.
+    """
+
+    says: str
+    count: int
+    equal_results: bool
+    index: int | None = None
+    name: str = ""
+    layer: str = ""
+    file: str = ""
+    line: int = 0
+    code: str = ""
+    forward: tuple[str, int] | None = None
+    causes: tuple[Cause, ...] = ()
+    versions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> tuple[str, int]:
+        """The line of the first cause."""
+        return (self.causes[-1].file, self.causes[-1].line) if self.causes else (self.file, self.line)
+
+
+def locate(runs: Runs) -> Parting:
+    """Record pairs of runs until one shows where they part."""
+    folder = runs.folder / "recorder"
+    install(folder)
+    window, equal = range(0), 0
+    for number in range(PAIRS):
+        (left, one), (left_b, other) = (_run(runs, folder, f"trace-{number * 2 + which}", window) for which in (1, 2))
+        alike = not differences.between(left, left_b).files
+        if not one.blocks or not other.blocks:
+            return _nothing(one, alike)
+        block = traces.parting(one, other)
+        if block is None:
+            equal += 1
+            if equal == EQUAL or not alike:
+                return _equal(one, other, alike)
+            continue
+        if pair := traces.first(one, other, block):
+            return _found(pair, one, other, alike)
+        window = block
+    says = f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
+    return _with(Parting(says, one.count, equal_results=False), one)
+
+
+def install(folder: Path) -> None:
+    """Copy the recorder to a folder that Python finds it in."""
+    shutil.copytree(
+        Path(__file__).with_name("recorder"), folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (folder / INJECTED / "sitecustomize.py").rename(folder / "sitecustomize.py")
+
+
+def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str, str]:
+    """The variables with which a program is recorded."""
+    path = os.pathsep.join(filter(None, [str(folder.resolve()), os.environ.get("PYTHONPATH")]))
+    asked = {FILE: str(record.resolve()), WINDOW: f"{window.start}:{window.stop}"}
+    return {"PYTHONPATH": path, **SINGLY, **asked}
+
+
+def _run(runs: Runs, folder: Path, name: str, window: range) -> tuple[Outcome, Trace]:
+    record = folder / f"{name}.jsonl"
+    left = runs.varied(name, runs.words, variables(folder, record, window))
+    return left, traces.read(record)
+
+
+def _with(parting: Parting, trace: Trace) -> Parting:
+    return parting._replace(versions=tuple(dict.fromkeys(trace.versions)), notes=tuple(dict.fromkeys(trace.notes)))
+
+
+def _nothing(trace: Trace, alike: bool) -> Parting:
+    says = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
+    return _with(Parting(says, 0, alike), trace)
+
+
+def _equal(one: Trace, other: Trace, alike: bool) -> Parting:
+    says = f"all {one.count:,} recorded operations are equal" if one.count else "no operation was recorded"
+    value = None if alike else explanation.first_value(one, other)
+    return _with(Parting(says, one.count, alike, causes=(value,) if value else ()), one)
+
+
+def _found(pair: Any, one: Trace, other: Trace, alike: bool) -> Parting:
+    explained, event = explanation.explain(pair, one, other), pair[0] or pair[1]
+    code = program_lines.text(event.file, event.line)
+    forward = event.about.get("forward")
+    parting = Parting(
+        explained.says,
+        one.count,
+        alike,
+        event.index,
+        event.name,
+        event.about.get("layer", ""),
+        event.file,
+        event.line,
+        code,
+        tuple(forward) if forward else None,
+        tuple(explained.causes),
+    )
+    return _with(parting, one)
+
+
+def as_json(parting: Parting) -> dict[str, Any]:
+    """Where two runs part, for programs."""
+    file, line = parting.first
+    causes = [each._asdict() for each in parting.causes]
+    return {**parting._asdict(), "causes": causes, "first_cause": {"file": file, "line": line} if file else None}
+
+
+def as_text(parting: Parting) -> list[str]:
+    """Where two runs part, for people."""
+    recorded = f" (recorded: {', '.join(parting.versions)})" if parting.versions else ""
+    if parting.index is None:
+        lines = [f"Where the runs part{recorded}: {parting.says}."]
+    else:
+        within = f", layer {parting.layer}" if parting.layer else ""
+        lines = [f"The runs part at operation {parting.index + 1:,} of {parting.count:,}{recorded}:"]
+        lines += [f"  {parting.name} in {parting.file}:{parting.line}{within}: {parting.code}"]
+        if parting.forward:
+            file, line = parting.forward
+            lines.append(f"  It is in the backward pass of {file}:{line}: {program_lines.text(file, line)}")
+        lines.append(f"  {parting.says[0].upper()}{parting.says[1:]}.")
+    for each in parting.causes:
+        lines.append(f"  Before it, {each.file}:{each.line}: {each.code}")
+        lines.append(f"    {each.says}")
+    if parting.equal_results:
+        lines.append("The recorded runs end equal: recording hides the difference, as it may with threads and timing.")
+    return lines + [f"  Note: {note}." for note in parting.notes]
