@@ -15,7 +15,8 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.checking import invariances, reproducibility, reproducibility_text, unmodified
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    wanted = unmodified.wanted(options.output, options.metric, options.checkpoint)
+    resumes = bool(options.resume or options.resume_command or options.stop_at)
+    wanted = unmodified.wanted(options.output, options.metric, options.checkpoint or _found(words, resumes))
     command = reproducibility.command(words, options.sources, options.deterministic, options.limit, wanted)
     worlds = invariances.worlds(options.world)
     command = command._replace(
@@ -23,7 +24,7 @@ def _run(options: argparse.Namespace) -> None:
         ways=invariances.ways(command.words, options.vary, worlds, matrix=options.matrix),
         higher=command_words.words(options.higher, "--higher") if options.higher else [],
     )
-    if options.resume or options.resume_command or options.stop_at:
+    if resumes:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
         command = command._replace(resume=resume)
     folder, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
@@ -40,6 +41,16 @@ def _run(options: argparse.Namespace) -> None:
         else:
             shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if checked.passed else 1)
+
+
+def _found(words: list[str], resumes: bool) -> list[str]:
+    """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
+    from toolnoise.checking import program_text, saves
+
+    found = saves.places(program_text.sources(words, Path())) if resumes else []
+    if found:
+        print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
+    return found
 
 
 def _again(metavar: str, about: str) -> dict[str, Any]:
@@ -75,8 +86,12 @@ VERB = Verb(
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'"),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
-        "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),
-        "--stop-at": option("REGEX", "stop it when it has printed this, such as 'epoch 2' (half the time)"),
+        "--checkpoint": _again(
+            "FILE", "a file or folder that it goes on from, removed before a run starts anew (as its text says)"
+        ),
+        "--stop-at": option(
+            "REGEX", "stop it when it has printed this, such as 'epoch 2' (two saves, or half the time)"
+        ),
         "--limit": option("MINUTES", "the longest time of a run (720)", type=float),
         "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,
