@@ -13,7 +13,7 @@ from toolnoise.checking import differences, state_paths, tensors
 
 # Of PyTorch, read by the program's own interpreter, which has it.
 PICKLED = (".pt", ".pth", ".ckpt", ".bin")
-LONGEST = 120  # seconds for two files, and signs of a line
+MOST_SECONDS, MOST_SIGNS = 600, 120  # to read two files; of a line
 NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
 TIMES = re.compile(r"\d+(:\d\d)+(\.\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
 PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
@@ -108,7 +108,7 @@ def _unequal(file: Path, other: Path, python: str) -> list[str]:
     # Not by its path: the folder that it lies in is none to import from.
     command = [interpreter, "-W", "ignore", "-c", Path(state_paths.__file__).read_text(), file, other]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_SECONDS)
         return json.loads(done.stdout) if done.returncode == 0 else []
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return []
@@ -127,7 +127,7 @@ def as_text(first: Line | None, states: States | None) -> list[str]:
     """Both for people."""
     told = []
     if first:
-        told += [f"printed first: {first.resumed[:LONGEST]}", f"in the whole run: {first.whole[:LONGEST]}"]
+        told += [f"printed first: {first.resumed[:MOST_SIGNS]}", f"in the whole run: {first.whole[:MOST_SIGNS]}"]
     if states:
         told.append(f"first checkpoint that differs: {states.checkpoint}")
         told += [f"  {group}: {len(paths)} values, such as {paths[0]}" for group, paths in states.groups.items()]
