@@ -1,4 +1,4 @@
-"""`toolnoise check --resume` on trainers as their users write them: where they save is found, and what is lost is seen."""
+"""`toolnoise check --resume` on trainers as users write them: where they save is found, and what is lost is seen."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 """JAX: a loop with Optax, whose states Orbax keeps; the order of an epoch comes from its number."""
 
-import os
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ def step(state, x, y):
     return {"net": optax.apply_updates(state["net"], change), "optimiser": moments}, value
 
 
-manager = ocp.CheckpointManager(os.path.abspath("kept"))
+manager = ocp.CheckpointManager(Path("kept").resolve())
 first, kind = 0, ocp.args.StandardRestore
 if manager.latest_step() is not None:
     last = manager.latest_step()

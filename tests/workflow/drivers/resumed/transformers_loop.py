@@ -1,6 +1,6 @@
 """Hugging Face: dropout and shuffling, and the last checkpoint to go on from."""
 
-import os
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ arguments = TrainingArguments(
 data = [{"images": image, "labels": label} for image, label in zip(images, labels, strict=True)]
 net = Net()
 trainer = Trainer(net, arguments, train_dataset=data)
-trainer.train(resume_from_checkpoint=get_last_checkpoint("kept") if os.path.isdir("kept") else None)
+trainer.train(resume_from_checkpoint=get_last_checkpoint("kept") if Path("kept").is_dir() else None)
 net.eval()
 with torch.no_grad():
     np.save("preds.npy", net.net(images).numpy())
