@@ -141,3 +141,7 @@ def test_what_a_framework_saves_is_not_missed_and_what_it_leaves_out_is():
     lost = [lost.what for lost in omissions.omissions([source(text)])]
     assert lost == ["the optimiser, the scheduler and the states of the generators"]
     assert omissions.omissions([source(text.replace("True", "False"))]) == []
+    text = "import keras\nkeras.layers.Dropout(0.2)\nkeras.callbacks.BackupAndRestore('kept')\n"
+    lost = [lost.what for lost in omissions.omissions([source(text)])]
+    assert lost == ["the state of the generator that dropout draws from"]
+    assert omissions.omissions([source(text.replace("0.2", "0"))]) == []

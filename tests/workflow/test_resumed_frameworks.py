@@ -21,6 +21,11 @@ FAULTY = {
         ("save_only_model=False", "save_only_model=True"),
         ["the optimiser, the scheduler and the states of the generators"],
     ),
+    "keras_loop": (
+        "keras",
+        ("Dropout(0)", "Dropout(0.2)"),
+        ["the state of the generator that dropout draws from"],
+    ),
     "orbax_loop": (
         "orbax",
         (

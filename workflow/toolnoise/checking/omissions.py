@@ -31,8 +31,7 @@ DRAWS = {
     "numpy": re.compile(r"numpy\.random\.[a-z]\w+$"),
     "random": re.compile(r"random\.[a-z]\w+$"),
 }
-# What frameworks save with a checkpoint, if one is used: objects by what a person calls them, generators by kind. Keras
-# is asked for nothing here: its states have no names in a program's text.
+# What frameworks save with a checkpoint, if one is used: objects by what a person calls them, generators by kind.
 SAVED = {
     r".*lightning\b.*\.Trainer": ("optimiser", "scheduler of the learning rate", "scaler of the loss"),
     r"transformers\.(Seq2Seq)?Trainer": (
@@ -46,6 +45,8 @@ LESS = {
     "save_only_model": "the optimiser, the scheduler and the states of the generators",
     "ignore_data_skip": "the place within the epoch",
 }
+# Layers of Keras that draw; a backup has the optimiser, and not what these have drawn (3.15).
+KERAS_DRAWS = re.compile(r"(tensorflow\.)?keras\.layers\.(\w*Dropout\w*|Gaussian\w+|Random\w+)")
 LIGHTNING_TRAINER = re.compile(r".*lightning\b.*\.Trainer")
 SEEDS = re.compile(r"(seed|default_rng|get_state|set_state|getstate|setstate|rng_state\w*)$")
 SAVES = re.compile(r"(torch\.save|\.save|numpy\.savez?(_compressed)?|pickle\.dump|\.save_checkpoint)$")
@@ -83,8 +84,13 @@ _Places = Iterator[tuple[str, ast.AST, str]]
 def _frameworks(reader: Reader, names: set[str]) -> _Places:
     """What a framework does not restore, by itself or as it is told."""
     lightning = any(LIGHTNING_TRAINER.fullmatch(name) for name in names)
+    backup = any(name.endswith("BackupAndRestore") for name in names)
     for call, name in reader.calls:
         given = reader.keywords(call)
+        rate = call.args[0] if call.args else given.get("rate")
+        if backup and KERAS_DRAWS.fullmatch(name) and not is_off(rate):
+            remedy = "Keras's backup lacks it: save the seed_generator.state of each such layer, and assign it"
+            yield "the state of the generator that dropout draws from", call, remedy
         if ARGUMENTS.fullmatch(name):
             for argument in LESS.keys() & given.keys():
                 if not is_off(given[argument]):
