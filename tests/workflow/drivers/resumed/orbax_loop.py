@@ -1,5 +1,6 @@
 """JAX: a loop with Optax, whose states Orbax keeps; the order of an epoch comes from its number."""
 
+import time
 from pathlib import Path
 
 import jax
@@ -40,5 +41,6 @@ for epoch in range(first, 8):
         state, value = step(state, images[batch], labels[batch])
     manager.save(epoch, args=ocp.args.StandardSave(state))
     manager.wait_until_finished()
+    time.sleep(0.5)  # an epoch is too short to be stopped in
     print("epoch", epoch, "loss", float(value), flush=True)
 np.save("preds.npy", jax.nn.relu(images @ state["net"]["a"]) @ state["net"]["b"])
