@@ -21,6 +21,7 @@ from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
+from toolnoise.checking.saves import Saves
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
@@ -30,14 +31,21 @@ LAST_LINES, LAST_BYTES = 3, 4096
 
 
 class Stop(NamedTuple):
-    """When a program is stopped, and by which signal: seconds after its start, or after it has printed a pattern."""
+    """When a program is stopped, and by which signal: seconds after its start, or after it has printed a pattern.
+
+    Where `saves` watches its checkpoints, `after` is a share of the time between the first two saves, after the second.
+    """
 
     signal: int
     after: float
     pattern: re.Pattern | None = None
+    saves: Saves | None = None
 
     def is_due(self, log: Path, times: list[float]) -> bool:
         """Whether it is time; `times` begins with the start, and gets the time of the pattern."""
+        if self.saves:
+            saved = self.saves.times()
+            return len(saved) > 1 and time.monotonic() - saved[1] >= self.after * (saved[1] - saved[0])
         if self.pattern and len(times) == 1 and self.pattern.search(log.read_text(errors="replace")):
             times.append(time.monotonic())
         return len(times) == 1 + bool(self.pattern) and time.monotonic() - times[-1] >= self.after

@@ -4,6 +4,7 @@ A state counts as kept if the program asks for it and gives it back somewhere. N
 """
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -30,6 +31,23 @@ DRAWS = {
     "numpy": re.compile(r"numpy\.random\.[a-z]\w+$"),
     "random": re.compile(r"random\.[a-z]\w+$"),
 }
+# What frameworks save with a checkpoint, if one is used: objects by what a person calls them, generators by kind.
+SAVED = {
+    r".*lightning\b.*\.Trainer": ("optimiser", "scheduler of the learning rate", "scaler of the loss"),
+    r"transformers\.(Seq2Seq)?Trainer": (
+        *("optimiser", "scheduler of the learning rate", "scaler of the loss"),
+        *("torch", "cuda", "numpy", "random"),
+    ),
+}
+ARGUMENTS = re.compile(r"transformers\.(Seq2Seq)?TrainingArguments")
+# Arguments of Hugging Face's that save or restore less than all.
+LESS = {
+    "save_only_model": "the optimiser, the scheduler and the states of the generators",
+    "ignore_data_skip": "the place within the epoch",
+}
+# Layers of Keras that draw; a backup has the optimiser, and not what these have drawn (3.15).
+KERAS_DRAWS = re.compile(r"(tensorflow\.)?keras\.layers\.(\w*Dropout\w*|Gaussian\w+|Random\w+)")
+LIGHTNING_TRAINER = re.compile(r".*lightning\b.*\.Trainer")
 SEEDS = re.compile(r"(seed|default_rng|get_state|set_state|getstate|setstate|rng_state\w*)$")
 SAVES = re.compile(r"(torch\.save|\.save|numpy\.savez?(_compressed)?|pickle\.dump|\.save_checkpoint)$")
 
@@ -48,9 +66,13 @@ def omissions(program: Sequence[SourceFile]) -> list[Omission]:
     """All states that a program's checkpoint seems to lack."""
     readers = [Reader(source) for source in program]
     names = {name for reader in readers for _, name in reader.calls}
+    saved = {
+        part for maker, parts in SAVED.items() if any(re.fullmatch(maker, name) for name in names) for part in parts
+    }
     found = []
     for reader in readers:
-        for what, node, remedy in (*_objects(reader), *_generators(reader, names), *_orders(reader, names)):
+        places = _objects(reader, saved), _generators(reader, names, saved), _orders(reader, names)
+        for what, node, remedy in itertools.chain(*places, _frameworks(reader, names)):
             line = node.lineno
             found.append(Omission(what, reader.source.file, line, reader.source.lines[line - 1].strip(), remedy))
     return found
@@ -59,14 +81,34 @@ def omissions(program: Sequence[SourceFile]) -> list[Omission]:
 _Places = Iterator[tuple[str, ast.AST, str]]
 
 
-def _objects(reader: Reader) -> _Places:
+def _frameworks(reader: Reader, names: set[str]) -> _Places:
+    """What a framework does not restore, by itself or as it is told."""
+    lightning = any(LIGHTNING_TRAINER.fullmatch(name) for name in names)
+    backup = any(name.endswith("BackupAndRestore") for name in names)
+    for call, name in reader.calls:
+        given = reader.keywords(call)
+        rate = call.args[0] if call.args else given.get("rate")
+        if backup and KERAS_DRAWS.fullmatch(name) and not is_off(rate):
+            remedy = "Keras's backup lacks it: save the seed_generator.state of each such layer, and assign it"
+            yield "the state of the generator that dropout draws from", call, remedy
+        if ARGUMENTS.fullmatch(name):
+            for argument in LESS.keys() & given.keys():
+                if not is_off(given[argument]):
+                    yield LESS[argument], call, f"leave {argument} out"
+        if lightning and name == LOADER and "sampler" in given and not is_off(given.get("num_workers")):
+            # Its workers are given the first batches before the sampler is told its epoch (2.5.3 to 2.6.6 at least).
+            remedy = "Lightning 2.5.3 and later begin with the order of epoch 0: no workers, or Lightning 2.5.2"
+            yield "the sampler's epoch", call, remedy
+
+
+def _objects(reader: Reader, saved: set[str]) -> _Places:
     """Objects with a state that is not both saved and loaded."""
     for name, value in reader.assigned.items():
         if not isinstance(value, ast.Call):
             continue
         maker = reader.name(value.func)
         for what, pattern in MAKERS.items():
-            if pattern.fullmatch(maker) and not _kept(reader, name):
+            if pattern.fullmatch(maker) and what not in saved and not _kept(reader, name):
                 yield f"the {what}", value, f"save {name}.state_dict(), and load it"
                 break
 
@@ -81,9 +123,9 @@ def _kept(reader: Reader, name: str) -> bool:
     return {"state_dict", "load_state_dict"} <= called
 
 
-def _generators(reader: Reader, names: set[str]) -> _Places:
+def _generators(reader: Reader, names: set[str], saved: set[str]) -> _Places:
     """Draws from generators whose states are not both saved and set."""
-    kept = {
+    kept = saved | {
         kind
         for kind, patterns in STATES.items()
         if all(any(re.match(each, name) for name in names) for each in patterns)

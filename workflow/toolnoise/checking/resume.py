@@ -7,16 +7,20 @@ can.
 import random
 import re
 import signal
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned, span
-from toolnoise.checking import differences, reasons
+from toolnoise.checking import differences, first_difference, reasons
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.first_difference import Line, States
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.omissions import Omission, omissions
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.saves import Saves
 from toolnoise.checking.trial_runs import Runs
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
@@ -24,6 +28,8 @@ MIDDLE = 0.5
 # After what it has printed, the share of that share.
 SOON = 0.1
 ANYWHERE = random.Random(1).uniform(0.3, 0.9)  # noqa: S311 (no secret)
+# The run whose checkpoints are kept to be compared.
+KEPT = "control-2"
 
 
 class Resume(NamedTuple):
@@ -37,7 +43,8 @@ class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
-    whether it had left a checkpoint, where it is known to leave one.
+    whether it had left a checkpoint, where it is known to leave one. `line` is the first that it then printed otherwise
+    than the whole run, `states` is what differs in the first checkpoint that does.
     """
 
     signal: str
@@ -45,6 +52,8 @@ class Interruption(NamedTuple):
     difference: Difference | None
     seconds: float | None
     kept: bool
+    line: Line | None = None
+    states: States | None = None
 
 
 class Resumed(NamedTuple):
@@ -65,21 +74,29 @@ def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile])
     seconds = min(runs.seconds[:2])
     if how.stop_at:
         stops = [Stop(signal.SIGTERM, 0, how.stop_at), Stop(signal.SIGKILL, ANYWHERE * SOON * seconds, how.stop_at)]
+    elif runs.wanted.checkpoints:
+        places = [Path(name) for name in runs.wanted.checkpoints]
+        stops = [Stop(signal.SIGTERM, 0, None, Saves(places)), Stop(signal.SIGKILL, ANYWHERE, None, Saves(places))]
     else:
         stops = [Stop(signal.SIGTERM, MIDDLE * seconds), Stop(signal.SIGKILL, ANYWHERE * seconds)]
     interruptions = []
     for stop in stops:
         name = f"stopped-{signal.Signals(stop.signal).name}"
         at = _at(stop, seconds)
-        difference, ran, kept = None, None, False
+        difference, ran, kept, line, states = None, None, False, None, None
         if runs.stopped(name, stop):
-            kept = runs.has_checkpoint(name)
+            kept, printed, since = runs.has_checkpoint(name), runs.printed(name), time.time()
             difference, ran = differences.between(control, runs.resumed(name, how.words)), runs.seconds[-1]
-        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran, kept))
+            if difference.files:
+                line = first_difference.line(runs.printed(KEPT), runs.printed(name).removeprefix(printed))
+                states = first_difference.states(runs.checkpoints(KEPT, name), since, how.words[0])
+        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran, kept, line, states))
     return Resumed(interruptions, omissions(text))
 
 
 def _at(stop: Stop, seconds: float) -> str:
+    if stop.saves:
+        return "its second save" + (f" and {100 * stop.after:.0f} % of the time to another" if stop.after else "")
     if stop.pattern is None:
         return f"{100 * stop.after / seconds:.0f} % of its time"
     return f"'{stop.pattern.pattern}'" + (f" and {stop.after:.2g} s" if stop.after else "")
@@ -95,6 +112,7 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
             lines += [f"After {each.signal}:", *(f"  {part}" for part in reasons.parts(each.difference))]
+            lines += [f"  {part}" for part in first_difference.as_text(each.line, each.states)]
     if not resumed.passed and resumed.omissions:
         lines += ["", "Not kept in its checkpoint, as far as the text shows:"]
         for lost in resumed.omissions:
@@ -107,11 +125,15 @@ def as_json(resumed: Resumed) -> dict[str, Any]:
     return {
         "passed": resumed.passed,
         "interruptions": [
-            {**each._asdict(), "difference": each.difference and each.difference._asdict()}
+            {**each._asdict(), **{part: value and value._asdict() for part, value in _parts(each)}}
             for each in resumed.interruptions
         ],
         "omissions": [lost._asdict() for lost in resumed.omissions],
     }
+
+
+def _parts(stop: Interruption) -> Iterator[tuple[str, Difference | Line | States | None]]:
+    return ((part, getattr(stop, part)) for part in ("difference", "line", "states"))
 
 
 def _end(stop: Interruption) -> str:

@@ -50,6 +50,19 @@ class Runs:
         """Whether a run has left something to go on from, where it is known to."""
         return any(self._place("checkpoints", name).iterdir()) or unmodified.are_kept(self.wanted)
 
+    def keep_checkpoints(self, name: str) -> None:
+        """Copy the checkpoints of the run that has just ended, which the next one removes."""
+        unmodified.keep(self.wanted, self._place("left", name))
+
+    def checkpoints(self, kept: str, name: str) -> list[tuple[Path, Path]]:
+        """The places where a run whose checkpoints were kept has left them, each with that of the last run."""
+        copies = unmodified.kept(self.wanted, self._place("left", kept))
+        return [*copies, (self._place("checkpoints", kept), self._place("checkpoints", name))]
+
+    def printed(self, name: str) -> str:
+        """All that a run has printed so far."""
+        return self._log(name).read_text(errors="replace")
+
     def resumed(self, name: str, words: Sequence[str]) -> Outcome:
         """Run a command in the place of a run that was stopped, to its end."""
         return self._ended(name, words, (), None)

@@ -28,7 +28,8 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.checking import reproducibility, reproducibility_text, unmodified, ways
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    wanted = unmodified.wanted(options.output, options.metric, options.checkpoint)
+    resumes = bool(options.resume or options.resume_command or options.stop_at)
+    wanted = unmodified.wanted(options.output, options.metric, options.checkpoint or _found(words, resumes))
     command = reproducibility.command(words, options.sources, options.deterministic, options.limit, wanted)
     worlds = ways.worlds(options.world)
     command = command._replace(
@@ -38,7 +39,7 @@ def _run(options: argparse.Namespace) -> None:
         ),
         trace=options.trace,
     )
-    if options.resume or options.resume_command or options.stop_at:
+    if resumes:
         resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
         command = command._replace(resume=resume)
     with _folder(options) as folder:
@@ -89,6 +90,16 @@ def _folder(options: argparse.Namespace) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _found(words: list[str], resumes: bool) -> list[str]:
+    """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
+    from toolnoise.checking import program_text, saves
+
+    found = saves.places(program_text.sources(words, Path())) if resumes else []
+    if found:
+        print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
+    return found
+
+
 def _again(metavar: str, about: str) -> dict[str, Any]:
     return option(metavar, f"{about}; may be given again", action="append", default=[])
 
@@ -128,8 +139,12 @@ VERB = Verb(
         "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
-        "--checkpoint": _again("FILE", "a file that it goes on from, which is removed before a run starts anew"),
-        "--stop-at": option("REGEX", "stop it when it has printed this, such as 'epoch 2' (half the time)"),
+        "--checkpoint": _again(
+            "FILE", "a file or folder that it goes on from, removed before a run starts anew (as its text says)"
+        ),
+        "--stop-at": option(
+            "REGEX", "stop it when it has printed this, such as 'epoch 2' (two saves, or half the time)"
+        ),
         "--model": option("FILE", "instead of a program, a model (.onnx, .keras, .pt2) in batches of several sizes"),
         "--inputs": option(
             "FILE", "the rows that the model is given, a .npy file, or an .npz file with all its inputs"
