@@ -54,7 +54,8 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
 def study_of(config, seeds, **parts):
     """What a grid takes of a study."""
     none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "atlas": (), "views": {}, "layers": {}}
-    return SimpleNamespace(config=config, seeds=seeds, draws={}, **none | parts)
+    whole = {"cells": (), "draws": {}} | none | parts
+    return SimpleNamespace(config=config, seeds=seeds, **whole)
 
 
 def names(some, **more):

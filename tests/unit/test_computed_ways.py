@@ -31,7 +31,7 @@ def divided(written, built):
 
 def test_a_way_differs_in_one_setting_from_the_first_that_divides_no_batch(divided):
     assert ways.ways(divided, TASK) == {"plain": "", "two": "world 2", "parts": "accumulate 4", "threads": "threads 2"}
-    (job,) = (job for job in steps.jobs(divided) if job.verb == "measure-invariances")
+    (job,) = (job for job in steps.jobs(divided) if job.verb == "measure-ways")
     assert {variant for _, variant in job.parameters["cells"]} == {"algo", "control"}
     assert {name for name, _ in job.parameters["cells"]} == {"plain", "two", "parts", "threads"}
     (figure,) = (figure for figure in divided.figures if figure.notebook == "invariances")

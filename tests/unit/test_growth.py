@@ -359,3 +359,9 @@ def test_a_cell_without_records_is_one_line(tmp_path, refused):
 def test_cells_without_a_common_start_are_one_line(measured, refused):
     line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
+
+
+def test_weights_that_are_not_finite_in_a_run_that_finished_are_one_line(measured, refused):
+    line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 1, np.inf))
+    assert "algo_impl/1/weights.npz: " in line
+    assert "found numbers that are not finite after step " in line

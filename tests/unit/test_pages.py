@@ -134,20 +134,20 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
 def test_a_damaged_metric_file_is_no_table(text, says, tmp_path, refused):
     file = tmp_path / "ratios.csv"
     file.write_text(text)
-    assert refused(tables.measured, file, "ratios").startswith(f"{file}: {says}")
+    assert refused(page_tables.measured, file, "ratios").startswith(f"{file}: {says}")
 
 
 def test_digits_beyond_what_python_reads_are_no_number(tmp_path):
     file = tmp_path / "ratios.csv"
     file.write_text(f"# toolnoise metrics 1\nsize\n3\n{'9' * 5000}\n")
-    assert tables.measured(file, "ratios")["rows"] == [[3], [None]]
+    assert page_tables.measured(file, "ratios")["rows"] == [[3], [None]]
 
 
 def test_a_damaged_rendered_table_is_one_line(tmp_path, refused):
     file = tmp_path / "t.html"
     for text in ("<td>1</td>", "<tr><td>1<tr> </table>", "<![x["):
         file.write_text(text)
-        assert refused(tables.rendered, file) == f"{file}: damaged; a table as HTML"
+        assert refused(page_tables.rendered, file) == f"{file}: damaged; a table as HTML"
 
 
 def test_a_rendered_table_is_read_back(tmp_path):
@@ -195,7 +195,7 @@ def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make
     preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, data)
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
     logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
-    line = refused(cells.compared, found, 400, data, logits, index)
+    line = refused(cell_page.compared, found, 400, data, logits, index)
     assert (
         line == f"{logits}: found logits of shape ({examples}, {classes}) for each run; (4, 3), the test set of {data}"
     )

@@ -150,6 +150,7 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
         (["report", "--study", "nowhere.yaml", "--shows", STABILITY, "--out", "o"], "nowhere.yaml"),
         ([*RENDERS, *TABLE, "--read", "counts", "c.csv"], "it reads stability"),
         ([*RENDERS, *TABLE, "--read", "stability", STABILITY, "--read", "counts", "c.csv"], "it reads stability"),
+        ([*RENDERS, *TABLE, "--read", "stability"], "found stability without a file"),
         ([*RENDERS, *TABLE[1:], "--read", "stability", STABILITY], "one path with each of html"),
     ],
 )

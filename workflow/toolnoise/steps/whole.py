@@ -194,6 +194,9 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
     if not set(kind.reads) <= set(names) <= {*kind.reads, *kind.also}:
         wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
         raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(names)}", wanted)
+    empty = next((name for name, *paths in files["read"] if not paths and name in kind.reads), None)
+    if empty:
+        raise BadInput("command line", "--read", f"found {empty} without a file", "a kind and its files")
 
 
 # The kinds of metric files that claims are judged on, with where their columns are defined.

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from toolnoise.analyses.growth import metric as growth
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course, Start
 from toolnoise.base import metric_files
@@ -81,4 +83,10 @@ def _course(first: Run, other: Run) -> Course:
     if shapes[0] != shapes[1]:
         wanted = f"the tensors and the logits of {first.folder}, in their shapes"
         raise BadInput(other.folder / "weights.npz", "", "found others", wanted)
+    for run, steps in zip((first, other), recorded, strict=True):
+        for step, tensors in steps.items():
+            name = next((name for name, tensor in tensors.items() if not np.isfinite(tensor).all()), None)
+            if name:
+                what = f"found numbers that are not finite after step {step}"
+                raise BadInput(run.folder / "weights.npz", name, what, "finite ones, as a run that finished has")
     return growth.course(*recorded, first.record["trainable"])

@@ -28,8 +28,8 @@ def _runs(study: Study, task: Task) -> list[str]:
 
 
 ROWS = {
-    "measure-invariances": Step(
-        "measure_invariances",
+    "measure-ways": Step(
+        "measure_ways",
         "measure what other ways to compute one training change",
         where=Where(Task, ways.tasks, "grid", "a task on a tooling with accumulate or world, and on one without"),
         parameters=_parameters,
