@@ -29,6 +29,7 @@ recipes:
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
+  parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
 prices: {cpu: 0.5, mine: 2}
 identical: {criteria: [last, patience], weak: {reference: best, margin: -0.25}}
 claims:
