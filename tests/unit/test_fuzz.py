@@ -33,8 +33,8 @@ def test_every_verb_is_fuzzed(monkeypatch):
     performed = {
         verb for verb, step in STEPS.items() if any(fuzz._here(step, place) for place in step.where.all(resolved))
     }
-    # Data in official formats are those of a second study, and adopted runs come from `adopt`. PyTorch alone divides
-    # batches, which is not installed where the fuzzer runs; measure-ways reads as measure-atlas does.
+    # Data in official formats are those of a second study, and adopted runs come from `adopt`. measure-ways reads as
+    # measure-atlas does, and its runs would lengthen every start of the fuzzer.
     assert {*fuzz.BY_HAND, *performed, "fetch", "adopt-run", "measure-ways"} >= set(command_line.verbs(cli.VERBS))
 
 
