@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import first_difference, omissions, saves, state_paths
+from toolnoise.checking import first_difference, omissions, resume, saves, state_paths
+from toolnoise.checking.differences import Difference
 from toolnoise.checking.program_text import SourceFile
 
 LIGHTNING = "import pytorch_lightning as pl\nfrom pytorch_lightning.callbacks import ModelCheckpoint\n"
@@ -145,3 +146,13 @@ def test_what_a_framework_saves_is_not_missed_and_what_it_leaves_out_is():
     lost = [lost.what for lost in omissions.omissions([source(text)])]
     assert lost == ["the state of the generator that dropout draws from"]
     assert omissions.omissions([source(text.replace("0.2", "0"))]) == []
+
+
+def test_a_stop_after_which_nothing_is_saved_tests_nothing():
+    equal = Difference([], 0, 4, 0.0, *[None] * (len(Difference._fields) - 4))
+    stop = resume.Interruption("SIGKILL", "its second save", equal, 1.0, kept=True)
+    late = stop._replace(late=True)
+    assert resume.Resumed([stop, late], []).passed
+    assert not resume.Resumed([late, late], []).passed
+    said = "\n".join(resume.as_text(resume.Resumed([late], []), None))
+    assert "it was stopped too late to tell" in said

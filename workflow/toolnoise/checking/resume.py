@@ -20,7 +20,7 @@ from toolnoise.checking.launch import Stop
 from toolnoise.checking.omissions import Omission, omissions
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.saves import Saves
+from toolnoise.checking.saves import Saves, stamps
 from toolnoise.checking.trial_runs import Runs
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
@@ -43,8 +43,9 @@ class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
-    whether it had left a checkpoint, where it is known to leave one. `line` is the first that it then printed otherwise
-    than the whole run, `states` is what differs in the first checkpoint that does.
+    whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more, though it
+    was stopped at a save: perhaps nothing was left to train. `line` is the first that it then printed otherwise than
+    the whole run, `states` is what differs in the first checkpoint that does.
     """
 
     signal: str
@@ -54,6 +55,7 @@ class Interruption(NamedTuple):
     kept: bool
     line: Line | None = None
     states: States | None = None
+    late: bool = False
 
 
 class Resumed(NamedTuple):
@@ -66,7 +68,7 @@ class Resumed(NamedTuple):
     def passed(self) -> bool:
         """Whether the program went on from a checkpoint at least once, and always came to the same end."""
         tried = [each for each in self.interruptions if each.difference]
-        return any(each.kept for each in tried) and not any(each.difference.files for each in tried)
+        return any(each.kept and not each.late for each in tried) and not any(each.difference.files for each in tried)
 
 
 def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
@@ -83,14 +85,17 @@ def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile])
     for stop in stops:
         name = f"stopped-{signal.Signals(stop.signal).name}"
         at = _at(stop, seconds)
-        difference, ran, kept, line, states = None, None, False, None, None
+        difference, ran, kept, line, states, late = None, None, False, None, None, False
         if runs.stopped(name, stop):
             kept, printed, since = runs.has_checkpoint(name), runs.printed(name), time.time()
+            left = stamps(stop.saves.places) if stop.saves else None
             difference, ran = differences.between(control, runs.resumed(name, how.words)), runs.seconds[-1]
+            late = left is not None and left == stamps(stop.saves.places)
             if difference.files:
                 line = first_difference.line(runs.printed(KEPT), runs.printed(name).removeprefix(printed))
                 states = first_difference.states(runs.checkpoints(KEPT, name), since, how.words[0])
-        interruptions.append(Interruption(signal.Signals(stop.signal).name, at, difference, ran, kept, line, states))
+        by = signal.Signals(stop.signal).name
+        interruptions.append(Interruption(by, at, difference, ran, kept, line, states, late))
     return Resumed(interruptions, omissions(text))
 
 
@@ -141,6 +146,8 @@ def _end(stop: Interruption) -> str:
         return "it had ended before"
     if stop.difference.files:
         return f"other {', '.join(stop.difference.files)}"
+    if stop.late:
+        return "equal, but it saved no more: it was stopped too late to tell"
     return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
 
 

@@ -32,13 +32,18 @@ class Saves:
 
     def times(self) -> list[float]:
         """Look, and return all times. A save is over when two looks see the same files, and something has changed."""
-        seen = {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(self.places)}
+        seen = stamps(self.places)
         # What is only removed, such as the checkpoint before the last, is no save.
         if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
             self._kept = seen
             self._times.append(time.monotonic())
         self._seen = seen
         return self._times
+
+
+def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
+    """Every file of some checkpoints, with when it was last written and its size."""
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(places)}
 
 
 def _files(places: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
