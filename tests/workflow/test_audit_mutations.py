@@ -1187,7 +1187,7 @@ def test_the_docs_have_every_rule_and_the_number_of_kinds_and_of_mutations():
     assert rows - {("rule", "promise")} == {(f"`{rule.name}`", rule.says) for rule in RULES}
     words = " ".join(page.split())
     assert f"Each of {len(KINDS)} kinds of artifact" in words
-    assert f"{len(MUTATIONS)} further kinds of damage are done to one artifact each" in words
+    assert f"{len(MUTATIONS)} more kinds of damage hit one artifact each" in words
 
 
 def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both, bench):
