@@ -88,7 +88,11 @@ def test_equal_answers_of_other_bits_are_no_certainty():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([0.02, 0.5], "world 4 changes most: its churn on smallcnn-bn is 0.50 (0.40 to 0.60) times that of a new seed"),
+        (
+            [0.02, 0.5],
+            "Other ways to compute the training change up to 0.50 (0.40 to 0.60) of what a new seed changes "
+            "(world 4 on smallcnn-bn)",
+        ),
         ([0.0, 0.0], "None of 2 other ways to compute the training changes an answer"),
         ([np.nan, np.nan], "Which ways to compute one training change answers?"),
     ],

@@ -6,15 +6,15 @@ from toolnoise.figures.findings import ratio, said
 
 
 def of_ways(rows: pd.DataFrame) -> str:
-    """Which way changes most answers, beside a new seed."""
+    """How many answers other ways change at most, beside a new seed."""
     ratios = rows[(rows["metric"] == "churn_to_seeds") & rows["value"].notna()]
     if ratios.empty:
         return "Which ways to compute one training change answers?"
     most = ratios.loc[ratios["value"].idxmax()]
     if most["value"] == 0:
         return f"None of {ratios['setting'].nunique()} other ways to compute the training changes an answer"
-    worded = said(most, ratio)
-    return f"{most['setting']} changes most: its churn on {most['model']} is {worded} times that of a new seed"
+    where = f"({most['setting']} on {most['model']})"
+    return f"Other ways to compute the training change up to {said(most, ratio)} of what a new seed changes {where}"
 
 
 def named(row: pd.Series, bit_equal: pd.Series, first: pd.Series) -> str:
