@@ -367,7 +367,7 @@ CLEAN = {
         "",
         """
         torch.manual_seed(1)
-        unused = torch.empty(1000) + 1
+        unused = torch.empty(1000)
         buffer = torch.empty(9, 4)
         for row in range(9):
             buffer[row] = torch.rand(4)

@@ -1,6 +1,7 @@
 """Keras: a network without dropout that goes on from its backup."""
 
 import os
+import time
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 import keras
@@ -14,5 +15,7 @@ net = keras.Sequential(
     [keras.Input((64,)), keras.layers.Dense(32, "relu"), keras.layers.Dropout(0), keras.layers.Dense(10)]
 )
 net.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-net.fit(images, labels, 32, 8, verbose=2, callbacks=[keras.callbacks.BackupAndRestore("kept")])
+# SIGKILL in the middle of a backup would leave half a file: an epoch is much longer than a backup.
+slow = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: time.sleep(1))
+net.fit(images, labels, 32, 8, verbose=2, callbacks=[slow, keras.callbacks.BackupAndRestore("kept")])
 np.save("preds.npy", net.predict(images, verbose=0))
