@@ -16,6 +16,6 @@ net = keras.Sequential(
 )
 net.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 # SIGKILL in the middle of a backup would leave half a file: an epoch is much longer than a backup.
-slow = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: time.sleep(1))
+slow = keras.callbacks.LambdaCallback(on_epoch_begin=lambda *_: time.sleep(1))
 net.fit(images, labels, 32, 8, verbose=2, callbacks=[slow, keras.callbacks.BackupAndRestore("kept")])
 np.save("preds.npy", net.predict(images, verbose=0))
