@@ -195,7 +195,7 @@ def commands(folder: Path) -> dict[str, list[Command]]:
     known = set(command_line.verbs(cli.VERBS)) - LEFT_OUT
     if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines and verb not in LEFT_OUT):
         sys.exit(f"not fuzzed, or no verb: {', '.join(sorted(missing))}")
-    return found
+    return {verb: lines for verb, lines in found.items() if lines}
 
 
 def _here(step: Step, place: tuple) -> bool:
