@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import power
@@ -176,6 +177,8 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     for part in ("metrics", "figures"):
         shutil.rmtree(place / f"results/{NAME}/{part}")
     (place / f"results/{NAME}/index.html").unlink()
+    # What was copied is new, too: on a fast machine Snakemake would look for study.json before it appears.
+    time.sleep(4)
     impatient = snakemake(place, "--latency-wait", "0", env=late)
     assert impatient.returncode == 1
     assert "latency-wait" in impatient.stdout + impatient.stderr
