@@ -9,7 +9,8 @@ import pytest
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
 from toolnoise.comparison import comparison, comparison_text, read_arms
-from toolnoise.comparison.prediction_files import Answers, Labels
+from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.stats.paired_sds import paired_sd_ratio

@@ -8,8 +8,8 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.comparison import csv_columns, prediction_files
-from toolnoise.comparison.prediction_files import Labels
+from toolnoise.comparison import csv_columns, label_files, prediction_files
+from toolnoise.comparison.label_files import Labels
 from toolnoise.formulas.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
@@ -116,7 +116,7 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
 
 def test_labels_may_be_in_an_npz(tmp_path):
     np.savez(tmp_path / "y.npz", logits=LOGITS, labels=LABELS)
-    np.testing.assert_array_equal(prediction_files.read_labels(str(tmp_path / "y.npz")).classes, LABELS)
+    np.testing.assert_array_equal(label_files.read(str(tmp_path / "y.npz")).classes, LABELS)
 
 
 def test_equal_scores_have_equal_bits(saved):
@@ -172,7 +172,7 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
     ],
 )
 def test_labels_are_one_row_or_column(saved, value):
-    found = prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
+    found = label_files.read(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
     assert found.classes.tolist() == LABELS.tolist()
 
 
@@ -278,7 +278,7 @@ def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
     source = saved(value, "y.npy")
 
     def both():
-        return prediction_files.read(saved(LOGITS), prediction_files.read_labels(source))
+        return prediction_files.read(saved(LOGITS), label_files.read(source))
 
     assert refused(both).startswith(f"{source}: ")
     assert line in refused(both)

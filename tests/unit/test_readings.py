@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from toolnoise import cli
-from toolnoise.comparison import column_roles, prediction_files, read_arms
-from toolnoise.comparison.prediction_files import Labels
+from toolnoise.comparison import column_roles, label_files, prediction_files, read_arms
+from toolnoise.comparison.label_files import Labels
 
 N, S, C = 400, 5, 5
 DRAW = np.random.Generator(np.random.Philox(27))
@@ -402,14 +402,14 @@ def test_classes_may_be_texts(write, capsys, refusal):
     found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.csv", "--json"))
     expected = [(np.delete(runs, 0, 1) == np.delete(TRUTH, 0)).mean() * 399 / 400 for runs in (RUNS, BETTER)]
     assert [found[arm]["accuracy_mean"]["value"] for arm in "ab"] == pytest.approx(expected)
-    labels = prediction_files.read_labels("y.csv")
+    labels = label_files.read("y.csv")
     one, other = (prediction_files.read(name, labels).predicted for name in ("a.csv", "b.csv"))
     assert (one[:, 0] != other[:, 0]).all()
     write(pd.DataFrame({"pred": NAMES[RUNS[0]]}), "c.csv")
     assert refusal("c.csv").startswith("c.csv: found the class ")
     assert "and texts as labels in y.csv; texts in both, or numbers" in refusal(write(table(), "d.csv"), labels)
     upper = pd.DataFrame({"label": np.char.upper(NAMES[TRUTH])})
-    labels = prediction_files.read_labels(write(upper, "y.csv"))
+    labels = label_files.read(write(upper, "y.csv"))
     assert "for labels such as 'CAT'; classes that are labels" in refusal("c.csv", labels)
     scores = write(DRAW.random((N, C)), "s.npy")
     assert refusal(scores, labels).startswith("y.csv: found texts as labels; whole numbers: the places of the classes")
@@ -425,7 +425,7 @@ def test_classes_may_be_texts(write, capsys, refusal):
     ],
 )
 def test_labels_may_be_texts(write, text):
-    found = prediction_files.read_labels(write(text, "y.csv"))
+    found = label_files.read(write(text, "y.csv"))
     assert [list(found.codes)[code] for code in found.classes] == list(NAMES[[0, 2, 3, 0, 2, 3]])
 
 
@@ -442,7 +442,7 @@ def test_what_savetxt_writes_is_read():
         np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
         np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
     np.savetxt("y.csv", TRUTH, header="label")
-    np.testing.assert_array_equal(prediction_files.read_labels("y.csv").classes, TRUTH)
+    np.testing.assert_array_equal(label_files.read("y.csv").classes, TRUTH)
 
 
 def test_a_line_a_run_may_have_names(write):
@@ -473,11 +473,11 @@ def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
     order = DRAW.permutation(N)
     for ids in (np.arange(N), np.arange(1, N + 1), np.array([f"q{at}" for at in range(N)]), np.arange(N) * 7 + 3):
         write(pd.DataFrame({"question_id": ids, "label": TRUTH}), "y.csv")
-        labels = prediction_files.read_labels("y.csv")
+        labels = label_files.read("y.csv")
         name = write(table().assign(id=ids).iloc[order])
         np.testing.assert_array_equal(read(name, labels).predicted, RUNS)
     # The labels' own order counts.
-    labels = prediction_files.read_labels(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
+    labels = label_files.read(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
     np.testing.assert_array_equal(read(name, labels).predicted, RUNS[:, order])
     name = write(table().assign(id=ids + 1))
     assert refusal(name, labels) == "a.csv: found other examples than in y.csv; the same, once each, by their ids"

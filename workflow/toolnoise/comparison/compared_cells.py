@@ -12,7 +12,8 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.comparison import comparison, comparison_text, prediction_files
-from toolnoise.comparison.prediction_files import Answers, Labels
+from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.datasets import prepared
 from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell

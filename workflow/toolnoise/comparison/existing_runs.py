@@ -17,7 +17,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.comparison import prediction_files
+from toolnoise.comparison import label_files, prediction_files
 from toolnoise.formulas import probabilities
 from toolnoise.study import config, outcome_files, programs, strict_yaml
 
@@ -164,12 +164,12 @@ def _outcome(run: ExistingRun, labels: str | None, *, values: bool) -> tuple[str
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if values:
-        truth = prediction_files.numbers(source)
-        predicted = prediction_files.numbers(run.file).astype(np.float64)
+        truth = label_files.numbers(source)
+        predicted = label_files.numbers(run.file).astype(np.float64)
         if len(predicted) != len(truth):
             raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
         return programs.VALUES, {outcome_files.PREDICTIONS: predicted, outcome_files.LABELS: truth}
-    labels = prediction_files.read_labels(source)
+    labels = label_files.read(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
     read = prediction_files.read(run.file, labels)

@@ -15,10 +15,10 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import csv_columns, readings
+from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows
 from toolnoise.comparison.column_roles import role_of
+from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
@@ -27,24 +27,8 @@ from toolnoise.formulas.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import programs
 
-MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 # An array of an .npz with one of these names has all runs; the others are then not read.
 STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
-
-
-class Labels(NamedTuple):
-    """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
-
-    `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
-    classes get theirs as runs predict them. `alone` says that the file has nothing else.
-    """
-
-    source: str
-    classes: np.ndarray | None
-    examples: int | None
-    ids: np.ndarray | None = None
-    codes: dict[str, int] | None = None
-    alone: bool = True
 
 
 class Answers(NamedTuple):
@@ -69,60 +53,6 @@ class Answers(NamedTuple):
     scores: np.ndarray | None = None
 
 
-def read_labels(path: str) -> Labels:
-    """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
-    if zipped(path):
-        names = arrays.npz_names(path)
-        if "test_labels" in names:
-            from toolnoise.datasets import prepared
-
-            classes = prepared.load(path).test.labels
-            return Labels(path, classes, len(classes))
-    elif not _is_array(path):
-        return _labels_of_table(path, csv_columns.read(path, None))
-    array = _labelled(path)
-    if max(array.shape) != array.size:
-        raise BadInput(path, "", f"found shape {array.shape}", "one label per example")
-    alone = not zipped(path) or len(arrays.npz_names(path)) == 1
-    return Labels(path, _classes(path, array.ravel(), "label"), array.size, alone=alone)
-
-
-def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
-    if not table.names:
-        values, ids, alone = readings.stacked(path, table, range(len(table.columns))), None, True
-        if max(values.shape) != values.size:
-            raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
-        values = values.ravel()
-    else:
-        rows, ids, _ = readings.layout(path, table)
-        column = readings.labels_in(path, table, rows)
-        alone = column is None
-        if column is None:
-            left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
-            if len(left) != 1:
-                raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
-            column = left[0], readings.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
-        values = column[1]
-    codes = None
-    if values.dtype.kind == "U":
-        names, values = np.unique(values, return_inverse=True)
-        codes = {str(name): place for place, name in enumerate(names)}
-    return Labels(path, _classes(path, values, "label"), len(values), ids, codes, alone)
-
-
-def numbers(path: str) -> np.ndarray:
-    """The numbers in a file of one column or row, [N], finite."""
-    if _is_array(path) or zipped(path):
-        array = _labelled(path)
-    else:
-        table = csv_columns.read(path, None)
-        array = readings.stacked(path, table, range(len(table.columns)))
-        _require_array(path, array, 2)
-    if max(array.shape) != array.size:
-        raise BadInput(path, "", f"found shape {array.shape}", "one number per example")
-    return array.ravel()
-
-
 def labels_of(path: str) -> Labels:
     """The labels that a file of predictions has itself, or that the study of a dump has; none for right and wrong."""
     if _is_dump(Path(path)):
@@ -130,15 +60,15 @@ def labels_of(path: str) -> Labels:
         data = study / "data" / f"{dataset.name}.npz"
         if data.is_file():
             _require_classes(path)
-            return read_labels(str(data))
+            return label_files.read(str(data))
         raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
-    if zipped(path):
+    if array_files.zipped(path):
         if any(role_of(name) == "label" for name in arrays.npz_names(path)):
-            return read_labels(path)
-    elif not _is_array(path):
+            return label_files.read(path)
+    elif not array_files.is_array(path):
         table = csv_columns.read(path, None)
         if any(role_of(name) == "label" for name in table.names):
-            return _labels_of_table(path, table)
+            return label_files.of_table(path, table)
     reading, _ = _reading(path, Labels("", None, None))
     if reading.what != "rights":
         what = f"{path} has no labels, and is no dump of a study"
@@ -155,7 +85,7 @@ def read(path: str, labels: Labels) -> Answers:
         (reading, name), missing, drawn = _reading(path, labels), 0, None
     values, given, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
-        order = readings.matching(ids, labels.ids)
+        order = table_rows.matching(ids, labels.ids)
         if order is None:
             what = f"found other examples than in {labels.source}"
             raise BadInput(path, "", what, "the same, once each, by their ids")
@@ -184,7 +114,7 @@ def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
     missing, kept = sum(dump.diverged), dump.finished
     values = dump.logits[kept] if missing else dump.logits
-    _require_array(path, values, 3)
+    array_files.require_array(path, values, 3)
     known = readings.known_of(path, "", labels.classes, labels.examples, labels.source)
     known.require_examples(values.shape[1], f"shape {values.shape}")
     drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
@@ -194,17 +124,17 @@ def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
 def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
     """How a file is read, and the name of its array if it has one of STACKS in an .npz."""
     known = (labels.classes, labels.examples, labels.source)
-    if not _is_array(path) and not zipped(path):
+    if not array_files.is_array(path) and not array_files.zipped(path):
         table = csv_columns.read(path, labels.examples)
         return readings.of_table(readings.known_of(path, "", *known), table), ""
     given = None
-    if zipped(path):
+    if array_files.zipped(path):
         named = arrays.read_npz(path)
         beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
         given = next((array for array in beside if array.dtype.kind in "biuf"), None)
         runs = _runs_of(path, named)
         for array in runs.values():
-            _require_array(path, array, 3)
+            array_files.require_array(path, array, 3)
         name = next(iter(runs))
         about = readings.known_of(path, name, *known)
         if len(runs) > 1:
@@ -212,7 +142,7 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
         values = runs[name]
         return readings.of_array(about, values)._replace(labels=given), name
     values = arrays.read_npy(path)
-    _require_array(path, values, 3)
+    array_files.require_array(path, values, 3)
     return readings.of_array(readings.known_of(path, "", *known), values), ""
 
 
@@ -237,16 +167,6 @@ def require_same_classes(answers: Answers, other: Answers) -> None:
             raise BadInput(asked.file, "", f"found class {last}", f"the {known.classes} of {known.file}")
 
 
-def zipped(path: str) -> bool:
-    """Whether a file is a zip archive, like a study's data."""
-    return _begins(path, b"PK\x03\x04")
-
-
-def _begins(path: str | Path, mark: bytes) -> bool:
-    with readable(path, "a .npy or CSV file"), Path(path).open("rb") as file:
-        return file.read(len(mark)) == mark
-
-
 def _is_dump(path: Path) -> bool:
     """Whether it is a dump that predict wrote, judged by the index next to it."""
     index = path.with_suffix(".json")
@@ -262,29 +182,6 @@ def _require_classes(dump: str) -> None:
         raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
 
 
-def _is_array(path: str) -> bool:
-    """Whether a file is an .npy, which no other file may claim to be."""
-    if _begins(path, b"\x93NUMPY"):
-        return True
-    if Path(path).suffix in (".npy", ".npz") and not zipped(path):
-        raise BadInput(path, "", "not a NumPy array", "a .npy file that numpy.save wrote, or CSV")
-    return False
-
-
-def _labelled(path: str) -> np.ndarray:
-    """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
-    if zipped(path):
-        named = arrays.read_npz(path)
-        names = [name for name in named if role_of(name) == "label"] or list(named)
-        if len(names) != 1:
-            raise BadInput(path, "", f"found {_shapes(named)}", "one array, or one named labels")
-        array = named[names[0]]
-    else:
-        array = arrays.read_npy(path)
-    _require_array(path, array, 2)
-    return array
-
-
 def _runs_of(path: str, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The one array of an .npz that has predictions, or an array for each run."""
     stack = [name for name in named if name in STACKS]
@@ -295,51 +192,19 @@ def _runs_of(path: str, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     shapes = {array.shape for array in runs.values()}
     if stack or len(shapes) != 1 or len(shapes.pop()) not in (1, 2):
         wanted = f"one array named {' or '.join(STACKS)}, or an array of one shape for each run"
-        raise BadInput(path, "", f"found {_shapes(named)}", wanted)
+        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
     return runs
-
-
-def _shapes(named: dict[str, np.ndarray]) -> str:
-    return ", ".join(f"{name} of shape {array.shape}" for name, array in named.items()) or "no array"
-
-
-def _require_array(path: str, array: np.ndarray, most: int) -> None:
-    if array.dtype.kind not in "biuf" or array.ndim not in range(1, most + 1):
-        raise BadInput(path, "", f"found {array.dtype} of shape {array.shape}", f"numbers in 1 to {most} dimensions")
-    if 0 in array.shape:
-        raise BadInput(path, "", f"found shape {array.shape}", "at least one run and one example")
-    _require_numbers(path, array)
-
-
-def _require_numbers(path: str, values: np.ndarray) -> None:
-    for place, part in enumerate(values):
-        if not np.isfinite(part).all():
-            where = (place, *np.argwhere(~np.isfinite(part))[0]) if part.ndim else (place,)
-            raise BadInput(path, f"[{', '.join(map(str, where))}]", f"found {values[where]}", "finite numbers")
-
-
-def _classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
-    """Numbers as classes, if they are valid classes."""
-    _require_numbers(path, values)
-    wrong = (values < 0) | (values >= MOST_CLASSES)
-    if values.dtype.kind == "f":
-        wrong |= np.mod(values, 1) != 0
-    if wrong.any():
-        where = tuple(np.argwhere(wrong)[0])
-        place = f"[{', '.join(map(str, where))}]"
-        raise BadInput(path, place, f"found {values[where]}", f"expected a {what}: 0, 1, ...")
-    return values.astype(np.int64)
 
 
 def _coded(path: str, values: np.ndarray, labels: Labels, what: str) -> np.ndarray:
     """Classes as numbers: those of the labels if they are texts."""
     texts = values.dtype.kind == "U"
     if texts != (labels.codes is not None):
-        value = repr(readings.a_text(values)) if texts else values.flat[0]
+        value = repr(table_rows.a_text(values)) if texts else values.flat[0]
         kinds = f"found the {what} {value}, and {'numbers' if texts else 'texts'} as labels in {labels.source}"
         raise BadInput(path, "", kinds, "texts in both, or numbers")
     if not texts:
-        return _classes(path, values, what)
+        return label_files.as_classes(path, values, what)
     names, places = np.unique(values, return_inverse=True)
     codes = [labels.codes.setdefault(str(name), len(labels.codes)) for name in names]
     return np.array(codes, np.int64)[places].reshape(values.shape)

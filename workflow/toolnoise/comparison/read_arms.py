@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import prediction_files, readings
-from toolnoise.comparison.prediction_files import Answers, Labels
+from toolnoise.comparison import prediction_files, table_rows
+from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.prediction_files import Answers
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -76,7 +77,7 @@ def _require_same_question(arm: Answers, other: Answers) -> None:
     """Refuse runs that choose among other classes, or whose examples have other names."""
     prediction_files.require_same_classes(arm, other)
     if arm.ids is not None and other.ids is not None:
-        order = readings.matching(other.ids, arm.ids)
+        order = table_rows.matching(other.ids, arm.ids)
         if order is None or (order != np.arange(len(order))).any():
             allowed = "the same order, or --labels with a column of the examples, or a column of labels in each file"
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)

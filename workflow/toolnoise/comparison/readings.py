@@ -17,9 +17,9 @@ both readings. Whole numbers are scores only where a name says so.
 | none named `pred`, `correct` | 0 and 1, 3 or more classes in labels | refused: right and wrong, or classes |
 | no `run` in a name | whole numbers that may be one-hot, percent, votes or rounded logits | refused: runs, or scores |
 
-A column `example` identifies lines: 0 to N-1 and 1 to N are places among the labels, others stay in the order of the
-first run's lines. A column `label` has labels. Columns that are not read are named. An array of an .npz counts as a
-column by its name, and a nameless one by the words of the file's (`a_correct.npy`).
+Columns `run` and `example` say what a line is of (`table_rows`), a column `label` has labels. Columns that are not read
+are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
+(`a_correct.npy`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,9 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison import table_rows
 from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
-from toolnoise.comparison.csv_columns import Table, is_number
+from toolnoise.comparison.csv_columns import Table
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
@@ -110,7 +111,7 @@ def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
         return _answers(known, values, called)
     if not known.role:
         _require_no_scores(known, values)
-    if known.labels is not None and lines > known.labels.max() + 1 and any(map(_are_places, values.T)):
+    if known.labels is not None and lines > known.labels.max() + 1 and any(map(table_rows.are_places, values.T)):
         allowed = f"names (id), and {NAMES}"
         known.refuse(f"found {columns} columns without names, one of which counts the lines", allowed)
     return _answers(known, values.T, called)
@@ -188,11 +189,11 @@ def is_whole(values: np.ndarray) -> bool:
 def of_table(known: Known, table: Table) -> Reading:
     """The reading of a table."""
     if not table.names:
-        every = stacked(known.path, table, range(len(table.columns)))
+        every = table_rows.stacked(known.path, table, range(len(table.columns)))
         return of_array(known, every, _count(len(table.columns), "column"))
     roles = [role_of(name) for name in table.names]
     role, places = _content(known, table.names, roles)
-    names, values = [table.names[place] for place in places], stacked(known.path, table, places)
+    names, values = [table.names[place] for place in places], table_rows.stacked(known.path, table, places)
     kind = role.split(" ")[0]
     known = known._replace(role=kind if kind in WORDS else known.role)
     rest = [
@@ -227,12 +228,12 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
 def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: Table) -> Reading:
     """The reading of the columns that have predictions."""
     lines, columns = values.shape
-    runs_in = _named(table, "run")
+    runs_in = table_rows.named(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
         # A line a run: the columns are examples.
-        examples = by_number(names) if _are_places(numbers_of(names)) else range(columns)
+        examples = by_number(names) if table_rows.are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], _count(lines, "line"))
-    rows, ids, runs = layout(known.path, table)
+    rows, ids, runs = table_rows.layout(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
     if columns == 1 and role != "score":
         reading = _answers(known, values[rows][..., 0], called)
@@ -243,7 +244,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
         known.refuse(what, "one column pred, or columns score_0, score_1, ...")
     else:
         reading, runs = _a_column_a_run(known, role, names, values[rows[0]], called)
-    given = labels_in(known.path, table, rows)
+    given = table_rows.labels_in(known.path, table, rows)
     how = f"{reading.how}; labels: the column {given[0]}" if given else reading.how
     return reading._replace(how=how, ids=ids, labels=given[1] if given else None, runs=runs)
 
@@ -269,122 +270,12 @@ def _a_column_a_run(
 def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
     """The columns of scores in the order of their classes: other programs write prob_10 before prob_2."""
     numbers = numbers_of(names)
-    if not _are_places(numbers):
+    if not table_rows.are_places(numbers):
         return list(range(len(names)))
     if role == "score" and 0 not in numbers and known.labels is not None and known.labels.min() > 0:
         allowed = "score_0, ... if class 0 is the first"
         known.refuse(f"found scores {names[0]} to {names[-1]}, of classes from 1", allowed)
     return by_number(names)
-
-
-def _are_places(numbers: Sequence[float] | np.ndarray | None) -> bool:
-    """Whether these are 0 to N-1 or 1 to N, in any order."""
-    ordered = np.sort(np.asarray([] if numbers is None else numbers))
-    if ordered.dtype.kind not in "iuf" or not len(ordered) or ordered[0] not in (0, 1):
-        return False
-    return bool((ordered - ordered[0] == np.arange(len(ordered))).all())
-
-
-def _named(table: Table, role: str) -> list[str]:
-    return [name for name in table.names if role_of(name) == role]
-
-
-def _column(path: str, table: Table, name: str) -> np.ndarray:
-    return stacked(path, table, [table.names.index(name)])[:, 0]
-
-
-def stacked(path: str, table: Table, places: Sequence[int]) -> np.ndarray:
-    """Columns as one array, [lines, columns], of one kind and without gaps."""
-    columns = [table.columns[place] for place in places]
-    names = [table.names[place] if table.names else str(place + 1) for place in places]
-    for name, column in zip(names, columns, strict=True):
-        texts = column.dtype.kind == "U"
-        gaps = column == "" if texts else ~np.isfinite(column)
-        if gaps.any():
-            line = int(gaps.argmax())
-            what, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
-            raise BadInput(path, f"row {line + 1}, column {name}", f"found {what}", wanted)
-    texts = [column.dtype.kind == "U" for column in columns]
-    if any(texts) and not all(texts):
-        text, other = texts.index(True), names[texts.index(False)]
-        what = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
-        raise BadInput(path, "", what, "name the column of predictions pred")
-    return np.stack(columns, axis=1)
-
-
-def a_text(values: np.ndarray) -> str:
-    """The start of a text for which values are no numbers."""
-    return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
-
-
-def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
-    """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
-    lines, names = len(table.columns[0]), _named(table, "run")
-    run = np.zeros(lines, np.intp)
-    numbers = None
-    if names:
-        parts = (_keys(_column(path, table, name)) for name in names)
-        keys = np.array(["/".join(key) for key in zip(*parts, strict=True)])
-        distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        if len(set(counts)) > 1:
-            few, many = counts.argmin(), counts.argmax()
-            said = f"{counts[few]} examples in run {distinct[few]}, {counts[many]} in run {distinct[many]}"
-            raise BadInput(path, names[0], said, "the same examples in each run")
-        order, numbers = by_number(distinct.tolist()), numbers_of(distinct.tolist())
-        run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
-    rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
-    for name in (*_named(table, "example"), *_named(table, "index")):
-        ids = _column(path, table, name)
-        placed = _placed(rows, ids)
-        if role_of(name) == "index":
-            # An index counts lines, also those of all runs, unless it is that of shuffled examples.
-            if placed is not None and _are_places(ids[placed[0]]):
-                return placed, None, numbers
-        elif placed is not None:
-            return placed, ids[placed[0]], numbers
-        elif name == _named(table, "example")[-1]:
-            what = "differs between runs, or repeats within one"
-            wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
-            raise BadInput(path, name, what, wanted)
-    return rows, None, numbers
-
-
-def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
-    """Each run's lines in one order of examples; None if the runs do not have the same examples once each."""
-    sorts = np.argsort(ids[rows], axis=1, kind="stable")
-    placed = np.take_along_axis(rows, sorts, axis=1)
-    known = ids[placed]
-    if (known != known[0]).any() or (known[0][1:] == known[0][:-1]).any():
-        return None
-    return placed if _are_places(known[0]) else placed[:, np.argsort(sorts[0])]
-
-
-def labels_in(path: str, table: Table, rows: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
-    names = _named(table, "label")
-    columns = [_column(path, table, name)[rows] for name in names]
-    for name, column in zip(names, columns, strict=True):
-        if (column != column[0]).any():
-            raise BadInput(path, name, "found two labels of one example", "the same in each run")
-        if not np.array_equal(column[0], columns[0][0]):
-            raise BadInput(path, name, f"differs from {names[0]}", "one column of labels")
-    return (names[0], columns[0][0]) if names else None
-
-
-def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """The order in which examples are the wanted ones; None if they are not the same."""
-    keys, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
-    if _are_places(ids) and _are_places(wanted) and len(ids) == len(wanted):
-        return np.arange(len(ids))
-    order, other = np.argsort(keys), np.argsort(theirs)
-    if not np.array_equal(keys[order], theirs[other]):
-        return None
-    return order[np.argsort(other)]
-
-
-def _keys(values: np.ndarray) -> list[str]:
-    """Texts that identify values, whole numbers without a fraction."""
-    return [f"{value:.17g}" for value in values] if values.dtype.kind == "f" else [str(value) for value in values]
 
 
 def _count(number: int, noun: str, plural: str = "s") -> str:

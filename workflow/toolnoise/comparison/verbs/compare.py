@@ -7,13 +7,13 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import comparison, comparison_text, prediction_files, read_arms
+    from toolnoise.comparison import comparison, comparison_text, label_files, read_arms
 
     given = options.arm or [[path] for path in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
         what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
-    labels = prediction_files.read_labels(options.labels) if options.labels else read_arms.labels_of(given[0])
+    labels = label_files.read(options.labels) if options.labels else read_arms.labels_of(given[0])
     arms = [read_arms.read(arm, labels) for arm in given]
     read_arms.require_comparable(arms, options.paired, options.same_start)
     judged, right = read_arms.right_or_wrong(arms, labels)

@@ -1,0 +1,109 @@
+"""The labels of examples, in a file of their own or beside predictions; and other numbers, one for each example."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import array_files, csv_columns, table_rows
+from toolnoise.comparison.column_roles import role_of
+
+MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
+
+
+class Labels(NamedTuple):
+    """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
+
+    `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
+    classes get theirs as runs predict them. `alone` says that the file has nothing else.
+    """
+
+    source: str
+    classes: np.ndarray | None
+    examples: int | None
+    ids: np.ndarray | None = None
+    codes: dict[str, int] | None = None
+    alone: bool = True
+
+
+def read(path: str) -> Labels:
+    """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
+    if array_files.zipped(path):
+        names = arrays.npz_names(path)
+        if "test_labels" in names:
+            from toolnoise.datasets import prepared
+
+            classes = prepared.load(path).test.labels
+            return Labels(path, classes, len(classes))
+    elif not array_files.is_array(path):
+        return of_table(path, csv_columns.read(path, None))
+    array = _labelled(path)
+    if max(array.shape) != array.size:
+        raise BadInput(path, "", f"found shape {array.shape}", "one label per example")
+    alone = not array_files.zipped(path) or len(arrays.npz_names(path)) == 1
+    return Labels(path, as_classes(path, array.ravel(), "label"), array.size, alone=alone)
+
+
+def of_table(path: str, table: csv_columns.Table) -> Labels:
+    """The labels in a table: its column of labels, or its only column."""
+    if not table.names:
+        values, ids, alone = table_rows.stacked(path, table, range(len(table.columns))), None, True
+        if max(values.shape) != values.size:
+            raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
+        values = values.ravel()
+    else:
+        rows, ids, _ = table_rows.layout(path, table)
+        column = table_rows.labels_in(path, table, rows)
+        alone = column is None
+        if column is None:
+            left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
+            if len(left) != 1:
+                raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
+            column = left[0], table_rows.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
+        values = column[1]
+    codes = None
+    if values.dtype.kind == "U":
+        names, values = np.unique(values, return_inverse=True)
+        codes = {str(name): place for place, name in enumerate(names)}
+    return Labels(path, as_classes(path, values, "label"), len(values), ids, codes, alone)
+
+
+def numbers(path: str) -> np.ndarray:
+    """The numbers in a file of one column or row, [N], finite."""
+    if array_files.is_array(path) or array_files.zipped(path):
+        array = _labelled(path)
+    else:
+        table = csv_columns.read(path, None)
+        array = table_rows.stacked(path, table, range(len(table.columns)))
+        array_files.require_array(path, array, 2)
+    if max(array.shape) != array.size:
+        raise BadInput(path, "", f"found shape {array.shape}", "one number per example")
+    return array.ravel()
+
+
+def _labelled(path: str) -> np.ndarray:
+    """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
+    if array_files.zipped(path):
+        named = arrays.read_npz(path)
+        names = [name for name in named if role_of(name) == "label"] or list(named)
+        if len(names) != 1:
+            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "one array, or one named labels")
+        array = named[names[0]]
+    else:
+        array = arrays.read_npy(path)
+    array_files.require_array(path, array, 2)
+    return array
+
+
+def as_classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
+    """Numbers as classes, if they are valid classes."""
+    array_files.require_numbers(path, values)
+    wrong = (values < 0) | (values >= MOST_CLASSES)
+    if values.dtype.kind == "f":
+        wrong |= np.mod(values, 1) != 0
+    if wrong.any():
+        where = tuple(np.argwhere(wrong)[0])
+        place = f"[{', '.join(map(str, where))}]"
+        raise BadInput(path, place, f"found {values[where]}", f"expected a {what}: 0, 1, ...")
+    return values.astype(np.int64)

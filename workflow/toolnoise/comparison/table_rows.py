@@ -1,0 +1,124 @@
+"""The lines of a table of predictions: of which run and of which example each is, and columns as arrays.
+
+A column `example` identifies lines: 0 to N-1 and 1 to N are places among the labels, others stay in the order of the
+first run's lines.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
+from toolnoise.comparison.csv_columns import Table, is_number
+
+
+def named(table: Table, role: str) -> list[str]:
+    """The columns that have a role by their names."""
+    return [name for name in table.names if role_of(name) == role]
+
+
+def _column(path: str, table: Table, name: str) -> np.ndarray:
+    return stacked(path, table, [table.names.index(name)])[:, 0]
+
+
+def stacked(path: str, table: Table, places: Sequence[int]) -> np.ndarray:
+    """Columns as one array, [lines, columns], of one kind and without gaps."""
+    columns = [table.columns[place] for place in places]
+    names = [table.names[place] if table.names else str(place + 1) for place in places]
+    for name, column in zip(names, columns, strict=True):
+        texts = column.dtype.kind == "U"
+        gaps = column == "" if texts else ~np.isfinite(column)
+        if gaps.any():
+            line = int(gaps.argmax())
+            what, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
+            raise BadInput(path, f"row {line + 1}, column {name}", f"found {what}", wanted)
+    texts = [column.dtype.kind == "U" for column in columns]
+    if any(texts) and not all(texts):
+        text, other = texts.index(True), names[texts.index(False)]
+        what = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
+        raise BadInput(path, "", what, "name the column of predictions pred")
+    return np.stack(columns, axis=1)
+
+
+def a_text(values: np.ndarray) -> str:
+    """The start of a text for which values are no numbers."""
+    return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
+
+
+def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
+    """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
+    lines, names = len(table.columns[0]), named(table, "run")
+    run = np.zeros(lines, np.intp)
+    numbers = None
+    if names:
+        parts = (_keys(_column(path, table, name)) for name in names)
+        keys = np.array(["/".join(key) for key in zip(*parts, strict=True)])
+        distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        if len(set(counts)) > 1:
+            few, many = counts.argmin(), counts.argmax()
+            said = f"{counts[few]} examples in run {distinct[few]}, {counts[many]} in run {distinct[many]}"
+            raise BadInput(path, names[0], said, "the same examples in each run")
+        order, numbers = by_number(distinct.tolist()), numbers_of(distinct.tolist())
+        run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
+    rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
+    for name in (*named(table, "example"), *named(table, "index")):
+        ids = _column(path, table, name)
+        placed = _placed(rows, ids)
+        if role_of(name) == "index":
+            # An index counts lines, also those of all runs, unless it is that of shuffled examples.
+            if placed is not None and are_places(ids[placed[0]]):
+                return placed, None, numbers
+        elif placed is not None:
+            return placed, ids[placed[0]], numbers
+        elif name == named(table, "example")[-1]:
+            what = "differs between runs, or repeats within one"
+            wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
+            raise BadInput(path, name, what, wanted)
+    return rows, None, numbers
+
+
+def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+    """Each run's lines in one order of examples; None if the runs do not have the same examples once each."""
+    sorts = np.argsort(ids[rows], axis=1, kind="stable")
+    placed = np.take_along_axis(rows, sorts, axis=1)
+    known = ids[placed]
+    if (known != known[0]).any() or (known[0][1:] == known[0][:-1]).any():
+        return None
+    return placed if are_places(known[0]) else placed[:, np.argsort(sorts[0])]
+
+
+def labels_in(path: str, table: Table, rows: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
+    names = named(table, "label")
+    columns = [_column(path, table, name)[rows] for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if (column != column[0]).any():
+            raise BadInput(path, name, "found two labels of one example", "the same in each run")
+        if not np.array_equal(column[0], columns[0][0]):
+            raise BadInput(path, name, f"differs from {names[0]}", "one column of labels")
+    return (names[0], columns[0][0]) if names else None
+
+
+def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """The order in which examples are the wanted ones; None if they are not the same."""
+    keys, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
+    if are_places(ids) and are_places(wanted) and len(ids) == len(wanted):
+        return np.arange(len(ids))
+    order, other = np.argsort(keys), np.argsort(theirs)
+    if not np.array_equal(keys[order], theirs[other]):
+        return None
+    return order[np.argsort(other)]
+
+
+def _keys(values: np.ndarray) -> list[str]:
+    """Texts that identify values, whole numbers without a fraction."""
+    return [f"{value:.17g}" for value in values] if values.dtype.kind == "f" else [str(value) for value in values]
+
+
+def are_places(numbers: Sequence[float] | np.ndarray | None) -> bool:
+    """Whether these are 0 to N-1 or 1 to N, in any order."""
+    ordered = np.sort(np.asarray([] if numbers is None else numbers))
+    if ordered.dtype.kind not in "iuf" or not len(ordered) or ordered[0] not in (0, 1):
+        return False
+    return bool((ordered - ordered[0] == np.arange(len(ordered))).all())
