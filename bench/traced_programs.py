@@ -3,21 +3,14 @@
 tests/workflow/test_traced_programs.py runs some of them, bench/traces.py all. Each leaves preds.npy.
 """
 
+import shutil
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
 MARK = "  # here"
-# What differs lies outside what is recorded here: a listing as on another file system at each start.
-SHUFFLED = """
-import os, random
-listed = os.listdir
-def shuffled(*folder):
-    names = listed(*folder)
-    if folder == ('pictures',):
-        random.SystemRandom().shuffle(names)
-    return names
-os.listdir = shuffled
-"""
+# A listing as on another file system at each start.
+SHUFFLED = Path(__file__).with_name("shuffled_listing.py")
 TORCH = """
 import os, threading, time
 import numpy as np
@@ -48,7 +41,7 @@ def prepare(planted, folder):
     for number in range(20):
         (folder / f"pictures/{number}").touch()
     (folder / "path").mkdir()
-    (folder / "path/sitecustomize.py").write_text(SHUFFLED)
+    shutil.copyfile(SHUFFLED, folder / "path/sitecustomize.py")
 
 
 def _program(*parts: str) -> str:

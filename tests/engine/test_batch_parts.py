@@ -89,4 +89,5 @@ def test_the_others_end_with_the_first(here, until):
     process, other = _begun(here, "killed")
     process.kill()
     process.communicate()
+    assert process.returncode == -signal.SIGKILL
     until(lambda: not Path(f"/proc/{other}").exists())

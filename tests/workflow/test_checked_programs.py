@@ -1,10 +1,13 @@
 """`toolnoise check` of programs that know nothing of it: the planted cause is named first, and clean ones pass."""
 
 import json
+import shutil
 import sys
 import textwrap
 
 import pytest
+
+from toolnoise.base.program import ROOT
 
 pytestmark = pytest.mark.long
 
@@ -338,17 +341,8 @@ CLEAN = {
         np.save('preds.npy', out.detach().numpy())
     """,
 }  # fmt: skip
-# As on another file system at each start.
-SHUFFLED = """
-import os, random
-listed = os.listdir
-def shuffled(*folder):
-    names = listed(*folder)
-    if folder == ('pictures',):
-        random.SystemRandom().shuffle(names)
-    return names
-os.listdir = shuffled
-"""
+# A listing as on another file system at each start.
+SHUFFLED = ROOT / "bench/shuffled_listing.py"
 
 
 @pytest.fixture
@@ -363,7 +357,7 @@ def checked(toolnoise, tmp_path, skip_without):
         for number in range(20):
             (tmp_path / f"pictures/{number}").touch()
         (tmp_path / "path").mkdir()
-        (tmp_path / "path/sitecustomize.py").write_text(SHUFFLED)
+        shutil.copyfile(SHUFFLED, tmp_path / "path/sitecustomize.py")
         words = ["check", "--sources", "", "--output", "preds.npy", *options, "--", sys.executable, "train.py"]
         done = toolnoise(tmp_path, *words, env={"PYTHONPATH": str(tmp_path / "path")})
         lines = program.splitlines()

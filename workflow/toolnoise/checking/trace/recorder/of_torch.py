@@ -231,7 +231,8 @@ class _Recorder:
     def _storage(self, tensor: Any) -> Any:
         try:
             return tensor.untyped_storage()
-        except (RuntimeError, NotImplementedError):
+        except RuntimeError:
+            # Sparse tensors have none, nor have tensors within torch.func.
             return None
 
     def _writer(self, tensor: Any) -> _Written | None:
@@ -288,7 +289,7 @@ class _Recorder:
                 return f"{self._on_device(whole):016x}{about}"
             length = whole.numel() * whole.element_size()
             return f"{of_memory(whole.data_ptr(), length, self._log.numpy):08x}{about}"
-        except (RuntimeError, NotImplementedError):
+        except RuntimeError:
             # As of tensors within torch.func.
             return about
 
