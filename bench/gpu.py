@@ -53,8 +53,8 @@ PARTS = {
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
 }
-# Parts whose jobs need the GPU to themselves.
-TIMED = ("cost", "throughput")
+# Parts whose jobs need the GPU to themselves. What `profile` times takes the GPU for itself.
+TIMED = ("throughput",)
 # Dependencies of the package that JAX and PyTorch machines usually lack.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
 CARRIED = (*CARRIED, "pooch", "platformdirs")
