@@ -180,7 +180,8 @@ def _served(file: Path) -> studies.Study:
     if not able:
         raise BadInput(file, "hardware", f"this machine can run none: {next(iter(reasons.values()))}")
     models = {whole["hardware"][name]["gpu_model"] for name in able} - {""}
-    whole = config.read_yaml(file) | {"only": able, "study": "-".join([whole["study"], *sorted(models)])}
+    of_gpu = "".join(f"-{model}" for model in sorted(models))
+    whole = config.read_yaml(file) | {"only": able, "study": whole["study"].removesuffix(of_gpu) + of_gpu}
     study = studies.build(config.resolve(whole, file), file)
     recorder.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
     return study
