@@ -49,8 +49,8 @@ SEEDS = "new seeds"
 CELLS = ("control", "default", SEEDS, "benchmark", "atomics", "one-bit")
 # What cuBLAS needs to be deterministic.
 WORKSPACE = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-# The largest share of the time for parts 1 to 3, if part 4 runs too, and their seconds.
-FIRST_SHARE, FIRST_SECONDS = 0.45, 90
+# The longest time for parts 1 to 3 if part 4 follows: a share of all, and seconds.
+FIRST_SHARE, FIRST_SECONDS = 0.45, 80
 WRITTEN_EVERY = 5  # seconds
 
 
@@ -83,11 +83,15 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.5, help="time limit (3.5)")
     parser.add_argument("--jobs", type=int, default=16, metavar="N", help="processes at a time (16)")
     parser.add_argument("--runs", type=int, default=6, metavar="N", help="trainings of each kind (6)")
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS), help="to train (both)")
+    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS), help="kinds of trainings (all)")
     parser.add_argument("--epochs", type=int, default=4, metavar="N", help="epochs of a training (4)")
     options = parser.parse_args()
     if "training" in options.parts and not (options.pictures and options.pictures.is_file()):
         parser.error(f"--pictures: found {options.pictures}; the archive is needed for the part training")
     options.out.mkdir(parents=True, exist_ok=True)
+    # So that a time limit of somebody else stops the processes, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory(prefix="gpu-matrix-") as scratch:
         matrix = Matrix(options, Path(scratch))
         matrix.run()
@@ -116,7 +120,8 @@ class Matrix:
             self.planned[job.part] = self.planned.get(job.part, 0) + 1
         try:
             perform(first, options.jobs, first_ends, self.scratch, self._take)
-            perform(training, options.jobs, ends, self.scratch, self._take)
+            if training and any(each.job.name == "pictures" and not each.error for each in self.ended):
+                perform(training, options.jobs, ends, self.scratch, self._take)
         finally:
             self._write()
 
@@ -131,20 +136,19 @@ class Matrix:
             jobs.append(Job("about", "pictures", task, {}))
         if "compiled" in options.parts:
             # On the CPU it is only tried, and tuning would take minutes.
-            ways, processes = (WAYS[1:], 2) if options.small else (WAYS, 3)
-            for way in ways:
-                for process in range(1, processes + 1):
+            for way in WAYS[1:] if options.small else WAYS:
+                for process in range(1, 2 if options.small else 4):
                     name = f"{way} {process}"
-                    caches = {
+                    variables = {
                         variable: str(self.scratch / f"{name} {variable}".replace(" ", "-"))
                         for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
                     }
-                    variables = caches | {"TORCHINDUCTOR_COMPILE_THREADS": "1" if options.small else "4"}
+                    variables["TORCHINDUCTOR_COMPILE_THREADS"] = "5" if way == WAYS[0] and not options.small else "1"
                     jobs.append(Job("compiled", name, {"job": "compiled", **common, "way": way}, variables))
         if "batches" in options.parts:
             jobs += [
                 Job("batches", precision, {"job": "batches", **common, "precision": precision}, {})
-                for precision in PRECISIONS
+                for precision in (PRECISIONS[::2] if options.small else PRECISIONS)
             ]
         if "attention" in options.parts:
             jobs.append(Job("attention", "attention", {"job": "attention", **common}, WORKSPACE))
@@ -154,8 +158,8 @@ class Matrix:
         """The trainings, by rounds."""
         options, jobs = self.options, []
         for run in range(1, options.runs + 1):
-            for network in NETWORKS:
-                for cell in CELLS:
+            for network in options.networks:
+                for cell in (cell for cell in CELLS if cell in options.cells):
                     mode = "control" if cell == SEEDS else cell
                     task = {"job": "training", "device": options.device, "small": options.small, "network": network}
                     task |= {"mode": mode, "run": run, "seed": run + 1 if cell == SEEDS else 1}
@@ -349,7 +353,18 @@ def training(ended: Iterable[Ended]) -> dict[str, Any]:
             matrix = pairwise_churn(np.stack(list(firsts.values())))
             between[network] = {"cells": list(firsts), "churn": matrix.tolist()}
     control = {row["network"]: row["runs"] > 1 and row["bit_equal"] for row in rows if row["cell"] == "control"}
-    return {"control_is_bit_equal": control, "rows": rows, "churn_between_first_runs": between}
+    lists = {
+        _name(each.found["kernels"]): each.found["kernels"]
+        for run in runs.values()
+        for each in run
+        if "kernels" in each.found
+    }
+    return {"control_is_bit_equal": control, "rows": rows, "churn_between_first_runs": between, "kernel_lists": lists}
+
+
+def _name(kernels: list[str]) -> str:
+    """The name of a list of kernels."""
+    return files.canonical_sha256(kernels)[:8]
 
 
 def _answers(runs: Sequence[Ended]) -> np.ndarray:
@@ -368,8 +383,7 @@ def _of_cell(runs: Sequence[dict[str, Any]], controls: Sequence[dict[str, Any]])
         "first_step_with_other_gradients": _parts_at([run["gradients"] for run in runs]),
         "first_step_with_other_weights": _parts_at([run["weights"] for run in runs]),
         "first_epoch_with_other_weights": _parts_at([run["epochs"] for run in runs]),
-        "distinct_kernel_lists": len({tuple(run["kernels"]) for run in runs if "kernels" in run}),
-        "kernels": [run.get("kernels") for run in runs],
+        "kernels": [_name(run["kernels"]) if "kernels" in run else None for run in runs],
         "weights_after_epochs": [run["epochs"] for run in runs],
         "first_gradients": [run["gradients"][0] for run in runs],
         "steps": runs[0]["steps"],
@@ -433,37 +447,40 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _batches(part: dict[str, Any]) -> list[str]:
-    heads = ("network", "precision", "again", "batch", "rows that differ", "answers", "largest", "spread", "error")
-    rows, decoded = [heads], []
+    """Rows that differ at each size; the answers that change and the largest difference at any."""
+    heads = ("network", "precision", "again", "answers", "largest", "spread", "error")
+    tables: dict[bool, list[tuple[str, ...]]] = {False: [], True: []}
     for precision, nets in part.get("precisions", {}).items():
         for name, net in nets.items():
-            again = "equal" if net["again"] else "DIFFERS"
-            for size, each in net["sizes"].items():
-                if name == "decoding":
-                    first = str(each["first"][0]) if each["first"] else ""
-                    decoded.append((precision, again, size, f"{each['parted']} of {net['sequences']}", first))
-                    continue
-                numbers = [_number(value) for value in (each["largest"], net["spread"], net["error"])]
-                counts = f"{each['rows']} of {net['rows']}", str(each["changed"])
-                rows.append((name, precision, again, size, *counts, *numbers))
-    heads = ("precision", "again", "batch", "sequences that part", "first at token")
-    return [*_table(rows), "", *_table([heads, *decoded])]
+            sizes, again = net["sizes"], "equal" if net["again"] else "DIFFERS"
+            if name == "decoding":
+                parted = [f"{each['parted']} of {net['sequences']}" for each in sizes.values()]
+                first = min((each["first"][0] for each in sizes.values() if each["first"]), default="")
+                rows = tables[True] or [("decoding", "again", "first at token", *(f"at {size}" for size in sizes))]
+                tables[True] = [*rows, (precision, again, str(first), *parted)]
+                continue
+            most = max(each["changed"] for each in sizes.values()), max(each["largest"] for each in sizes.values())
+            numbers = [str(most[0]), *(_number(value) for value in (most[1], net["spread"], net["error"]))]
+            rows = tables[False] or [(*heads, *(f"at {size}" for size in sizes), "of")]
+            differing = [str(each["rows"]) for each in sizes.values()]
+            tables[False] = [*rows, (name, precision, again, *numbers, *differing, str(net["rows"]))]
+    return [*_table(tables[False]), "", *_table(tables[True])]
 
 
 def _attention(part: dict[str, Any]) -> list[str]:
-    heads = ("shape", "precision", "backend", "deterministic", "equals MATH", "error", "of gradients", "outputs")
-    rows = [(*heads, "gradients q, k, v")]
+    """A line for each backend: what it does usually, and with deterministic algorithms alone."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for row in part.get("rows", []):
-        first = ("x".join(map(str, row["shape"])), row["precision"], row["backend"].lower())
-        first = (*first, "yes" if row["deterministic_algorithms"] else "no")
+        line = found.setdefault(("x".join(map(str, row["shape"])), row["precision"], row["backend"].lower()), [])
         if "unsupported" in row:
-            rows.append((*first, f"none: {row['unsupported'][:60]}", "", "", "", ""))
+            line += [""] * (0 if line else 4) + [f"none: {row['unsupported'][:40]}"]
             continue
-        gradients = ", ".join(map(str, row["distinct_gradients"].values()))
-        errors = _number(row["error"]), _number(row["gradient_error"])
-        equal, runs = "yes" if row["equals_math"] else "no", row["runs"]
-        rows.append((*first, equal, *errors, f"{row['distinct_outputs']} of {runs}", f"{gradients} of {runs}"))
-    return _table(rows)
+        equals = {True: "yes", False: "no", None: ""}[row["equals_math"]]
+        numbers = [equals, _number(row["error"]), _number(row["gradient_error"]), str(row["distinct_outputs"])]
+        distinct = ", ".join(map(str, row["distinct_gradients"].values()))
+        line += ([] if line else numbers) + [f"{distinct} of {row['runs']}"]
+    heads = ("shape", "precision", "backend", "equals MATH", "error", "of gradients", "outputs", "gradients q, k, v")
+    return _table([(*heads, "deterministic"), *((*key, *line, *[""] * (6 - len(line))) for key, line in found.items())])
 
 
 def _compiled(part: dict[str, Any]) -> list[str]:
@@ -479,7 +496,8 @@ def _training(part: dict[str, Any]) -> list[str]:
     rows = [(*heads, "accuracy, %", "churn, %", "share of new seeds")]
     for row in part.get("rows", []):
         steps = [row[f"first_step_with_other_{what}"] for what in ("gradients", "weights")]
-        counts = [str(row[key]) for key in ("runs", "distinct_results", "equal_to_control", "distinct_kernel_lists")]
+        counts = [str(row[key]) for key in ("runs", "distinct_results", "equal_to_control")]
+        counts.append(str(len(set(row["kernels"]) - {None})))
         first = [str(step) if step else "" for step in steps]
         churned, share = _interval(row["churn"], 100), _interval(row["share"], 1)
         rows.append((row["network"], row["cell"], *counts, *first, f"{100 * row['accuracy']:.2f}", churned, share))
