@@ -52,6 +52,8 @@ WORKSPACE = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 # The longest time for parts 1 to 3 if part 4 follows: a share of all, and seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.45, 80
 WRITTEN_EVERY = 5  # seconds
+# The jobs that must end well before a training begins.
+NEEDED = {"about", "pictures"}
 
 
 class Job(NamedTuple):
@@ -92,7 +94,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     # So that a time limit of somebody else stops the processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with tempfile.TemporaryDirectory(prefix="gpu-matrix-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="gpu-matrix-", ignore_cleanup_errors=True) as scratch:
         matrix = Matrix(options, Path(scratch))
         matrix.run()
     print("\n".join(text(matrix.value())))
@@ -120,7 +122,8 @@ class Matrix:
             self.planned[job.part] = self.planned.get(job.part, 0) + 1
         try:
             perform(first, options.jobs, first_ends, self.scratch, self._take)
-            if training and any(each.job.name == "pictures" and not each.error for each in self.ended):
+            # Without a GPU or pictures all trainings would fail, one after another.
+            if {each.job.name for each in self.ended if each.job.part == "about" and not each.error} >= NEEDED:
                 perform(training, options.jobs, ends, self.scratch, self._take)
         finally:
             self._write()
@@ -194,7 +197,7 @@ class Matrix:
         """All that is known, as JSON."""
         by_name = {each.job.name: each for each in self.ended if each.job.part == "about"}
         facts = by_name["about"].found if "about" in by_name else {}
-        options = {key: str(value) if isinstance(value, Path) else value for key, value in vars(self.options).items()}
+        options = {key: value.name if isinstance(value, Path) else value for key, value in vars(self.options).items()}
         found: dict[str, Any] = {
             "date": self.started.isoformat(timespec="seconds"),
             "about": facts,
@@ -438,7 +441,12 @@ def text(found: dict[str, Any]) -> list[str]:
         ]
         if part in tables:
             lines += tables[part](about_part)
-        lines += [f"  failed: {name}: {error}" for name, error in about_part["failed"].items()]
+        alike: dict[str, list[str]] = {}
+        for name, error in about_part["failed"].items():
+            alike.setdefault(error, []).append(name)
+        for error, names in alike.items():
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            lines.append(f"  failed: {', '.join(names[:3])}{more}: {error}")
     return lines
 
 
