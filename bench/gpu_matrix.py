@@ -433,7 +433,10 @@ def text(found: dict[str, Any]) -> list[str]:
         f"{found['options']['jobs']} processes at a time"
     ]
     tables = {"batches": _batches, "attention": _attention, "compiled": _compiled, "training": _training}
-    for part, about_part in parts.items():
+    for part in ("about", *PARTS):
+        about_part = parts.get(part)
+        if not about_part:
+            continue
         lines += [
             "",
             f"{part}: {about_part['ended_well']} of {about_part['jobs']} jobs, "
@@ -460,7 +463,9 @@ def _batches(part: dict[str, Any]) -> list[str]:
     tables: dict[bool, list[tuple[str, ...]]] = {False: [], True: []}
     for precision, nets in part.get("precisions", {}).items():
         for name, net in nets.items():
-            sizes, again = net["sizes"], "equal" if net["again"] else "DIFFERS"
+            # A file has its keys sorted as texts.
+            sizes = {int(size): net["sizes"][size] for size in sorted(net["sizes"], key=int)}
+            again = "equal" if net["again"] else "DIFFERS"
             if name == "decoding":
                 parted = [f"{each['parted']} of {net['sequences']}" for each in sizes.values()]
                 first = min((each["first"][0] for each in sizes.values() if each["first"]), default="")
@@ -485,7 +490,7 @@ def _attention(part: dict[str, Any]) -> list[str]:
             continue
         equals = {True: "yes", False: "no", None: ""}[row["equals_math"]]
         numbers = [equals, _number(row["error"]), _number(row["gradient_error"]), str(row["distinct_outputs"])]
-        distinct = ", ".join(map(str, row["distinct_gradients"].values()))
+        distinct = ", ".join(str(row["distinct_gradients"][name]) for name in ("queries", "keys", "values"))
         line += ([] if line else numbers) + [f"{distinct} of {row['runs']}"]
     heads = ("shape", "precision", "backend", "equals MATH", "error", "of gradients", "outputs", "gradients q, k, v")
     return _table([(*heads, "deterministic"), *((*key, *line, *[""] * (6 - len(line))) for key, line in found.items())])
