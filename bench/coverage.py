@@ -24,7 +24,7 @@ from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, unlike
-from toolnoise.formulas.ratios import Runs, ratios
+from toolnoise.formulas.ratios import CellRuns, ratios
 from toolnoise.formulas.variance_components import PARTS
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
@@ -465,13 +465,13 @@ def ratios_of_noise(draws: np.random.Generator) -> None:
     algo = churn_of(stats.norm.cdf(level)).mean()
     impl = WEIGHTS @ churn_of(stats.norm.cdf((level + NODES[:, None]) / rounding)).mean(axis=1)
 
-    def cell(numbers: Sequence[int], drawn: np.ndarray, spread: np.ndarray, noise: float) -> Runs:
+    def cell(numbers: Sequence[int], drawn: np.ndarray, spread: np.ndarray, noise: float) -> CellRuns:
         margin = drawn + noise * draws.standard_normal(drawn.shape)
         predicted = np.where(level + margin > 0, 0, draws.integers(1, 3, margin.shape))
         own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
         values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int), {})}
         entropies = spread + noise * draws.standard_normal(len(numbers))
-        return Runs(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
+        return CellRuns(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
 
     found = {"ALGO": [], "other ALGO": [], "IMPL": []}
     for _ in range(SLOW_STUDIES):

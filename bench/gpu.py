@@ -1,5 +1,6 @@
 """Run JAX and PyTorch on a GPU machine that has both, but no TensorFlow, no Snakemake and no network.
 
+    python bench/gpu.py queue               # what the next minutes are for
     python bench/gpu.py pack --python 3.12  # here: writes build/gpu.tar.gz; copy it there and unpack it
     python bench/gpu.py run --minutes 9     # there: continues after the last piece; repeat until nothing is left
     python bench/gpu.py unpack FILES        # here: adds a piece's files from `brought/`, for the tables and the audit
@@ -67,6 +68,7 @@ FAILED = ".failed.log"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
+    verbs.add_parser("queue", help="list what the next minutes are for").set_defaults(perform=queue)
     for verb, text in ((pack, "write build/gpu.tar.gz"), (run, "run one piece"), (unpack, "add results")):
         one = verbs.add_parser(verb.__name__, help=text)
         one.set_defaults(perform=verb)
@@ -102,6 +104,13 @@ def main() -> None:
 
 
 # Here, before
+
+
+def queue(_options: argparse.Namespace) -> None:
+    """Print what is left to run on a GPU, in order."""
+    import gpu_queue
+
+    print("\n".join(gpu_queue.listed(ROOT)))
 
 
 def pack(options: argparse.Namespace) -> None:

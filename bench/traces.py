@@ -17,7 +17,7 @@ import traced_programs
 from toolnoise.base.printing import aligned
 from toolnoise.checking import launch, unmodified
 from toolnoise.checking.trace import traced_runs
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 
 LIMIT = 600
 # Some seconds of training after the imports; it prints how much CPU time they took.
@@ -48,7 +48,7 @@ def located(planted):
         os.chdir(folder)
         os.environ["PYTHONPATH"] = str(folder / "path")
         wanted = unmodified.wanted(["preds.npy"], [])
-        found = traced_runs.locate(Runs([sys.executable, "train.py"], LIMIT, wanted, folder / "runs"))
+        found = traced_runs.locate(TrialRuns([sys.executable, "train.py"], LIMIT, wanted, folder / "runs"))
         os.chdir("/")
     if not planted.operation:
         return found, found.index is None and found.equal_results

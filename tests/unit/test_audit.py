@@ -17,7 +17,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.record.statements import CODE, Artifact
 from toolnoise.steps import STEPS, outputs
-from toolnoise.study.cells import Metric, Shown
+from toolnoise.study.cells import MetricFile, Shown
 from toolnoise.study.variants import VARIANTS
 from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
@@ -97,7 +97,7 @@ def test_a_figure_of_a_kind_that_the_code_of_a_page_did_not_have_is_not_missing(
     tree = SimpleNamespace(
         study=SimpleNamespace(path=lambda _: "index.html"), producer=lambda _: made, inside=str, lacks=lambda _: True
     )
-    jobs = [(Shown("old"), "old.html"), (Shown("new"), "new.html"), (Metric("runs"), "runs.csv")]
+    jobs = [(Shown("old"), "old.html"), (Shown("new"), "new.html"), (MetricFile("runs"), "runs.csv")]
     jobs = {name: SimpleNamespace(place=place, outputs=[(name, "out")], needed=True) for place, name in jobs}
     monkeypatch.setattr(files_rules, "changed_since", lambda *_: changed)
     found = files_rules.study_is_complete(SimpleNamespace(tree=tree, jobs=jobs))

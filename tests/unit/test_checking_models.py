@@ -185,7 +185,7 @@ def test_sizes_go_up_to_the_rows_and_a_verdict_needs_a_control(tmp_path, monkeyp
     about = {"framework": "f", "dtype": "float32", "made_for": "1 or more"}
 
     def passes(*rows):
-        checked = batches.Checked(task, about, list(rows), [])
+        checked = batches.CheckedModel(task, about, list(rows), [])
         assert json.loads(json.dumps(batches.as_json(checked)))["passed"] is checked.passed
         return checked.passed
 

@@ -199,7 +199,7 @@ def test_another_notebook_has_another_digest_and_drawing_code_counts(gallery, mo
 
     def read(path):
         name = path.relative_to(program.PACKAGE).as_posix()
-        return code_digest.Source("", (), code_text.Text(says[name], (), does_something=True))
+        return code_digest.SourceText("", (), code_text.Text(says[name], (), does_something=True))
 
     monkeypatch.setattr(gallery.code_digest, "sources", lambda *_: {f"{program.NAME}/{name}": "" for name in modules})
     monkeypatch.setattr(gallery.code_digest, "read", read)

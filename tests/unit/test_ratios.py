@@ -11,7 +11,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
-from toolnoise.formulas.ratios import RATIOS, Runs, ratios
+from toolnoise.formulas.ratios import RATIOS, CellRuns, ratios
 from toolnoise.measures import noise_ratios
 from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.steps import STEPS
@@ -47,7 +47,7 @@ def predictions(runs, seed):
 def runs_of(drawn_runs, predicted):
     accuracies = (predicted == LABELS).mean(axis=1)
     values = {metric: found for metric, _, found in churns(grouped(drawn_runs), predicted, LABELS, {})}
-    return Runs(drawn_runs, values | {"accuracy": accuracies, "cross_entropy": 1 - accuracies**2})
+    return CellRuns(drawn_runs, values | {"accuracy": accuracies, "cross_entropy": 1 - accuracies**2})
 
 
 def of_pairs(distance):
@@ -175,7 +175,7 @@ def test_few_runs_are_no_error(count):
 def test_cells_of_the_same_runs_bit_by_bit_are_said_to_be_and_have_no_interval():
     one = runs_of(ALGO, predicted := predictions(ALGO, 1))
     prints = np.arange(5.0)
-    same, unlike = (Runs(ALGO, one.values | {"fingerprint": marks}) for marks in (prints, prints + 1))
+    same, unlike = (CellRuns(ALGO, one.values | {"fingerprint": marks}) for marks in (prints, prints + 1))
     found = ratios(same, same)
     assert found.design == "bit-equal"
     assert found.estimates["churn"].value == 1

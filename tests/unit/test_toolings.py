@@ -7,7 +7,7 @@ from toolnoise import steps
 from toolnoise.analyses.atlas import measure as measures_atlas
 from toolnoise.analyses.atlas import metric as atlas
 from toolnoise.analyses.atlas import rows
-from toolnoise.analyses.atlas.metric import ANY, ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, DIFFERENT, SEED, Part
+from toolnoise.analyses.atlas.metric import ANY, ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, DIFFERENT, SEED, ToolingPart
 from toolnoise.analyses.frameworks import pair
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.base import arrays, files, metric_files
@@ -161,10 +161,10 @@ def test_a_diverged_run_is_missing_and_no_unit(measured_pair):
 
 # The second is the first with another instruction set, the third another version, the last another framework.
 PARTS = [
-    Part("tensorflow", "2.21", "onednn", "avx2", "1"),
-    Part("tensorflow", "2.21", "onednn", "avx512", "1"),
-    Part("tensorflow", "2.16", "onednn", "avx2", "1"),
-    Part("jax", "0.10", "xla", "avx2", "1"),
+    ToolingPart("tensorflow", "2.21", "onednn", "avx2", "1"),
+    ToolingPart("tensorflow", "2.21", "onednn", "avx512", "1"),
+    ToolingPart("tensorflow", "2.16", "onednn", "avx2", "1"),
+    ToolingPart("jax", "0.10", "xla", "avx2", "1"),
 ]
 GENERATOR = np.random.default_rng(3)
 # [tooling, draw, example]

@@ -13,7 +13,7 @@ import pytest
 from toolnoise.base import files
 from toolnoise.checking import launch, unmodified
 from toolnoise.checking.trace import traced_runs, traces
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 
 pytestmark = pytest.mark.long
 
@@ -54,7 +54,7 @@ def located(tmp_path, monkeypatch, skip_without):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
         wanted = unmodified.wanted(["preds.npy"], [])
-        return traced_runs.locate(Runs(command, LIMIT, wanted, tmp_path / "runs"))
+        return traced_runs.locate(TrialRuns(command, LIMIT, wanted, tmp_path / "runs"))
 
     return start
 

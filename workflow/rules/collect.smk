@@ -25,7 +25,7 @@ for kind in METRICS:
         params:
             study=study.path(layout.STUDY),
             kind=kind,
-            planned=steps.planned(STEPS["collect"].parameters(study, Metric(kind))),
+            planned=steps.planned(STEPS["collect"].parameters(study, MetricFile(kind))),
             code=STEPS["collect"].code_digest({"kind": kind}),
         shell:
             "toolnoise collect --study {params.study:q} --kind {params.kind:q} --metrics {input.metrics:q}"

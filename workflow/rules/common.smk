@@ -15,7 +15,7 @@ from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.entries import cores
-from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
+from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown
 
 # The paper's tables and figures by the paper's names, where the analysis that knows them is there.
 paper_items = next(iter(analyses.modules("paper_items")), None)

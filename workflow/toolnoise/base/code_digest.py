@@ -24,7 +24,7 @@ NOTEBOOK = ".ipynb"
 PACKAGE_FILE = "__init__.py"
 
 
-class Source(NamedTuple):
+class SourceText(NamedTuple):
     """The SHA-256 of a source file, the names that it imports, and of a module of this package the text that counts."""
 
     sha256: str
@@ -160,7 +160,7 @@ def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
 
 
 @functools.cache
-def read(path: Path) -> Source:
+def read(path: Path) -> SourceText:
     """A source file as it counts.
 
     A training program may be for another Python: of a text that this one cannot read, no import is known.
@@ -170,7 +170,7 @@ def read(path: Path) -> Source:
         imported = _imported(syntax.tree(source))
     except syntax.UNREADABLE:
         imported = ()
-    return Source(hashlib.sha256(source).hexdigest(), imported, text_of(source) if _is_own(path) else None)
+    return SourceText(hashlib.sha256(source).hexdigest(), imported, text_of(source) if _is_own(path) else None)
 
 
 def text_of(source: bytes) -> code_text.Text:

@@ -35,7 +35,7 @@ VARIABLE = "TOOLNOISE_SESSION"
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 
 
-class Record(NamedTuple):
+class SessionRecord(NamedTuple):
     """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and its first line.
 
     The other lines are the files that it makes.
@@ -129,13 +129,13 @@ def _boot() -> str:
     return platform.node()
 
 
-def _records(folder: Path) -> Iterator[Record]:
+def _records(folder: Path) -> Iterator[SessionRecord]:
     for path in (folder / FOLDER).glob("*.json"):
         with suppress(OSError, ValueError):
             # In this order: a record that is held now was written by a process that lives now.
             held = scratch.is_held(path)
             with path.open() as file:
-                yield Record(path, path.stat().st_mtime_ns, held, json.loads(file.readline()))
+                yield SessionRecord(path, path.stat().st_mtime_ns, held, json.loads(file.readline()))
 
 
 def _outputs(record: Path) -> list[str]:

@@ -14,34 +14,34 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """A kind of value, and its name in an error."""
 
     called: str
     fits: Callable[[Any], bool]
 
 
-Shape = Kind | Mapping[str, "Shape"] | list["Shape"]
+Shape = ValueKind | Mapping[str, "Shape"] | list["Shape"]
 
 # JSON has integers of any length; an array has no such shape, and a range of so many numbers has no place.
 MOST = 2**31 - 1
 
-ANYTHING = Kind("anything", lambda _: True)
-TEXT = Kind("a text", lambda value: isinstance(value, str))
-FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-COUNT = Kind(f"an integer from 0 to {MOST}", lambda value: type(value) is int and 0 <= value <= MOST)
-INTEGER = Kind("an integer from 0 to 2^63 - 1", lambda value: type(value) is int and 0 <= value < 2**63)
-POSITIVE = Kind(f"an integer from 1 to {MOST}", lambda value: type(value) is int and 1 <= value <= MOST)
-AMOUNT = Kind(
+ANYTHING = ValueKind("anything", lambda _: True)
+TEXT = ValueKind("a text", lambda value: isinstance(value, str))
+FLAG = ValueKind("true or false", lambda value: isinstance(value, bool))
+COUNT = ValueKind(f"an integer from 0 to {MOST}", lambda value: type(value) is int and 0 <= value <= MOST)
+INTEGER = ValueKind("an integer from 0 to 2^63 - 1", lambda value: type(value) is int and 0 <= value < 2**63)
+POSITIVE = ValueKind(f"an integer from 1 to {MOST}", lambda value: type(value) is int and 1 <= value <= MOST)
+AMOUNT = ValueKind(
     "a number from 0 up", lambda value: type(value) in (int, float) and 0 <= value <= 1e300 and math.isfinite(value)
 )
 
-NUMBER = Kind("a finite number", lambda value: type(value) in (int, float) and abs(value) <= 1e300)
+NUMBER = ValueKind("a finite number", lambda value: type(value) in (int, float) and abs(value) <= 1e300)
 
 
-def one_of(*values: str) -> Kind:
+def one_of(*values: str) -> ValueKind:
     """One of some texts."""
-    return Kind(f"one of {', '.join(values)}", lambda value: isinstance(value, str) and value in values)
+    return ValueKind(f"one of {', '.join(values)}", lambda value: isinstance(value, str) and value in values)
 
 
 def read(path: str | Path, shape: Shape, wanted: str) -> Any:
@@ -53,7 +53,7 @@ def read(path: str | Path, shape: Shape, wanted: str) -> Any:
 
 def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = "") -> None:
     """Refuse a value without the shape; `key` is where it stands in its file."""
-    if isinstance(shape, Kind):
+    if isinstance(shape, ValueKind):
         if not shape.fits(value):
             raise BadInput(path, key, f"found {_shown(value)}", f"expected {shape.called}")
     elif isinstance(shape, list):

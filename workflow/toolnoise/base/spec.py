@@ -23,14 +23,14 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Part(_Read):
+class NamedPart(_Read):
     """What the study has a name for, such as a data set."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Model(Part):
+class Model(NamedPart):
     """A network that is built here, an existing training program, or runs that existed before the study."""
 
     builder: str | None = None  # of a network, as module:function
@@ -40,7 +40,7 @@ class Model(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware(Part):
+class Hardware(NamedPart):
     """A tooling."""
 
     engine: str
@@ -48,7 +48,7 @@ class Hardware(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Variant(Part):
+class VariantPart(NamedPart):
     """What varies between the runs of a cell."""
 
     varying: tuple[str, ...]
@@ -63,10 +63,10 @@ class Spec(_Read):
     model: Model
     hardware: Hardware
     recipe: Mapping[str, Any]
-    variant: Variant
+    variant: VariantPart
     seed: int
     draw: int | None = None  # of what is fixed, in a cell that has several
-    dataset: Part | None = None
+    dataset: NamedPart | None = None
     images: Mapping[str, int] | None = None
     steps: Mapping[str, int] | None = None
 
@@ -79,7 +79,7 @@ class Spec(_Read):
         return source in self.variant.varying
 
 
-PARTS = {"model": Model, "hardware": Hardware, "variant": Variant, "dataset": Part}
+PARTS = {"model": Model, "hardware": Hardware, "variant": VariantPart, "dataset": NamedPart}
 
 
 def _field(key: str, value: Any) -> Any:

@@ -22,7 +22,7 @@ from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.ways import Asked, Way
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
@@ -62,7 +62,7 @@ Reference = Callable[[tuple[str, ...]], Outcome]
 
 
 def check(
-    runs: Runs, asked: Asked, control: Outcome, seeded: Mapping[str, float | None], text: Sequence[SourceFile]
+    runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None], text: Sequence[SourceFile]
 ) -> list[Break]:
     """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
 
@@ -89,7 +89,7 @@ def check(
     return found
 
 
-def _tried(runs: Runs, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
+def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
     def run(*more: str, name: str = "") -> Outcome:
         return runs.varied(_file(" ".join((way.name, name, *more))), [*way.words, *more], way.variables)
 

@@ -29,7 +29,7 @@ SHARDED = re.compile(r"DistributedSampler$")
 _Hits = Iterator[tuple[str, ast.AST, int]]
 
 
-class _Facts:
+class _LayoutFacts:
     """What the whole program has: wrappers that average gradients, what is sent, names of the process and the world."""
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -53,7 +53,7 @@ def faults(program: Sequence[SourceFile], knob: str) -> list[Suspect]:
     if knob in OTHERS:
         return [place for place in suspects.suspects(program) if place.cause in OTHERS[knob] and place.weight]
     readers = [Reader(source) for source in program]
-    facts = _Facts(readers)
+    facts = _LayoutFacts(readers)
     return ranked(
         Suspect(cause, reader.source.file, node.lineno, reader.source.lines[node.lineno - 1].strip(), weight)
         for reader in readers
@@ -68,7 +68,7 @@ def _mentions(node: ast.AST, word: str) -> bool:
     return any(word in str(getattr(part, field, "")) for part in ast.walk(node) for field in ("id", "attr"))
 
 
-def _data(reader: Reader, facts: _Facts) -> _Hits:
+def _data(reader: Reader, facts: _LayoutFacts) -> _Hits:
     """Loaders that give each process all examples, samplers that repeat some, and batch normalisation."""
     for call, name in reader.calls:
         keywords = reader.keywords(call)
@@ -85,7 +85,7 @@ def _data(reader: Reader, facts: _Facts) -> _Hits:
             yield "norm", call, SURE
 
 
-def _start(reader: Reader, facts: _Facts) -> _Hits:
+def _start(reader: Reader, facts: _LayoutFacts) -> _Hits:
     """Seeds that depend on the process, if no other comes first, where no process sends its weights to the others."""
     seeded = [call for call, name in reader.calls if name.endswith("torch.manual_seed")]
     alike = [call.lineno for call in seeded if not any(_mentions(given, "rank") for given in call.args)]
@@ -95,7 +95,7 @@ def _start(reader: Reader, facts: _Facts) -> _Hits:
             yield "start", call, POSSIBLE if harmless else SURE
 
 
-def _loss(reader: Reader, facts: _Facts) -> _Hits:
+def _loss(reader: Reader, facts: _LayoutFacts) -> _Hits:
     """Losses that are no mean over the examples of all processes."""
     for call, name in reader.calls:
         if not LOSS.search(name):
@@ -109,7 +109,7 @@ def _loss(reader: Reader, facts: _Facts) -> _Hits:
             yield "scale", call, SURE
 
 
-def _accumulation(reader: Reader, _: _Facts) -> _Hits:
+def _accumulation(reader: Reader, _: _LayoutFacts) -> _Hits:
     """Gradients of several batches that are added, with a loss that nothing divides."""
     for call in (node for node, _ in reader.calls if getattr(node.func, "attr", "") == "backward"):
         loop = next((above for above in reader.parents(call) if isinstance(above, ast.For | ast.While)), None)

@@ -24,7 +24,7 @@ from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
 from toolnoise.checking.trace import traced_runs
 from toolnoise.checking.trace.traced_runs import Parting
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.checking.ways import Asked
 from toolnoise.study import outcome_files
@@ -133,7 +133,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
-    runs = Runs(checked.words, checked.limit, checked.wanted, folder)
+    runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
     control, other = runs.run("control-1"), runs.run(resume.KEPT)
     if checked.resume:
         runs.keep_checkpoints(resume.KEPT)
@@ -176,7 +176,7 @@ def _require_results(outcome: Outcome) -> None:
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 
-def _experiment(runs: Runs, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
+def _experiment(runs: TrialRuns, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
     """Whether a fixed hash seed makes runs equal, or whether all but the first are: that one leaves what they read."""
     if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
         return None

@@ -21,7 +21,7 @@ from toolnoise.checking.omissions import Omission, omissions
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.saves import Saves, stamps
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
 MIDDLE = 0.5
@@ -71,7 +71,7 @@ class Resumed(NamedTuple):
         return any(each.kept and not each.late for each in tried) and not any(each.difference.files for each in tried)
 
 
-def check(runs: Runs, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
+def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
     """Stop a program, have it go on, and compare its end with that of a run that nothing stopped."""
     seconds = min(runs.seconds[:2])
     if how.stop_at:

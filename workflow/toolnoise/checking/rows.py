@@ -1,7 +1,7 @@
 """The jobs of existing training programs: each run, what it leaves, its gate and its measures."""
 
 from toolnoise.steps import reads
-from toolnoise.steps.step import Needs, Outside, Read, Record, Step, Where, Work, Write
+from toolnoise.steps.step import JobRecord, Needs, Outside, Read, Step, Where, Work, Write
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Control, Dataset, Training
 from toolnoise.study.study import Study
@@ -54,7 +54,7 @@ ROWS = {
         writes=reads.RUN,
         work=Work("toolnoise.checking.run_program:train", aside=("checkpoint",)),
         needs=Needs(tooling=lambda run: run.hardware, minutes=reads.training_minutes),
-        record=Record("record", "runs of programs"),
+        record=JobRecord("record", "runs of programs"),
     ),
     "adopt-run": Step(
         "adopt_run",
@@ -70,7 +70,7 @@ ROWS = {
         reads={},
         writes=reads.RUN,
         work=Work("toolnoise.checking.adopted:adopt"),
-        record=Record("record", "adopted runs"),
+        record=JobRecord("record", "adopted runs"),
         outside=Outside("toolnoise.checking.adopted:files_of"),
         unrepeatable="how it was made is not known here",
     ),
@@ -96,7 +96,7 @@ ROWS = {
         reads=reads.TRAINED,
         writes=reads.DUMP,
         work=Work("toolnoise.checking.outcome_dump:dump"),
-        record=Record("index", "dumps of outcomes"),
+        record=JobRecord("index", "dumps of outcomes"),
     ),
     "check-program": Step(
         "check_program",

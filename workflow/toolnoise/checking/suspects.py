@@ -72,7 +72,7 @@ STATES = re.compile(r"(set_rng_state\w*|setstate|set_state|bit_generator\.state)
 EXISTS = re.compile(r"(exists|is_file|isfile|listdir|i?glob|latest_checkpoint|latest_step)$")
 
 
-class _Facts:
+class _DrawFacts:
     """What the whole program does somewhere: which generators it seeds, within which blocks, and whether it evaluates.
 
     Generators of `scoped` are seeded within a with-block alone; the rest of the program is not. `networks` are the
@@ -130,7 +130,7 @@ def _hit(cause: str, node: ast.AST, order: Seeded) -> tuple[str, ast.AST, int, s
     return cause, node, WEIGHTS[order.order], order.says
 
 
-def _draws(reader: Reader, facts: _Facts) -> _Hits:
+def _draws(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Draws from generators that nothing seeds, or not in time."""
     for call, name in reader.calls:
         module, _, last = name.rpartition(".")
@@ -155,13 +155,13 @@ def _draws(reader: Reader, facts: _Facts) -> _Hits:
             yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
 
 
-def _unseeded(cause: str, kind: str, reader: Reader, call: ast.Call, facts: _Facts) -> _Hits:
+def _unseeded(cause: str, kind: str, reader: Reader, call: ast.Call, facts: _DrawFacts) -> _Hits:
     order = facts.seeded(kind, reader, call)
     if order.order != "before":
         yield _hit(cause, call, order)
 
 
-def _torch(reader: Reader, facts: _Facts) -> _Hits:
+def _torch(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Draws from PyTorch's global generator. Where that is seeded, they do not follow a seed of their own."""
     for call, name in reader.calls:
         keywords = reader.keywords(call)
@@ -202,7 +202,7 @@ def _is_generator(reader: Reader, method: ast.AST) -> bool:
     return isinstance(made, ast.Call) and reader.name(made.func) == "torch.Generator"
 
 
-def _orders(reader: Reader, _: _Facts) -> _Hits:
+def _orders(reader: Reader, _: _DrawFacts) -> _Hits:
     """Iteration in an order that differs between processes."""
     loops = (node.iter for node in reader.nodes if reader.iterates_over_set(node))
     yield from (("set", node, LIKELY, "") for node in loops)
@@ -223,7 +223,7 @@ def _orders(reader: Reader, _: _Facts) -> _Hits:
             yield "files", call, LIKELY, ""
 
 
-def _seeds(reader: Reader, facts: _Facts) -> _Hits:
+def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Seeds from what differs between any two runs, and other values from the clock."""
     yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
     yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
@@ -236,7 +236,7 @@ def _seeds(reader: Reader, facts: _Facts) -> _Hits:
             yield "path", node, LIKELY, ""
 
 
-def _kernels(reader: Reader, facts: _Facts) -> _Hits:
+def _kernels(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Kernels that are chosen by their speed."""
     for node in reader.nodes:
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -244,7 +244,7 @@ def _kernels(reader: Reader, facts: _Facts) -> _Hits:
             yield "kernels", node, LIKELY if facts.on_gpu else POSSIBLE, ""
 
 
-def _threads(reader: Reader, _: _Facts) -> _Hits:
+def _threads(reader: Reader, _: _DrawFacts) -> _Hits:
     """What threads share: generators that they draw from, and objects that they change."""
     for work in threads.work(reader):
         yield from (("shared", node, SURE, "") for node in threads.draws(reader, work))
@@ -253,7 +253,7 @@ def _threads(reader: Reader, _: _Facts) -> _Hits:
         yield from (("parallel", node, LIKELY, "") for node in threads.deliveries(reader, work))
 
 
-def _checkpoints(reader: Reader, facts: _Facts) -> _Hits:
+def _checkpoints(reader: Reader, facts: _DrawFacts) -> _Hits:
     """States that are read if they are found."""
     for call, name in reader.calls:
         above = [*reader.parents(call)]
@@ -281,7 +281,7 @@ RULES = (_draws, _torch, _orders, _seeds, _kernels, _threads, _checkpoints)
 def suspects(program: Sequence[SourceFile], words: Sequence[str] = ()) -> list[Suspect]:
     """All suspicions about a program and its command line, by weight and likelihood; one for each cause and line."""
     readers = [Reader(source) for source in program]
-    facts = _Facts(readers, words)
+    facts = _DrawFacts(readers, words)
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
         for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):

@@ -22,7 +22,7 @@ from toolnoise.study.programs import ENGINE
 PAUSE = 1
 
 
-class Runs:
+class TrialRuns:
     """Runs of one command, at most `limit` seconds each, with all that they leave in a folder."""
 
     def __init__(self, words: Sequence[str], limit: float, wanted: Wanted, folder: Path) -> None:

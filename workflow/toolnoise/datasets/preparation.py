@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
 from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers import READERS
 
 
@@ -41,7 +41,7 @@ def _read(dataset: str, entry: dict[str, Any], threads: int, stack: ExitStack) -
     return getattr(importlib.import_module(module), function)(dataset, entry, threads, stack)
 
 
-def _rows(part: Part) -> Rows:
+def _rows(part: RawPart) -> Rows:
     """The images of a part; the first image must be made to know their shape."""
     if isinstance(part.images, np.ndarray):
         return Rows(part.images.shape, part.images.dtype, part.images)

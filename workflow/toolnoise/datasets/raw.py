@@ -8,7 +8,7 @@ import numpy as np
 PARTS = ("train", "test")
 
 
-class Part(NamedTuple):
+class RawPart(NamedTuple):
     """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand.
 
     `groups` marks for each example (row) the groups of the data set (column) to which it belongs.
@@ -25,8 +25,8 @@ class Raw(NamedTuple):
     Images are `margin` pixels higher and wider than the window that a network sees.
     """
 
-    train: Part
-    test: Part
+    train: RawPart
+    test: RawPart
     classes: list[str]
     groups: tuple[str, ...] = ()
     maximum: int = 255

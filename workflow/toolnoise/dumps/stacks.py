@@ -18,7 +18,7 @@ KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
 # A source without draws has none of its own in any run.
-DRAWS = shapes.Kind(
+DRAWS = shapes.ValueKind(
     "a list of each run's draws, or null",
     lambda value: value is None or (isinstance(value, list) and all(map(INTEGER.fits, value))),
 )

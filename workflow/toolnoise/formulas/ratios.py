@@ -37,7 +37,7 @@ PAIRED, INDEPENDENT, ONE_DRAW, CROSSED = "paired", "independent", "one draw", "c
 BIT_EQUAL = "bit-equal"
 
 
-class Runs(NamedTuple):
+class CellRuns(NamedTuple):
     """The finished runs of a cell: the draws of each, and the values of each by metric, [S]."""
 
     drawn: Sequence[Drawn]
@@ -62,7 +62,7 @@ class Ratios(NamedTuple):
     design: str
 
 
-def ratios(numerator: Runs, denominator: Runs) -> Ratios:
+def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
     """The noise of one cell over that of another."""
     both = numerator, denominator
     together, by_cell = draws.units(*(runs.drawn for runs in both)), [draws.units(runs.drawn)[0] for runs in both]
@@ -79,7 +79,7 @@ def ratios(numerator: Runs, denominator: Runs) -> Ratios:
     return Ratios(estimates, *counts, design)
 
 
-def _bit_equal(numerator: Runs, denominator: Runs, together: Sequence[np.ndarray]) -> bool:
+def _bit_equal(numerator: CellRuns, denominator: CellRuns, together: Sequence[np.ndarray]) -> bool:
     """Whether both cells have the same units, with the same fingerprints in each; files without these do not say."""
     if not all(FINGERPRINT in runs.values for runs in (numerator, denominator)):
         return False

@@ -41,7 +41,7 @@ def passed(cell: Sequence[str], seeds: Sequence[int], weights_sha256: str) -> di
 
 def verdict(path: str | Path) -> bool | None:
     """Whether the runs of a control cell are bit-equal, by the gate's file; None of a single run."""
-    kind = shapes.Kind("true, or null for a single run", lambda value: value is True or value is None)
+    kind = shapes.ValueKind("true, or null for a single run", lambda value: value is True or value is None)
     return shapes.read(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
 
 

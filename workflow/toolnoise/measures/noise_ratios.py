@@ -9,7 +9,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.per_run import FINGERPRINT, OWN
 from toolnoise.formulas.per_run import RUNS as OF_RUNS
-from toolnoise.formulas.ratios import MEASURES, RATIOS, Runs, ratios
+from toolnoise.formulas.ratios import MEASURES, RATIOS, CellRuns, ratios
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
 
@@ -32,7 +32,7 @@ def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str |
     metric_files.write(out, RATIOS, rows)
 
 
-def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
+def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
     """The finished runs of a cell, and the number of the others, whose accuracy has no value."""
     if not (rows["metric"] == "accuracy").any():
         cell = "/".join(rows.iloc[0][list(Cell._fields)])
@@ -45,4 +45,4 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
     ]
     fingerprints = [FINGERPRINT] if FINGERPRINT in values.columns else []
     kept = values[finished].reindex(columns=[*(of for of, _ in MEASURES.values()), *fingerprints])
-    return Runs(named, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())
+    return CellRuns(named, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())

@@ -23,7 +23,7 @@ from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
 from toolnoise.steps.whole import PAGE, ROOT, ROOTS, claims, collected, gates, metric_files, shown, summaries, toolings
-from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
+from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
 __all__ = [
@@ -164,7 +164,7 @@ def outputs_at(verb: str, study: Study, place: Place) -> Names:
 
 def result(verb: str, study: Study, place: Place) -> str:
     """The last file that the job at a place writes: when it is there, all are."""
-    if isinstance(place, Metric | Shown):
+    if isinstance(place, MetricFile | Shown):
         return outputs_at(verb, study, place)[-1][0]
     return study.path(list(STEPS[verb].writes.values())[-1].pattern, place)
 

@@ -10,7 +10,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import Metric, Place
+from toolnoise.study.cells import MetricFile, Place
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
@@ -77,7 +77,7 @@ class Needs(NamedTuple):
     cold: str = ""  # why its process must not be forked from one that has its imports
 
 
-class Record(NamedTuple):
+class JobRecord(NamedTuple):
     """What a job repeats of its spec, and what of it goes to other clusters."""
 
     option: str = ""  # the output with the spec and with what was observed of the machine
@@ -108,7 +108,7 @@ class Step(NamedTuple):
     writes: Mapping[str, Write]  # by the option that names these outputs, in their order
     work: Work  # what is done
     needs: Needs = Needs()
-    record: Record = Record()
+    record: JobRecord = JobRecord()
     outside: Outside | None = None  # if its chain may end with it
     unrepeatable: str = ""  # why its outputs cannot be made again
     needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
@@ -194,4 +194,4 @@ def _written(step: Step, parameters: Parameters, names: dict[str, Any]) -> Itera
 
 def names_in(place: Place) -> dict[str, Any]:
     """The names in a path that a place gives."""
-    return {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, Metric) else place._asdict()
+    return {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else place._asdict()

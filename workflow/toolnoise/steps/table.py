@@ -29,7 +29,7 @@ from toolnoise.steps.reads import (
     training_minutes,
     variants_of_spec,
 )
-from toolnoise.steps.step import Needs, Outside, Parameters, Read, Record, Step, Where, Work, Write, metric
+from toolnoise.steps.step import JobRecord, Needs, Outside, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Training, Variants, Whole
@@ -117,7 +117,7 @@ ROWS = {
         ),
         # ImageNet's 1.3 million pictures.
         needs=Needs(minutes=lambda _study, _place: A_DAY),
-        record=Record(stated=True),
+        record=JobRecord(stated=True),
         outside=Outside("toolnoise.datasets.fetching:read_by", packages=True),
     ),
     "check-model": Step(
@@ -135,7 +135,7 @@ ROWS = {
         writes={"out": Write(layout.CHECKED)},
         work=Work("toolnoise.training.model_check:check"),
         needs=Needs(tooling=lambda place: place.hardware),
-        record=Record("out"),
+        record=JobRecord("out"),
         # Runs that were made elsewhere go without.
         needed=False,
     ),
@@ -154,7 +154,7 @@ ROWS = {
         writes=RUN,
         work=Work("toolnoise.training.loop:train", aside=("checkpoint",)),
         needs=Needs(tooling=lambda run: run.hardware, minutes=training_minutes),
-        record=Record("record", "runs", drawn=True),
+        record=JobRecord("record", "runs", drawn=True),
     ),
     "predict": Step(
         "dump_predictions",
@@ -165,7 +165,7 @@ ROWS = {
         writes=DUMP,
         work=Work("toolnoise.dumps.prediction_dump:dump"),
         needs=Needs(tooling=lambda cell: cell.hardware),
-        record=Record("index", "dumps of predictions"),
+        record=JobRecord("index", "dumps of predictions"),
     ),
     "check-control": Step(
         "check_control",

@@ -9,7 +9,7 @@ from toolnoise.steps.parts import ROWS as PARTS
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
 from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import Metric, Shown, Whole
+from toolnoise.study.cells import MetricFile, Shown, Whole
 from toolnoise.study.figure import Figure
 from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
@@ -52,7 +52,7 @@ def gates(study: Study, figure: Figure | None = None) -> list[str]:
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
 
 
-def _collected(study: Study, place: Metric) -> list[str]:
+def _collected(study: Study, place: MetricFile) -> list[str]:
     """The metric files of this kind, of each cell or pair."""
     return metric_files(study)[place.kind]
 
@@ -217,7 +217,10 @@ ROWS = {
         "collect_{kind}",
         "put metric files together",
         where=Where(
-            Metric, lambda study: map(Metric, collected(study)), "grid", "a kind of metric file that it measures"
+            MetricFile,
+            lambda study: map(MetricFile, collected(study)),
+            "grid",
+            "a kind of metric file that it measures",
         ),
         parameters=lambda _, place: {"kind": place.kind},
         reads={"metrics": Read(_collected, several=True)},

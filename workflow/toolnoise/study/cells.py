@@ -119,7 +119,7 @@ class Network(NamedTuple):
         return self.model, ""
 
 
-class Metric(NamedTuple):
+class MetricFile(NamedTuple):
     """One kind of metric file of the study as a whole."""
 
     kind: str
@@ -135,4 +135,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Training | Control | Variants | Pair | Task | Profile | Network | Metric | Shown | Whole
+Place = Dataset | Cell | Training | Control | Variants | Pair | Task | Profile | Network | MetricFile | Shown | Whole

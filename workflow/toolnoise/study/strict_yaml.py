@@ -33,7 +33,7 @@ _ALLOWED = {
 _NUMBERS = "allowed: a number such as 8, 0.5 or 1e-3, or the text in quotes"
 
 
-class _Loader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):
     """YAML in which nothing is lost or changed silently, and which aliases cannot make endless."""
 
     def get_single_node(self) -> yaml.Node | None:
@@ -99,7 +99,7 @@ class _Loader(yaml.SafeLoader):
 
 
 # Integers are found first. +.5 is text in PyYAML.
-_Loader.add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+.0123456789"))
+_StrictLoader.add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+.0123456789"))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -128,7 +128,7 @@ def _values(node: yaml.Node, known: dict[int, float]) -> float:
 def load(text: str) -> Any:
     """Read YAML; what is wrong with it is a ValueError that says so, with its line."""
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 (derived from SafeLoader)
+        return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
     except yaml.reader.ReaderError as error:
         line, problem = text.count("\n", 0, error.position) + 1, f"found the character #x{error.character:04x}"
         raise ValueError(f"line {line}: {problem}; expected YAML") from None

@@ -94,7 +94,7 @@ _KEY = re.compile(_NAME, re.IGNORECASE)
 _WHOLE = re.compile(_BARE)
 
 
-class Found(NamedTuple):
+class Credential(NamedTuple):
     """What looks like a credential: what it is, the secret text, and where that stands in the text."""
 
     says: str
@@ -103,7 +103,7 @@ class Found(NamedTuple):
     end: int
 
 
-def found(text: str, code: bool = False) -> list[Found]:
+def found(text: str, code: bool = False) -> list[Credential]:
     """What looks like a credential in a text, in its order."""
     lower, hits = text.lower(), []
     present = {has for has in _HAS if any(part in lower for part in has)}
@@ -113,7 +113,7 @@ def found(text: str, code: bool = False) -> list[Found]:
         for match in pattern.matches.finditer(text):
             named = match.groupdict()
             group = next(number for number, one in enumerate(match.groups(), 1) if one and one != named.get("name"))
-            hits.append(Found(pattern.says.format(**named), match[group], match.start(group), match.end(group)))
+            hits.append(Credential(pattern.says.format(**named), match[group], match.start(group), match.end(group)))
     return sorted(hits, key=lambda one: (one.start, -one.end))
 
 
@@ -132,7 +132,7 @@ def holds(key: str, value: Any) -> bool:
     return isinstance(value, str) and bool(_KEY.fullmatch(key)) and bool(_WHOLE.match(value))
 
 
-def found_in(value: Any, at: str = "", code: bool = False) -> Iterator[tuple[str, Found]]:
+def found_in(value: Any, at: str = "", code: bool = False) -> Iterator[tuple[str, Credential]]:
     """What looks like a credential in JSON values, each with its key, such as models.mine.command."""
     if isinstance(value, str):
         yield from ((at, one) for one in found(value, code))
@@ -140,7 +140,7 @@ def found_in(value: Any, at: str = "", code: bool = False) -> Iterator[tuple[str
         for key, one in value.items():
             below = f"{at}.{key}".lstrip(".")
             if holds(str(key), one):
-                yield below, Found(f"the value of {key}", one, 0, len(one))
+                yield below, Credential(f"the value of {key}", one, 0, len(one))
             else:
                 yield from ((below, each) for _, each in found_in(str(key), below, code))
                 yield from found_in(one, below, code)

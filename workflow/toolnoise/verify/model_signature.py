@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import files, shapes
 from toolnoise.base.errors import BadInput
-from toolnoise.base.shapes import TEXT, Kind
+from toolnoise.base.shapes import TEXT, ValueKind
 from toolnoise.record import envelope
 from toolnoise.record.envelope import Envelope, Signature
 from toolnoise.verify import tree
@@ -31,7 +31,7 @@ BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://model_signing/signature/v1.0"
 SERIALIZATION = {"method": "files", "hash_type": "sha256", "allow_symlinks": False}
 WANTED = "a bundle from `toolnoise sign --model-signing` or from model_signing"
-DIGEST = Kind("a SHA-256", lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9a-f]{64}", value)))
+DIGEST = ValueKind("a SHA-256", lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9a-f]{64}", value)))
 SHAPE: dict[str, Any] = {
     "_type": shapes.one_of(STATEMENT),
     "predicateType": shapes.one_of(PREDICATE),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.analyses.atlas import metric as atlas
-from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, Part
+from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, ToolingPart
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas.accuracy import predictions
@@ -96,14 +96,14 @@ def _of_epochs(run: Run) -> np.ndarray:
     return np.array([row["weights_sha256"] for row in run.history()])
 
 
-def _part(run: Run) -> Part:
+def _part(run: Run) -> ToolingPart:
     tooling = run.spec.hardware.json
     try:
         version = run.record["observed"]["versions"][tooling["engine"]]
     except (KeyError, TypeError):
         place = run.folder / "run.json"
         raise BadInput(place, "observed", "no version of the engine", "the record that train wrote") from None
-    return Part(tooling["engine"], version, tooling["kernels"], tooling["isa"], str(tooling["threads"]))
+    return ToolingPart(tooling["engine"], version, tooling["kernels"], tooling["isa"], str(tooling["threads"]))
 
 
 def _digest(logits: np.ndarray, run: Run) -> str:

@@ -27,7 +27,7 @@ ATLAS_FACTORS: Columns = {**dict.fromkeys(("model", "dataset", "factor", "metric
 ATLAS_TOOLINGS: Columns = dict.fromkeys(("model", "dataset", "hardware", *FACTORS, "environment"), str)
 
 
-class Part(NamedTuple):
+class ToolingPart(NamedTuple):
     """A tooling's framework and version, kernels, instruction set and number of threads."""
 
     framework: str
@@ -97,7 +97,7 @@ def pair(
 
 
 def factors(
-    parts: Sequence[Part], measured: dict[str, Distances], alike: np.ndarray
+    parts: Sequence[ToolingPart], measured: dict[str, Distances], alike: np.ndarray
 ) -> Iterator[tuple[str, str, int, Estimate]]:
     """For each factor: distances, their ratio to that of two seeds, the share explained, and the share of bit-equal."""
     draws, everything = len(alike), np.triu(np.ones(alike.shape[1:], bool), 1)
@@ -125,18 +125,18 @@ def factors(
             yield factor, "bit_equal", int(picked[0].sum()), mean_t(shares).within(0, 1)
 
 
-def differs_only(parts: Sequence[Part], factor: str) -> np.ndarray:
+def differs_only(parts: Sequence[ToolingPart], factor: str) -> np.ndarray:
     """Which toolings differ in a factor and in nothing else, [T, T].
 
     Two frameworks never have a version in common, nor all kernels: they may differ in these, too.
     """
     differ = np.array([[[a != b for a, b in zip(part, other, strict=True)] for other in parts] for part in parts])
     free = ("framework", "version", "kernels") if factor == "framework" else (factor,)
-    rest = [place for place, name in enumerate(Part._fields) if name not in free]
-    return differ[..., Part._fields.index(factor)] & ~differ[..., rest].any(axis=-1)
+    rest = [place for place, name in enumerate(ToolingPart._fields) if name not in free]
+    return differ[..., ToolingPart._fields.index(factor)] & ~differ[..., rest].any(axis=-1)
 
 
-def explained(parts: Sequence[Part], squares: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+def explained(parts: Sequence[ToolingPart], squares: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
     """The share of all squared distances [D, T, T] that each factor explains, over draws [D], and the share by chance.
 
     Distance-based analysis of variance (McArdle and Anderson 2001), each factor after those before it and all but the

@@ -23,7 +23,7 @@ POSITIVES = "positives"  # a trend along the number of positive training example
 DEFAULTS = {"group": "all", "remedy": ""}
 
 
-class Part(NamedTuple):
+class ClaimPart(NamedTuple):
     """A weighted sum of logarithms of arms, by its name; `places` are the subjects of each arm."""
 
     name: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
         return tuple(subject for places in self.places for subject in places)
 
 
-def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[Part]:
+def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[ClaimPart]:
     """Every part of a claim; `sizes` are the numbers of positive training examples by data set and group."""
     sides = [claim["of"], *_sides(claim)]
     named = set().union(*sides, claim["where"])
@@ -46,7 +46,7 @@ def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> l
         return list(_trends(claim, subjects, arms, sizes))
     if "over" not in claim:
         fitting = [subject for subject in subjects if _fits(subject, claim["of"], subject)]
-        return [Part(_name(subject, ()), ((1, arms[subject]),), ((subject,),)) for subject in fitting]
+        return [ClaimPart(_name(subject, ()), ((1, arms[subject]),), ((subject,),)) for subject in fitting]
     return list(_pairs(claim, subjects, arms))
 
 
@@ -55,7 +55,7 @@ def _sides(claim: Claim) -> list[dict[str, Any]]:
     return over if isinstance(over, list) else [over]
 
 
-def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
+def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[ClaimPart]:
     sides, seen = _sides(claim), set()
     changed = set(claim["of"]).union(*sides)
     kept = [key for key in Subject._fields if key not in changed]
@@ -77,7 +77,7 @@ def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
             if claim["combined"] == "largest":
                 others = [max(others, key=lambda other: arms[other].value)]
             terms = (1, arms[subject]), (-1, together([arms[other] for other in others], power))
-            yield Part(_name(subject, tuple(others)), terms, ((subject,), tuple(others)))
+            yield ClaimPart(_name(subject, tuple(others)), terms, ((subject,), tuple(others)))
 
 
 def _agree(a: Subject, b: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
@@ -87,7 +87,7 @@ def _agree(a: Subject, b: Subject, of: Mapping[str, Any], over: Mapping[str, Any
 
 def _trends(
     claim: Claim, subjects: Iterable[Subject], arms: Arms, sizes: Mapping[tuple[str, str], float]
-) -> Iterator[Part]:
+) -> Iterator[ClaimPart]:
     ((key, pattern),) = claim["along"].items()
     series: dict[Subject, dict[Subject, float]] = {}
     for subject in subjects:
@@ -100,7 +100,9 @@ def _trends(
         if spread > 0:
             weights = (logs - logs.mean()) / spread
             terms = tuple((float(weight), arms[subject]) for weight, subject in zip(weights, by_size, strict=True))
-            yield Part(f"{_name(place, ())}: {len(by_size)} sizes", terms, tuple((subject,) for subject in by_size))
+            yield ClaimPart(
+                f"{_name(place, ())}: {len(by_size)} sizes", terms, tuple((subject,) for subject in by_size)
+            )
 
 
 def _size(subject: Subject, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:

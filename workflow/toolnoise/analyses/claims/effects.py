@@ -11,7 +11,7 @@ import numpy as np
 
 from toolnoise.analyses.claims import tests
 from toolnoise.analyses.claims.arms import Arms, Subject
-from toolnoise.analyses.claims.claim_parts import Claim, Part, parts
+from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart, parts
 from toolnoise.analyses.claims.tests import Finding
 from toolnoise.analyses.claims.toolings import Toolings, injected
 from toolnoise.stats.contrasts import Contrast, contrast
@@ -46,7 +46,7 @@ class Scale(NamedTuple):
     linear: bool = False
 
 
-class Shown(NamedTuple):
+class ShownEffect(NamedTuple):
     """A claim or one of its parts. `contrast` is missing if it is seen, not estimated; `finding`, if nothing is known.
 
     `parts` are what the effect is of, the best of `looks` of them, and `everything` all that the claim rests on.
@@ -59,8 +59,8 @@ class Shown(NamedTuple):
     claimed: tuple[float, float]
     contrast: Contrast | None
     finding: Finding | None
-    parts: tuple[Part, ...]
-    everything: tuple[Part, ...] = ()
+    parts: tuple[ClaimPart, ...]
+    everything: tuple[ClaimPart, ...] = ()
     looks: int = 1
     cannot_fail: str = ""
     short_of: str = ""
@@ -90,8 +90,8 @@ class Shown(NamedTuple):
 class Examined(NamedTuple):
     """A claim on one side; nothing as a whole if there is no part."""
 
-    whole: Shown | None
-    each: list[Shown]
+    whole: ShownEffect | None
+    each: list[ShownEffect]
     bounds: list[float]
 
 
@@ -116,7 +116,7 @@ def examine(claim: Claim, side: Side) -> Examined:
     return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each, bounds)
 
 
-def _combined(claim: Claim, each: Sequence[Shown]) -> Shown:
+def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
     """The claim that every part agrees, or any of them."""
     everything = tuple(part for shown in each for part in shown.parts)
     told = [shown for shown in each if shown.finding]
@@ -134,14 +134,14 @@ def _combined(claim: Claim, each: Sequence[Shown]) -> Shown:
     return told_by._replace(finding=finding, looks=looks, short_of=short_of)
 
 
-def _one_only(claim: Claim, parts: Sequence[Part]) -> str:
+def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
     """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
     if "over" in claim:
         return "one comparison only" if len(parts) == 1 else ""
     return "one network only" if len({subject.model for part in parts for subject in part.subjects}) == 1 else ""
 
 
-def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[Part], bound: float) -> Shown:
+def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart], bound: float) -> ShownEffect:
     terms = _pooled(parts)
     if scale.linear:
         terms = [(weight, linear(arm)) for weight, arm in terms]
@@ -151,17 +151,19 @@ def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[Part], bou
     effect = Estimate(*map(scale.read, pooled.estimate))
     finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
     reason = claim["cannot_fail"]
-    return Shown(name, scale, effect, _claimed(claim, scale, bound), pooled, finding, tuple(parts), cannot_fail=reason)
+    return ShownEffect(
+        name, scale, effect, _claimed(claim, scale, bound), pooled, finding, tuple(parts), cannot_fail=reason
+    )
 
 
-def _seen(claim: Claim, scale: Scale, part: Part, side: Side) -> Shown:
+def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffect:
     """Presence is seen, not estimated: a quantity is 0 if no two runs differ."""
     ((_, arm),) = part.terms
     absent = float(arm.value == 0)
     finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent, arm.value > 0)
     reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
     effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value, np.nan, np.nan)
-    return Shown(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
+    return ShownEffect(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
 
 
 def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
@@ -204,7 +206,7 @@ def linear(arm: Arm) -> Arm:
     return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value)
 
 
-def bound_of(claim: Claim, part: Part, side: Side) -> float:
+def bound_of(claim: Claim, part: ClaimPart, side: Side) -> float:
     """What an effect is compared with, on the scale of the contrast; of a trend, 0."""
     reference = claim.get("reference")
     if reference is None or claim["test"] == "trend":
@@ -231,7 +233,7 @@ def _claimed(claim: Claim, scale: Scale, bound: float) -> tuple[float, float]:
     return scale.read(low), scale.read(high)
 
 
-def _pooled(parts: Sequence[Part]) -> list[tuple[float, Arm]]:
+def _pooled(parts: Sequence[ClaimPart]) -> list[tuple[float, Arm]]:
     """The mean of the parts; an arm that several parts have is one arm."""
     weights: dict[int, float] = {}
     arms = {id(arm): arm for part in parts for _, arm in part.terms}

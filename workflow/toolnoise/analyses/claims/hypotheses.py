@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.analyses.claims.claim_parts import Claim, Part
+from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart
 from toolnoise.stats.multiplicity import holm
 
 DIGITS = 9  # of weights and bounds: those of a reciprocal are rounded in another way
 
 
-def contrast_of(claim: Claim, parts: Sequence[Part]) -> tuple[Hashable, int]:
+def contrast_of(claim: Claim, parts: Sequence[ClaimPart]) -> tuple[Hashable, int]:
     """What a claim compares, the same for its reciprocal, and 1 or -1 for which of the two it is."""
     turned = [_turned(claim["measure"], part) for part in parts]
     first = turned[0][1]
     return frozenset((terms, sign * first) for terms, sign in turned), first
 
 
-def hypothesis(claim: Claim, parts: Sequence[Part], bounds: Sequence[float]) -> Hashable:
+def hypothesis(claim: Claim, parts: Sequence[ClaimPart], bounds: Sequence[float]) -> Hashable:
     """What a claim tests; equal for two claims that must have one p-value."""
     compared, sign = contrast_of(claim, parts)
     together = claim["parts"] if len(parts) > 1 else "pooled"
@@ -44,7 +44,7 @@ def adjusted(papers: Sequence[str], tested: Sequence[Hashable | None], pvalues: 
     return [largest[key] if key else np.nan for key in tested]
 
 
-def _turned(measure: str, part: Part) -> tuple[Hashable, int]:
+def _turned(measure: str, part: ClaimPart) -> tuple[Hashable, int]:
     terms: list[tuple[Any, float]] = [
         ((measure, *places), round(weight, DIGITS)) for (weight, _), places in zip(part.terms, part.places, strict=True)
     ]

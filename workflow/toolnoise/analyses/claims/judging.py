@@ -19,8 +19,18 @@ import pandas as pd
 from toolnoise.analyses.claims import hypotheses, needed
 from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
 from toolnoise.analyses.claims.claim_parts import Claim
-from toolnoise.analyses.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, Examined, Shown, Side, Sizes, examine
-from toolnoise.analyses.claims.needed import Tested
+from toolnoise.analyses.claims.effects import (
+    PUBLISHED,
+    STUDY,
+    WHOLE,
+    Bounds,
+    Examined,
+    ShownEffect,
+    Side,
+    Sizes,
+    examine,
+)
+from toolnoise.analyses.claims.needed import TestedContrast
 from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
@@ -146,14 +156,14 @@ def _tested(claim: Claim, result: Examined, side: Side) -> Hashable | None:
     return side.name, hypotheses.hypothesis(claim, parts, result.bounds)
 
 
-def _smallest(shown: Shown) -> float:
+def _smallest(shown: ShownEffect) -> float:
     """The smaller of the two-sided p-values for a claim and against it; NaN if it is not tested."""
     tested = shown.finding is not None and shown.contrast is not None and not shown.cannot_fail
     return min(shown.finding.pvalues) if tested else math.nan
 
 
 def _row(
-    claim: Claim, side: Side, shown: Shown, adjusted: float, level: float, each: Sequence[Shown]
+    claim: Claim, side: Side, shown: ShownEffect, adjusted: float, level: float, each: Sequence[ShownEffect]
 ) -> tuple[Any, ...]:
     """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
     pvalues = shown.finding.pvalues if not math.isnan(_smallest(shown)) else (math.nan, math.nan)
@@ -172,7 +182,7 @@ def _row(
     )
 
 
-def _verdict(shown: Shown, adjusted: float) -> str:
+def _verdict(shown: ShownEffect, adjusted: float) -> str:
     if shown.cannot_fail:
         return CERTAIN
     if shown.finding is None or not (shown.contrast is None or adjusted < LEVEL):
@@ -182,7 +192,7 @@ def _verdict(shown: Shown, adjusted: float) -> str:
     return REFUTED if shown.finding.refutes < shown.finding.supports else OPEN
 
 
-def _needed(claim: Claim, shown: Shown, each: Sequence[Shown], level: float) -> tuple[str, float]:
+def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level: float) -> tuple[str, float]:
     """For which verdict more units are needed, and about how many per arm."""
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
@@ -194,9 +204,11 @@ def _needed(claim: Claim, shown: Shown, each: Sequence[Shown], level: float) -> 
     return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
 
 
-def _as_tested(shown: Shown) -> Tested:
+def _as_tested(shown: ShownEffect) -> TestedContrast:
     arms = [arm for part in shown.parts for _, arm in part.terms]
-    return Tested(shown.contrast, shown.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms))
+    return TestedContrast(
+        shown.contrast, shown.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms)
+    )
 
 
 def _sides(units: Sequence[int]) -> str:
@@ -204,7 +216,7 @@ def _sides(units: Sequence[int]) -> str:
     return " and ".join(map(str, units)) if all(units) else ""
 
 
-def _note(claim: Claim, side: Side, shown: Shown, each: Sequence[Shown]) -> str:
+def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect]) -> str:
     notes = [reason for reason in (shown.cannot_fail, shown.short_of) if reason]
     if shown.finding is None and not shown.cannot_fail:
         notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
@@ -219,7 +231,7 @@ def _note(claim: Claim, side: Side, shown: Shown, each: Sequence[Shown]) -> str:
     return "; ".join(notes)
 
 
-def _not_estimated(shown: Shown) -> str:
+def _not_estimated(shown: ShownEffect) -> str:
     """Why a study's effect has no error."""
     arms = [arm for part in shown.parts for _, arm in part.terms]
     if any(arm.value == 0 for arm in arms):

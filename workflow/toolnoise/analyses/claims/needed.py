@@ -15,7 +15,7 @@ STEPS = (10, 20, 50, 100, 200, 500, 1000)
 MANY = 1e6  # degrees of freedom of a t distribution that is normal
 
 
-class Tested(NamedTuple):
+class TestedContrast(NamedTuple):
     """A contrast with its finding, the units of each arm, and whether all arms are SDs."""
 
     contrast: Contrast
@@ -29,7 +29,7 @@ def rounded(units: float) -> float:
     return next((float(step) for step in STEPS if units <= step), math.inf)
 
 
-def units_needed(several: Sequence[Tested], level: float, *, all_of_them: bool) -> float:
+def units_needed(several: Sequence[TestedContrast], level: float, *, all_of_them: bool) -> float:
     """The units per arm at which all of several contrasts are decided, or the best of them; NaN if that is unknown.
 
     `level` is two-sided. Of a best one, it is divided among all.
@@ -47,7 +47,7 @@ def units_needed(several: Sequence[Tested], level: float, *, all_of_them: bool) 
     return math.inf if needed is None else max(needed, math.floor(present) + 1)
 
 
-def _power(tested: Tested, units: int, level: float) -> float:
+def _power(tested: TestedContrast, units: int, level: float) -> float:
     """The power with so many units in every arm; the standard error shrinks with their root, that of few SDs faster."""
     before, after = _present(tested) - 1, units - 1
     more = special.polygamma(1, before / 2) / special.polygamma(1, after / 2) if tested.sds else after / before
@@ -60,6 +60,6 @@ def _power(tested: Tested, units: int, level: float) -> float:
     return max(0.0, float(1 - missed))
 
 
-def _present(tested: Tested) -> float:
+def _present(tested: TestedContrast) -> float:
     """The units of equal arms that would have the error of these: the harmonic mean."""
     return len(tested.units) / sum(1 / units for units in tested.units)

@@ -1,7 +1,7 @@
 """The job that times some steps of a cell."""
 
 from toolnoise.steps.reads import A_CELL, DATA, built, cell_of_spec, spec
-from toolnoise.steps.step import Needs, Record, Step, Where, Work, Write
+from toolnoise.steps.step import JobRecord, Needs, Step, Where, Work, Write
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
@@ -15,7 +15,7 @@ ROWS = {
         writes={"out": Write(layout.SPEED, timed=True)},
         work=Work("toolnoise.analyses.estimate.speed_probe:measure"),
         needs=Needs(tooling=lambda cell: cell.hardware, cold="it measures how long a start takes"),
-        record=Record("out", "times of steps"),
+        record=JobRecord("out", "times of steps"),
         unrepeatable="what it made are times",
         needed=False,
     ),

@@ -61,7 +61,7 @@ class At(NamedTuple):
     line: str = ""
 
 
-class Workers(NamedTuple):
+class ActiveWorkers(NamedTuple):
     """Active in this folder: arguments of local processes, Slurm states by comment, and whether Snakemake runs."""
 
     arguments: set[str]
@@ -208,7 +208,7 @@ def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
         yield place, Watched(rule, (study.name, *wildcards), result, study.path(pattern, place))
 
 
-def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At:
+def _train_at(study: Study, run: Training, job: Watched, workers: ActiveWorkers) -> At:
     if not Path(job.result).exists():
         at = _at(job, workers)
         # Epochs that are not in a checkpoint are trained again.
@@ -223,7 +223,7 @@ def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At
     return At("done" if record["spec"] == study.spec(run.cell, run.seed).as_json() else "missing")
 
 
-def _at(job: Watched, workers: Workers) -> At:
+def _at(job: Watched, workers: ActiveWorkers) -> At:
     if Path(job.result).exists():
         return At("done")
     if job.result in workers.arguments:
@@ -244,14 +244,14 @@ def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | Non
     return sum(pace.run(epochs) - at.epoch * pace.epoch for at in unfinished)
 
 
-def _workers() -> Workers:
+def _workers() -> ActiveWorkers:
     arguments, snakemake, here = set(), False, str(Path.cwd())
     for process in psutil.process_iter(["cmdline", "cwd"]):
         # Other users' processes hide their folder; they do not work on this study.
         if process.info["cwd"] == here and process.info["cmdline"] and process.pid != os.getpid():
             arguments |= set(process.info["cmdline"])
             snakemake |= any(Path(part).name == "snakemake" for part in process.info["cmdline"])
-    return Workers(arguments, _queue(here), snakemake)
+    return ActiveWorkers(arguments, _queue(here), snakemake)
 
 
 def _queue(here: str) -> dict[str, str]:

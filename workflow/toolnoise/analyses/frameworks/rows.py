@@ -17,7 +17,7 @@ from toolnoise.steps.reads import (
     second,
     spec,
 )
-from toolnoise.steps.step import Needs, Parameters, Record, Step, Where, Work, Write, metric
+from toolnoise.steps.step import JobRecord, Needs, Parameters, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Pair
 from toolnoise.study.study import Study
@@ -62,7 +62,7 @@ ROWS = {
         },
         work=Work("toolnoise.dumps.prediction_dump:dump"),
         needs=Needs(tooling=lambda way: way.other_hardware),
-        record=Record("index", "dumps of exchanged predictions"),
+        record=JobRecord("index", "dumps of exchanged predictions"),
     ),
     "measure-frameworks": Step(
         "measure_frameworks",

@@ -29,7 +29,7 @@ from toolnoise.training.runs import Run
 Rows = list[list[metric_files.Value]]
 
 
-class Found(NamedTuple):
+class IdenticalRows(NamedTuple):
     """The rows of the cell and those of its runs, for each criterion of the study."""
 
     cell: Rows
@@ -59,7 +59,7 @@ def measure(
 
 def _experiments(
     cell: Sequence[str], identical: dict[str, Any], dump: Predictions, dataset: Data, records: list[str]
-) -> list[Found]:
+) -> list[IdenticalRows]:
     """Identical runs share their draws, so each draw is an experiment of its own."""
     finished = dump.finished
     stack, measured = noise.stack_of(dump), finished_runs(records, dump)
@@ -80,7 +80,7 @@ def _rows(
     logits: np.ndarray,
     dataset: Data,
     block: dict[str, Any],
-) -> Found:
+) -> IdenticalRows:
     """Both kinds of rows, over the runs that can be measured; the others are counted as missing."""
     any_run, *_ = *measured, *missing
     histories, weak = [History.of(run.history()) for run in measured], Weak(**block["weak"])
@@ -92,7 +92,7 @@ def _rows(
     _, name, hardware, variant = cell
     about |= {"dataset": name, "hardware": hardware, "variant": variant, "n_missing": len(missing)}
     given = predictions(logits), dataset.test.labels, len(dataset.classes), histories
-    tables = Found([], [])
+    tables = IdenticalRows([], [])
     for criterion in block["criteria"]:
         whole = about | identical(*given, criterion, weak)
         tables.cell.append([whole[column] for column in IDENTICAL])

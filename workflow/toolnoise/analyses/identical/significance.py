@@ -19,7 +19,7 @@ FIXED, DEFAULT = "impl", "algo_impl"
 LOWEST_LOSS, BEST_ACCURACY = "lowest-loss", "best-accuracy"
 
 
-class Arm(NamedTuple):
+class RunSet(NamedTuple):
     """What a set of runs has in common."""
 
     network: str
@@ -29,13 +29,13 @@ class Arm(NamedTuple):
     stopping_type: str
 
 
-class Tested(NamedTuple):
+class TestedSets(NamedTuple):
     """Two sets of runs compared in one quantity; `mann_whitney` is NaN where their analysis has Levene's test alone."""
 
     comparison: str
     quantity: str
-    a: Arm
-    b: Arm
+    a: RunSet
+    b: RunSet
     n_a: int
     n_b: int
     levene: float
@@ -60,16 +60,16 @@ def mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
     return float(stats.mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
 
 
-def tests(rows: Iterable[Mapping[str, Any]]) -> list[Tested]:
+def tests(rows: Iterable[Mapping[str, Any]]) -> list[TestedSets]:
     """Every comparison of their analysis that these rows of `CONVERGENCE` have the runs for."""
-    arms: dict[Arm, list[Mapping[str, Any]]] = {}
+    arms: dict[RunSet, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["status"] == COUNTED and row["variant"] in (FIXED, DEFAULT):
-            arms.setdefault(Arm(*(row[name] for name in Arm._fields)), []).append(row)
+            arms.setdefault(RunSet(*(row[name] for name in RunSet._fields)), []).append(row)
     return list(_tests(arms))
 
 
-def _tests(arms: Mapping[Arm, Sequence[Mapping[str, Any]]]) -> Iterator[Tested]:
+def _tests(arms: Mapping[RunSet, Sequence[Mapping[str, Any]]]) -> Iterator[TestedSets]:
     criteria = list(dict.fromkeys(arm.stopping_type for arm in arms))
     accuracies, convergence = ("accuracy", "class_accuracy"), ("convergent", "convergent_epoch")
     # The accuracies are those at the end of training, whatever the criterion.
@@ -91,14 +91,14 @@ def _tests(arms: Mapping[Arm, Sequence[Mapping[str, Any]]]) -> Iterator[Tested]:
 
 def _compared(
     comparison: str,
-    arms: Mapping[Arm, Sequence[Mapping[str, Any]]],
-    first: Arm,
-    other: Arm,
+    arms: Mapping[RunSet, Sequence[Mapping[str, Any]]],
+    first: RunSet,
+    other: RunSet,
     quantities: Sequence[str],
     ranks: bool = True,
-) -> Iterator[Tested]:
+) -> Iterator[TestedSets]:
     for quantity in quantities:
         values = (np.array([row[quantity] for row in arms[arm]], float) for arm in (first, other))
         a, b = (arm[~np.isnan(arm)] for arm in values)
         whole = mann_whitney(a, b) if ranks else np.nan
-        yield Tested(comparison, quantity, first, other, len(a), len(b), levene(a, b), whole)
+        yield TestedSets(comparison, quantity, first, other, len(a), len(b), levene(a, b), whole)

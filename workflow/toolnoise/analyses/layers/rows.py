@@ -1,7 +1,7 @@
 """The jobs of layers: a dump of how each represents some examples, and how similar runs are in it."""
 
 from toolnoise.steps.reads import TRAINED, at, cell_of_spec, cell_stated, spec, training_minutes
-from toolnoise.steps.step import Needs, Record, Step, Where, Work, Write, metric
+from toolnoise.steps.step import JobRecord, Needs, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
@@ -19,7 +19,7 @@ ROWS = {
         work=Work("toolnoise.analyses.layers.dump:dump"),
         # Up to a forward pass for every GiB of what the layers of each run give.
         needs=Needs(tooling=lambda cell: cell.hardware, minutes=training_minutes),
-        record=Record("index", "dumps of layers"),
+        record=JobRecord("index", "dumps of layers"),
     ),
     "measure-layers": Step(
         "measure_layers",

@@ -2,7 +2,7 @@
 
 from toolnoise.base.spec import Spec
 from toolnoise.steps.reads import KERNEL_TIMES
-from toolnoise.steps.step import Needs, Parameters, Read, Record, Step, Where, Work, Write, metric
+from toolnoise.steps.step import JobRecord, Needs, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Network, Profile
 from toolnoise.study.study import Study
@@ -40,7 +40,7 @@ ROWS = {
         },
         work=Work("toolnoise.analyses.overhead.profile:profile"),
         needs=Needs(tooling=lambda profile: profile.hardware),
-        record=Record("record", "profiles"),
+        record=JobRecord("record", "profiles"),
         unrepeatable="what it made are times",
     ),
     "measure-overhead": Step(

@@ -20,7 +20,7 @@ NOISE = {
 }
 
 
-class Source(NamedTuple):
+class SourceUse(NamedTuple):
     """A source of noise: its uses, each with the places that have it (none: all have it), and the variants."""
 
     name: str
@@ -28,7 +28,7 @@ class Source(NamedTuple):
     varies: list[str]
 
 
-def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Collection[Cell]) -> list[Source]:
+def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Collection[Cell]) -> list[SourceUse]:
     """The sources of these cells of networks that are built here; one bit only if a variant moves one."""
     recipes = {task: config["recipes"][name] for task, name in recipe_of.items()}
     tasks = list(dict.fromkeys(cell.task for cell in cells))
@@ -44,7 +44,7 @@ def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Col
         "bit": _moves(varied["bit"]),
     }
     return [
-        Source(name, uses[name], list(dict.fromkeys(cell.variant for cell in varied[name])))
+        SourceUse(name, uses[name], list(dict.fromkeys(cell.variant for cell in varied[name])))
         for name in ORDER
         if name != "bit" or varied[name]
     ]

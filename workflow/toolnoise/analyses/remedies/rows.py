@@ -2,7 +2,7 @@
 
 from toolnoise.analyses.remedies import plan
 from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, cell_of_spec, cell_stated, measured, spec, training_minutes
-from toolnoise.steps.step import Needs, Read, Record, Step, Where, Work, Write, metric
+from toolnoise.steps.step import JobRecord, Needs, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
@@ -39,7 +39,7 @@ ROWS = {
         work=Work("toolnoise.analyses.remedies.dump:dump"),
         # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
         needs=Needs(tooling=lambda cell: cell.hardware, minutes=training_minutes),
-        record=Record("index", "dumps of remedied predictions"),
+        record=JobRecord("index", "dumps of remedied predictions"),
     ),
     "measure-remedies": Step(
         "measure_remedies",

@@ -34,7 +34,7 @@ EXPORT = (
 FORWARD = Path(__file__).with_name("forward.py")
 
 
-class Task(NamedTuple):
+class ForwardTask(NamedTuple):
     """What is compared: the file of a model, the file of its rows, the sizes of batches, and by which interpreter."""
 
     model: Path
@@ -68,10 +68,10 @@ class Row(NamedTuple):
         return self.verdict in (EQUAL, ROUNDING) or (self.verdict == UNDECIDED and not (self.changed or self.parted))
 
 
-class Checked(NamedTuple):
+class CheckedModel(NamedTuple):
     """What was found, of which the first row is the control: the same batch again."""
 
-    task: Task
+    task: ForwardTask
     about: dict[str, Any]
     rows: list[Row]
     left_out: list[str]
@@ -90,7 +90,7 @@ def task(
     higher: str | None,
     decode: int | None,
     limit: float,
-) -> Task:
+) -> ForwardTask:
     """What to compare, from the command line; `limit` is in seconds."""
     if inputs is None:
         raise BadInput("command line", "--inputs", "is missing", "--inputs x.npy, the rows that the model is given")
@@ -99,7 +99,7 @@ def task(
     if decode is not None and decode < 1:
         raise BadInput("command line", "--decode", f"found {decode}", "a number of tokens")
     raised = _model(higher) if higher else None
-    return Task(_model(model), Path(inputs), rows, sizes, _interpreter(python), raised, decode or 0, limit)
+    return ForwardTask(_model(model), Path(inputs), rows, sizes, _interpreter(python), raised, decode or 0, limit)
 
 
 def _model(name: str) -> Path:
@@ -146,7 +146,7 @@ def _interpreter(python: str | None) -> str:
     return found
 
 
-def check(asked: Task, folder: Path) -> Checked:
+def check(asked: ForwardTask, folder: Path) -> CheckedModel:
     """Run the model as often as its verdicts need, with all that its runs leave in a folder."""
     largest = asked.sizes[-1]
     same = {"size": largest, "reversed": False}
@@ -162,11 +162,11 @@ def check(asked: Task, folder: Path) -> Checked:
     differing = [name for name, each in found.items() if each["rows"] and not found[AGAIN]["rows"]]
     doubles = _in_float64(asked, folder, {name: ways[name] for name in differing if name in ways}, differing, same)
     rows = [_row(name, each, doubles.get(name)) for name, each in found.items()]
-    return Checked(asked, about, rows, [name for name in ways if name not in found])
+    return CheckedModel(asked, about, rows, [name for name in ways if name not in found])
 
 
 def _in_float64(
-    asked: Task, folder: Path, ways: Mapping[str, Any], differing: Sequence[str], same: Mapping[str, Any]
+    asked: ForwardTask, folder: Path, ways: Mapping[str, Any], differing: Sequence[str], same: Mapping[str, Any]
 ) -> dict[str, float | None]:
     """The largest differences in float64; none where the model cannot be run so."""
     if not differing:
@@ -182,7 +182,7 @@ def _in_float64(
 
 
 def _forward(
-    asked: Task,
+    asked: ForwardTask,
     folder: Path,
     name: str,
     ways: Mapping[str, Any],
@@ -238,7 +238,7 @@ def _row(name: str, found: Mapping[str, Any], double: float | None) -> Row:
     return Row(name, verdict, found["rows"], found["changed"], found["largest"], double, *parted)
 
 
-def as_text(checked: Checked) -> str:
+def as_text(checked: CheckedModel) -> str:
     """The verdict for people; a model that differs from itself says so first."""
     asked, about, control = checked.task, checked.about, checked.rows[0]
     rows = f"{asked.n_rows} rows"
@@ -265,7 +265,7 @@ def as_text(checked: Checked) -> str:
     return "\n".join(lines)
 
 
-def _table(checked: Checked) -> list[tuple[str, ...]]:
+def _table(checked: CheckedModel) -> list[tuple[str, ...]]:
     """A row for each way, by what it changes."""
     n_rows, decode = checked.task.n_rows, checked.task.decode
     table = [("way", "verdict", "rows that differ", "answers changed", "largest difference", "in float64")]
@@ -284,7 +284,7 @@ def _size(value: float | None) -> str:
     return "" if value is None else reasons.number(value)
 
 
-def as_json(checked: Checked) -> dict[str, Any]:
+def as_json(checked: CheckedModel) -> dict[str, Any]:
     """The verdict for programs."""
     asked = checked.task
     return {

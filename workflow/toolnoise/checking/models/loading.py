@@ -26,7 +26,7 @@ class Input(NamedTuple):
     dtype: np.dtype
 
 
-class Model(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model that can be run: `run` takes an array for each input, and returns the first output.
 
     `least` and `most` are the sizes of batches that it was made for.

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from toolnoise.checking.differences import is_time
 from toolnoise.checking.trace import program_lines
-from toolnoise.checking.trace.traces import Event, Trace, Value
+from toolnoise.checking.trace.traces import Trace, TracedEvent, Value
 
 SET = "a set in the order"
 ELSEWHERE = -1  # the number of what another thread has done
 
 
-class Cause(NamedTuple):
+class FirstCause(NamedTuple):
     """A line of the program that differs before all else, and how."""
 
     file: str
@@ -24,15 +24,15 @@ class Explained(NamedTuple):
     """What is known of the first difference, and the lines that led to it, the first cause last."""
 
     says: str
-    causes: list[Cause]
+    causes: list[FirstCause]
 
 
-def cause(file: str, line: int, says: str) -> Cause:
+def cause(file: str, line: int, says: str) -> FirstCause:
     """A line, with its text."""
-    return Cause(file, line, program_lines.text(file, line), says)
+    return FirstCause(file, line, program_lines.text(file, line), says)
 
 
-def explain(pair: tuple[Event | None, Event | None], one: Trace, other: Trace) -> Explained:
+def explain(pair: tuple[TracedEvent | None, TracedEvent | None], one: Trace, other: Trace) -> Explained:
     """Explain two operations of the same number that differ."""
     a, b = pair
     if a is None or b is None or a.what != b.what:
@@ -43,7 +43,7 @@ def explain(pair: tuple[Event | None, Event | None], one: Trace, other: Trace) -
     return Explained(says, causes)
 
 
-def _operation(a: Event, b: Event, one: Trace, other: Trace) -> tuple[str, list[Cause], bool]:
+def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tuple[str, list[FirstCause], bool]:
     """What is said of an operation, its causes, and whether the program's variables may tell more."""
     inputs = list(zip(a.about.get("inputs") or [], b.about.get("inputs") or [], strict=False))
     for number, ((digest, written, _), (digest_b, written_b, _)) in enumerate(inputs, 1):
@@ -67,7 +67,7 @@ def _operation(a: Event, b: Event, one: Trace, other: Trace) -> tuple[str, list[
     return "its inputs were equal, and its output was not: the operation itself is not deterministic", [], False
 
 
-def _input(which: str, written: list | None, written_b: list | None) -> tuple[str, list[Cause], bool]:
+def _input(which: str, written: list | None, written_b: list | None) -> tuple[str, list[FirstCause], bool]:
     if written is None:
         return f"{which} differs, and no recorded operation has made it: it comes from outside the framework", [], True
     index, name, file, line = written
@@ -84,8 +84,8 @@ def _input(which: str, written: list | None, written_b: list | None) -> tuple[st
 
 
 def _draw(
-    a: Event, generator: str, changed: tuple[str, str] | None, one: Trace, other: Trace
-) -> tuple[str, list[Cause], bool]:
+    a: TracedEvent, generator: str, changed: tuple[str, str] | None, one: Trace, other: Trace
+) -> tuple[str, list[FirstCause], bool]:
     """A draw, whose generator was seeded with something else, or was not seeded."""
     seeds = [
         [each for each in trace.seeds if each.name == generator and each.index <= a.index] for trace in (one, other)
@@ -102,7 +102,7 @@ def _draw(
     return "it draws from a generator that was seeded equally, and whose state differs", [], False
 
 
-def _order(a: Event | None, b: Event | None, one: Trace, other: Trace) -> Explained:
+def _order(a: TracedEvent | None, b: TracedEvent | None, one: Trace, other: Trace) -> Explained:
     """Two runs that do different things."""
     if a is None or b is None:
         rest = a or b
@@ -120,10 +120,10 @@ def _order(a: Event | None, b: Event | None, one: Trace, other: Trace) -> Explai
     return Explained(says, found or [cause(rest.file, at, "decides here, and differently")])
 
 
-def variables(places: Iterable[tuple[str, int]], index: int, one: Trace, other: Trace) -> list[Cause]:
+def variables(places: Iterable[tuple[str, int]], index: int, one: Trace, other: Trace) -> list[FirstCause]:
     """The variables that some lines read and that differ, back to the first one, which is the last of the list."""
     differing = _differing(one, other, index)
-    found: list[Cause] = []
+    found: list[FirstCause] = []
     seen, wanted = set(), [(file, name) for file, line in places for name in program_lines.names(file, line)]
     while True:
         earlier = [each for each in differing if (each[0].file, each[0].name) in wanted and each[0][1:4] not in seen]
@@ -155,7 +155,7 @@ def _differing(one: Trace, other: Trace, index: int) -> list[tuple[Value, str]]:
     return found
 
 
-def first_value(one: Trace, other: Trace) -> Cause | None:
+def first_value(one: Trace, other: Trace) -> FirstCause | None:
     """The first variable that differs, where no operation does."""
     differing = _differing(one, other, max(one.count, other.count))
     if not differing:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from toolnoise.checking import differences
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trace import explanation, program_lines, traces
-from toolnoise.checking.trace.explanation import Cause
+from toolnoise.checking.trace.explanation import FirstCause
 from toolnoise.checking.trace.traces import Trace
-from toolnoise.checking.trial_runs import Runs
+from toolnoise.checking.trial_runs import TrialRuns
 
 PAIRS = 4  # of runs, until one shows a single operation
 EQUAL = 2  # pairs that are equal, until it is believed
@@ -42,7 +42,7 @@ class Parting(NamedTuple):
     line: int = 0
     code: str = ""
     forward: tuple[str, int] | None = None
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[FirstCause, ...] = ()
     versions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ class Parting(NamedTuple):
         return (self.causes[-1].file, self.causes[-1].line) if self.causes else (self.file, self.line)
 
 
-def locate(runs: Runs) -> Parting:
+def locate(runs: TrialRuns) -> Parting:
     """Record pairs of runs until one shows where they part."""
     folder = runs.folder / "recorder"
     install(folder)
@@ -90,7 +90,7 @@ def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str,
     return {"PYTHONPATH": path, **SINGLY, **asked}
 
 
-def _run(runs: Runs, folder: Path, name: str, window: range) -> tuple[Outcome, Trace]:
+def _run(runs: TrialRuns, folder: Path, name: str, window: range) -> tuple[Outcome, Trace]:
     record = folder / f"{name}.jsonl"
     left = runs.varied(name, runs.words, variables(folder, record, window))
     return left, traces.read(record)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Event(NamedTuple):
+class TracedEvent(NamedTuple):
     """One operation: its number from 0, what it is, the user's line, the digest of its results, and the rest."""
 
     index: int
@@ -37,7 +37,7 @@ class Trace(NamedTuple):
     """One run: a digest up to each of some operations, and those operations that were recorded singly."""
 
     blocks: list[tuple[int, int]]
-    events: dict[int, Event]
+    events: dict[int, TracedEvent]
     values: list[Value]
     seeds: list[Value]
     versions: list[str]
@@ -60,7 +60,7 @@ def read(path: Path) -> Trace:
             # The end of a program that was killed.
             break
         if kind == "event":
-            trace.events[parts[0]] = Event(*parts)
+            trace.events[parts[0]] = TracedEvent(*parts)
         elif kind in ("value", "seed"):
             (trace.values if kind == "value" else trace.seeds).append(Value(*parts))
         elif kind == "block":
@@ -80,7 +80,7 @@ def parting(one: Trace, other: Trace) -> range | None:
     return None
 
 
-def first(one: Trace, other: Trace, among: range) -> tuple[Event | None, Event | None] | None:
+def first(one: Trace, other: Trace, among: range) -> tuple[TracedEvent | None, TracedEvent | None] | None:
     """The first two operations that differ, or one that one run has alone; None if they were not recorded singly."""
     for index in among:
         pair = one.events.get(index), other.events.get(index)

@@ -15,7 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.images import Decoder, whole
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import paths_of
 
 PARTITION = {"train": "0", "validation": "1", "test": "2"}
@@ -45,7 +45,7 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
             if face not in by_name:
                 raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
     train, test = (
-        Part(decoder.decode(members, [by_name[face] for face in faces.names]), faces.labels, faces.groups)
+        RawPart(decoder.decode(members, [by_name[face] for face in faces.names]), faces.labels, faces.groups)
         for faces in parts.values()
     )
     classes = [f"{NOT}{entry['target']}", entry["target"]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.raw import Part, Raw
+from toolnoise.datasets.raw import Raw, RawPart
 from toolnoise.datasets.sources import path_of
 
 SIZE = 32
@@ -48,7 +48,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, stack: ExitStack) -> R
     return Raw(train, test, classes)
 
 
-def _part(members: Members, names: list[str], form: Form) -> Part:
+def _part(members: Members, names: list[str], form: Form) -> RawPart:
     length = form.label_bytes + 3 * SIZE * SIZE
     batches = []
     for name in names:
@@ -58,4 +58,6 @@ def _part(members: Members, names: list[str], form: Form) -> Part:
         batches.append(batch.reshape(-1, length))
     records = np.concatenate(batches)
     planes = records[:, form.label_bytes :].reshape(-1, 3, SIZE, SIZE)
-    return Part(np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), records[:, form.label_bytes - 1].astype(np.int32))
+    return RawPart(
+        np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), records[:, form.label_bytes - 1].astype(np.int32)
+    )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.raw import Part, Raw
+from toolnoise.datasets.raw import Raw, RawPart
 
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
@@ -19,5 +19,5 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
         raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(labels) - 1}")
     split = len(labels) - count
     images = images.reshape(-1, 8, 8, 1).astype(np.uint8)
-    train, test = Part(images[:split], labels[:split]), Part(images[split:], labels[split:])
+    train, test = RawPart(images[:split], labels[:split]), RawPart(images[split:], labels[split:])
     return Raw(train, test, [str(digit) for digit in range(10)], maximum=16)

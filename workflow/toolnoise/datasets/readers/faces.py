@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 
 # Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.
 TABLE_3 = {
@@ -33,7 +33,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     parts = {}
     for part in PARTS:
         labels, groups = draw_people(part, entry[f"{part}_examples"])
-        parts[part] = Part(draw_faces(part, labels, groups, entry["image_size"]), labels, groups)
+        parts[part] = RawPart(draw_faces(part, labels, groups, entry["image_size"]), labels, groups)
     return Raw(**parts, classes=["not Blond_Hair", "Blond_Hair"], groups=GROUPS)
 
 

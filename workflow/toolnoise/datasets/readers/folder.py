@@ -13,7 +13,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import group_shares
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.images import Decoder
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import path_of
 
 FORM = "train/<class>/<image> and test/<class>/<image>"
@@ -42,12 +42,12 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
     return Raw(*parts, list(merged), groups, margin=decoder.margin)
 
 
-def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> Part:
+def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> RawPart:
     """The images and labels of files, each given by its class and its name."""
     _require_trained(members, files, classes)
     numbers = {kind: number for number, kind in enumerate(classes)}
     labels = np.array([numbers[kind] for kind, _ in files], np.int32)
-    return Part(decoder.decode(members, [name for _, name in files]), labels)
+    return RawPart(decoder.decode(members, [name for _, name in files]), labels)
 
 
 def _require_trained(members: Members, files: list[tuple[str, str]], classes: list[str]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.datasets.archives import unpacked
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import paths_of
 
 ROLES = ("train_images", "train_labels", "test_images", "test_labels")
@@ -29,12 +29,12 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     return Raw(train, test, [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
 
 
-def _part(images_path: Path, labels_path: Path) -> Part:
+def _part(images_path: Path, labels_path: Path) -> RawPart:
     images, labels = _numbers(images_path, 3), _numbers(labels_path, 1)
     if len(images) != len(labels):
         wanted = f"one for each of the {len(images)} images of {images_path}"
         raise BadInput(labels_path, "", f"found {len(labels)} labels", wanted)
-    return Part(images[..., np.newaxis], labels.astype(np.int32))
+    return RawPart(images[..., np.newaxis], labels.astype(np.int32))
 
 
 def _numbers(path: Path, axes: int) -> np.ndarray:

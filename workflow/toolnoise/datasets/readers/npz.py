@@ -8,7 +8,7 @@ import numpy as np
 
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import path_of
 
 ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
@@ -46,5 +46,5 @@ def _raw(path: Path, arrays: dict[str, np.ndarray]) -> Raw:
             allowed = "from 0 up, an example or more of each class"
             raise BadInput(path, "train_labels", f"found label {largest}", allowed)
         classes = range(largest + 1)
-    train, test = (Part(arrays[f"{part}_images"], arrays[f"{part}_labels"]) for part in PARTS)
+    train, test = (RawPart(arrays[f"{part}_images"], arrays[f"{part}_labels"]) for part in PARTS)
     return Raw(train, test, [str(name) for name in classes])

@@ -15,7 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.record import envelope
 from toolnoise.record.statements import SUFFIX
 from toolnoise.verify import credentials
-from toolnoise.verify.credentials import Found
+from toolnoise.verify.credentials import Credential
 from toolnoise.verify.tree import shown
 
 ARGUMENT = "--no-credential"
@@ -42,7 +42,7 @@ def refuse(contents: Iterable[tuple[str, Path | bytes]], allowed: Collection[str
         raise BadInput(shown(name), shown(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
 
 
-def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Found]]:
+def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Credential]]:
     """What looks like a credential in a file, each with its key or its line."""
     if name.endswith(NOT_SEARCHED):
         return

@@ -13,7 +13,7 @@ from toolnoise.base.files import readable
 from toolnoise.datasets import prepared
 from toolnoise.steps import STEPS, Job, writing
 from toolnoise.study import layout
-from toolnoise.study.cells import Metric
+from toolnoise.study.cells import MetricFile
 from toolnoise.training import runs
 from toolnoise.verify.audit.evidence import Evidence, Found, guarded
 
@@ -24,7 +24,7 @@ BORDERLINE = 1 / 1000
 def collected_are_their_parts(evidence: Evidence) -> Found:
     """Every metric file of the whole study has the rows of its parts, in their order, and no others."""
     for name, job in evidence.jobs.items():
-        if isinstance(job.place, Metric) and evidence.tree.inside(name) in evidence.tree.files:
+        if isinstance(job.place, MetricFile) and evidence.tree.inside(name) in evidence.tree.files:
             yield from guarded(name, lambda name=name, job=job: _collected(evidence, name, job))
 
 
