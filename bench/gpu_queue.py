@@ -107,4 +107,4 @@ def listed(root: Path) -> list[str]:
         rows.append((str(place) if written else "-", minutes, item.asks, item.lands))
         commands.append(f"{place}  {item.command}" if written else f"-  skipped: {item.needs} is not written yet")
     total = sum(sum(item.pieces) for item in left if (root / item.needs).exists())
-    return [*aligned(rows), "", *commands, "", f"{total:g} minutes are queued; {len(landed)} items have landed"]
+    return [*aligned(rows), "", *commands, "", f"{total:g} minutes are queued; landed: {len(landed)}"]

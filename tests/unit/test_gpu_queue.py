@@ -35,12 +35,12 @@ def test_an_item_that_has_landed_is_listed_no_more(tmp_path):
     (tmp_path / first.needs).touch()
     before = gpu_queue.listed(tmp_path)
     assert any(line.startswith("1  ") and first.asks in line for line in before)
-    assert before[-1] == f"{sum(first.pieces)} minutes are queued; 0 items have landed"
+    assert before[-1] == f"{sum(first.pieces)} minutes are queued; landed: 0"
     (tmp_path / first.lands).parent.mkdir(parents=True)
     (tmp_path / first.lands).touch()
     after = gpu_queue.listed(tmp_path)
     assert not any(first.asks in line for line in after)
-    assert after[-1] == "0 minutes are queued; 1 items have landed"
+    assert after[-1] == "0 minutes are queued; landed: 1"
 
 
 def test_an_item_without_its_study_is_listed_and_skipped(tmp_path):
