@@ -3,8 +3,8 @@
     python bench/unseen.py [--held-out] [--only NAME ...] [--plain] [--keep FOLDER]
 
 A verdict is right if check says whether two runs are equal. A first line is right if the line that is named first is
-the cause, and what is said of it matches. A sentence is false if a likely line is innocent, if what is said of the cause
-does not match, or if the experiment with the hash seed says what is not so; it is doubtful if a possible line is
+the cause, and what is said of it matches. A sentence is false if a likely line is innocent, if what is said of the
+cause does not match, or if the experiment with the hash seed says what is not so; it is doubtful if a possible line is
 innocent. `--plain` runs each program three times without check, and says how many results are distinct.
 """
 
@@ -71,11 +71,11 @@ def checked(program, text, folder):
     """What check says in JSON, the places of the cause, and those that may be named."""
     fault, also = written(text, folder)
     words = [sys.executable, "train.py", *program.words.split()]
-    check = [sys.executable, "-m", "toolnoise", "check", "--json", "--output", output_of(text), "--", *words]
+    check = [Path(sys.executable).with_name("toolnoise"), "check", "--json", "--output", output_of(text), "--", *words]
     done = subprocess.run(
         check, cwd=folder, env=environment(program, folder), capture_output=True, text=True, check=False
     )
-    if done.returncode == 2:
+    if done.returncode not in (0, 1):
         sys.exit(f"{program.cause}: {done.stderr}")
     return json.loads(done.stdout), fault, also
 
@@ -95,7 +95,7 @@ def judged(program, is_planted, said, fault, also):
         for entry in said["likely"]
         if place(entry) not in fault | also or (place(entry) in fault and not matches(entry))
     ]
-    if is_planted and (said["experiment"] == "no") == program.by_hash:
+    if said["experiment"] and (said["experiment"] == "no") == program.by_hash:
         false.append(f"experiment: {said['experiment']}")
     doubtful = [
         f"{entry['file']}:{entry['line']}: {entry['says']}"
@@ -161,7 +161,8 @@ def main():
     for title in ("planted", "stamped", "clean"):
         some = [row for row in rows if title == ("clean" if not row[1] else "stamped" if "+" in row[0] else "planted")]
         if some:
-            table = [(row[0], row[2], row[3], len(row[4]), len(row[5])) for row in some]
+            right = {True: "right", False: "WRONG"}
+            table = [(row[0], right[row[2]], right[row[3]], str(len(row[4])), str(len(row[5]))) for row in some]
             print("\n" + "\n".join(aligned([(title, "verdict", "first line", "false", "doubtful"), *table])))
             verdicts, firsts = (sum(row[part] for row in some) for part in (2, 3))
             false, doubtful = (sum(len(row[part]) for row in some) for part in (4, 5))
