@@ -53,8 +53,8 @@ PARTS = {
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
 }
-# Parts whose jobs need the GPU to themselves.
-TIMED = ("cost", "throughput")
+# Parts whose jobs need the GPU to themselves. What `profile` times takes the GPU for itself.
+TIMED = ("throughput",)
 # Dependencies of the package that JAX and PyTorch machines usually lack.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
 CARRIED = (*CARRIED, "pooch", "platformdirs")
@@ -180,7 +180,8 @@ def _served(file: Path) -> studies.Study:
     if not able:
         raise BadInput(file, "hardware", f"this machine can run none: {next(iter(reasons.values()))}")
     models = {whole["hardware"][name]["gpu_model"] for name in able} - {""}
-    whole = config.read_yaml(file) | {"only": able, "study": "-".join([whole["study"], *sorted(models)])}
+    of_gpu = "".join(f"-{model}" for model in sorted(models))
+    whole = config.read_yaml(file) | {"only": able, "study": whole["study"].removesuffix(of_gpu) + of_gpu}
     study = studies.build(config.resolve(whole, file), file)
     recorder.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
     return study

@@ -3,8 +3,14 @@
 The step is the training step: the same compiled loop, forward, backward and optimiser, on images drawn for the purpose.
 Some steps warm it up (memory, autotuning); the requested number is timed by the clock; the same number runs under the
 framework's profiler, which itself takes time and is therefore kept apart from the clock.
+
+Whatever is timed runs alone on its accelerators; other measurements may start and end meanwhile.
 """
 
+import os
+import re
+import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +19,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.analyses.overhead import profilers
 from toolnoise.analyses.overhead.metric import PROFILE
-from toolnoise.base import files, metric_files
+from toolnoise.base import files, metric_files, scratch
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Data, Split
@@ -33,13 +39,14 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
         engine.restore(State(initial_weights(parameters, spec.study_seed, 0, spec.model.name), {}, 0))
-    with timings.measure("warm_up"):
-        engine.epoch(_plan(spec, spec.steps["warmup"]))
     plan = _plan(spec, spec.steps["steps"])
-    with timings.measure("steps"):
-        engine.epoch(plan)
+    with _alone():
+        with timings.measure("warm_up"):
+            engine.epoch(_plan(spec, spec.steps["warmup"]))
+        with timings.measure("steps"):
+            engine.epoch(plan)
     with timings.measure("profile"):
-        kernels = profilers.profile(engine, plan)
+        kernels = profilers.profile(engine, plan, _alone)
     total = sum(kernel.microseconds for kernel in kernels)
     metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in kernels])
     files.write_json(
@@ -53,6 +60,12 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
         },
     )
     return observed
+
+
+def _alone() -> AbstractContextManager[None]:
+    """A time in which no other measurement of this user runs on the accelerators that this process sees."""
+    seen = re.sub(r"\W+", "-", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
+    return scratch.claim(Path(tempfile.gettempdir(), f"toolnoise-{os.getuid()}-timed-{seen}"), wait=True)
 
 
 def _drawn(spec: Spec) -> Data:

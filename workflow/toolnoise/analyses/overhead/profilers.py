@@ -1,6 +1,8 @@
 """Training under the profiler of a framework, kernel by kernel."""
 
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from toolnoise.analyses.overhead import xplane
@@ -9,14 +11,18 @@ from toolnoise.base.errors import BadInput
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan
 
+Alone = Callable[[], AbstractContextManager[None]]
 DRIVER = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
 
 
-def profile(engine: KerasEngine, plan: Plan) -> tuple[Kernel, ...]:
-    """Train one epoch under the framework's own profiler; return its kernels, the longest first."""
+def profile(engine: KerasEngine, plan: Plan, alone: Alone) -> tuple[Kernel, ...]:
+    """Train one epoch under the framework's own profiler; return its kernels, the longest first.
+
+    The epoch is trained inside `alone()`; profilers take seconds to start and to end, which need no accelerator.
+    """
     on_gpu = engine.tooling["accelerator"] == "gpu"
     profiler = {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[engine.framework]
-    kernels, lacking = profiler(engine, plan, on_gpu)
+    kernels, lacking = profiler(engine, plan, on_gpu, alone)
     if lacking or not kernels:
         wanted = DRIVER if on_gpu else f"{engine.framework} with its profiler"
         where = f"hardware {engine.tooling['name']}"
@@ -24,26 +30,26 @@ def profile(engine: KerasEngine, plan: Plan) -> tuple[Kernel, ...]:
     return kernels
 
 
-def _tensorflow(engine: KerasEngine, plan: Plan, on_gpu: bool) -> tuple[tuple[Kernel, ...], str]:
+def _tensorflow(engine: KerasEngine, plan: Plan, on_gpu: bool, alone: Alone) -> tuple[tuple[Kernel, ...], str]:
     """The kernels, and why the trace is incomplete."""
     from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
 
     # Its options (such as the host's level of detail) are not passed: TensorFlow 2.21 ignores them.
     with tempfile.TemporaryDirectory() as folder:
-        with engine.library.profiler.experimental.Profile(folder):
+        with engine.library.profiler.experimental.Profile(folder), alone():
             engine.epoch(plan)
         space = XSpace.FromString(_trace(folder).read_bytes())
     planes = xplane.of_proto(space)
     return (xplane.gpu_kernels if on_gpu else xplane.cpu_operators)(planes), xplane.lacks(space)
 
 
-def _jax(engine: KerasEngine, plan: Plan, on_gpu: bool) -> tuple[tuple[Kernel, ...], str]:
+def _jax(engine: KerasEngine, plan: Plan, on_gpu: bool, alone: Alone) -> tuple[tuple[Kernel, ...], str]:
     from jax.profiler import ProfileData, ProfileOptions
 
     options = ProfileOptions()
     options.python_tracer_level = 0
     with tempfile.TemporaryDirectory() as folder:
-        with engine.library.profiler.trace(folder, profiler_options=options):
+        with engine.library.profiler.trace(folder, profiler_options=options), alone():
             engine.epoch(plan)
         planes = xplane.of_profile_data(ProfileData.from_file(str(_trace(folder))))
     return (xplane.gpu_kernels if on_gpu else xplane.cpu_instructions)(planes), ""
@@ -54,11 +60,11 @@ def _trace(folder: str) -> Path:
     return trace
 
 
-def _torch(engine: KerasEngine, plan: Plan, on_gpu: bool) -> tuple[tuple[Kernel, ...], str]:
+def _torch(engine: KerasEngine, plan: Plan, on_gpu: bool, alone: Alone) -> tuple[tuple[Kernel, ...], str]:
     """On a CPU, operators exclude the operators nested in them."""
     from torch.profiler import DeviceType, ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as profiled:
+    with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as profiled, alone():
         engine.epoch(plan)
     device = DeviceType.CUDA if on_gpu else DeviceType.CPU
     kernels = [
