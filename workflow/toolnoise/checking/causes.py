@@ -67,7 +67,7 @@ CAUSES = {
     ),
     "time": Cause(
         "a value comes from the clock, the process or the system",
-        "leave it out of what is trained on, and end the training after a number of steps",
+        "leave it out of what is trained on or compared, and end the training after a number of steps",
     ),
     "speed": Cause(
         "a choice falls on what was fastest in this run", "choose once, and give the choice to every run as an option"
@@ -120,6 +120,12 @@ CAUSES = {
         "results of parallel work come in the order in which they are ready",
         "use map, or put the results in order",
         modules=THREADS,
+    ),
+    "forest": Cause(
+        "the threads of a forest add up its trees' predictions in the order in which they are ready",
+        "set its n_jobs = 1 before it predicts",
+        "impl",
+        modules=("sklearn",),
     ),
     "evaluation": Cause(
         "nothing switches dropout off for the evaluation",

@@ -140,7 +140,7 @@ def check(checked: Command, folder: Path) -> Checked:
     _require_results(control)
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
-    suspected = suspects.suspects(text, checked.words)
+    suspected = suspects.suspects(text, checked.words, checked.wanted.files)
     seeds, sizes, ignored, why = {}, {}, [], None
     if difference.files:
         experiment = _experiment(runs, suspected, other)
