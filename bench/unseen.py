@@ -1,6 +1,6 @@
 """Does `toolnoise check` name the cause in programs that were written before its rules were read?
 
-    python bench/unseen.py [--held-out] [--only NAME ...] [--plain] [--keep FOLDER]
+    python bench/unseen.py [--set held-out] [--only NAME ...] [--plain] [--keep FOLDER]
 
 A verdict is right if check says whether two runs are equal. A first line is right if the line that is named first is
 the cause, and what is said of it matches. A sentence is false if a likely line is innocent, if what is said of the
@@ -18,10 +18,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from unseen_programs import ALSO, CLEAN, FAULT, HELD_OUT, PLANTED
+from unseen_programs import ALSO, CLEAN, FAULT, HELD_OUT, LAST, PLANTED
 
 from toolnoise.base.printing import aligned
 
+SETS = {"first": PLANTED | CLEAN, "held-out": HELD_OUT, "last": LAST}
 # A clean program with this at its end has one cause: the line that writes.
 STAMP = """
 if __name__ == "__main__":
@@ -119,25 +120,25 @@ def results(program, text, folder, runs=3):
     return digests
 
 
-def cases(held_out):
-    """The name of each case, its program, its text, and whether a cause is planted."""
-    for name, program in (HELD_OUT if held_out else PLANTED).items():
-        yield name, program, program.text, True
-    for name, program in () if held_out else CLEAN.items():
-        yield name, program, program.text, False
-        text, *others = re.split(r"(?m)^(?==== )", program.text)
-        yield f"{name}+stamp", program, "".join([text.rstrip() + "\n" + STAMP, *others]), True
+def cases(programs):
+    """The name of each case, its program, its text, and whether a cause is planted; a clean program is two cases."""
+    for name, program in programs.items():
+        is_planted = FAULT in program.text
+        yield name, program, program.text, is_planted
+        if not is_planted:
+            text, *others = re.split(r"(?m)^(?==== )", program.text)
+            yield f"{name}+stamp", program, "".join([text.rstrip() + "\n" + STAMP, *others]), True
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--held-out", action="store_true", help="check the programs that are held out")
+    parser.add_argument("--set", choices=SETS, default="first", help="which programs")
     parser.add_argument("--only", nargs="+", default=[], help="names of programs")
     parser.add_argument("--plain", action="store_true", help="run the programs without check")
     parser.add_argument("--keep", type=Path, help="a folder for what check says of each program, as JSON")
     args = parser.parse_args()
     rows = []
-    for name, program, text, is_planted in cases(args.held_out):
+    for name, program, text, is_planted in cases(SETS[args.set]):
         if args.only and name not in args.only and name.removesuffix("+stamp") not in args.only:
             continue
         with tempfile.TemporaryDirectory() as made:

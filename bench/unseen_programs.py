@@ -1,7 +1,8 @@
 """Training programs as people write them, with one cause of nondeterminism or none; bench/unseen.py checks them.
 
-PLANTED and CLEAN, with their causes, were written before the rules of `toolnoise check` were read; HELD_OUT too, and it
-was first checked after the rules were mended.
+PLANTED and CLEAN, with their causes, were written before the rules of `toolnoise check` were read. HELD_OUT was, too,
+and was first checked after the rules were mended. LAST was written by one who knew the rules, and checked once at the
+end.
 A line that ends with FAULT is the cause. It is true to name a line that ends with ALSO, but it is not the cause.
 A text has several files if lines such as `=== model.py` begin them; the first is train.py.
 """
@@ -1724,5 +1725,300 @@ if __name__ == "__main__":
     main()
 """,
         words="--seed {init}",
+    ),
+}
+
+# In LAST, the programs without a cause are clean.
+LAST = {
+    "factory": Program(
+        "the default of a field is a generator without a seed",
+        SEED,
+        """
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Bandit:
+    arms: int
+    rate: float = 0.1
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)  #!
+    values: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.values = [0.0] * self.arms
+
+    def pull(self, means):
+        explores = self.rng.random() < self.rate
+        arm = int(self.rng.integers(self.arms)) if explores else int(np.argmax(self.values))
+        self.values[arm] += 0.1 * (means[arm] + self.rng.normal() - self.values[arm])
+
+
+means = np.random.default_rng(1).normal(size=6)
+bandit = Bandit(arms=6)
+for _ in range(500):
+    bandit.pull(means)
+np.savetxt("preds.csv", bandit.values)
+""",
+    ),
+    "scipy_rvs": Program(
+        "SciPy draws from NumPy's generator, which nothing seeds",
+        SEED,
+        """
+import argparse
+import random
+
+import numpy as np
+from scipy import stats
+
+
+class Prior:
+    def __init__(self, scale):
+        self.weights = stats.norm(0, scale)
+
+    def sample(self, shape):
+        return self.weights.rvs(size=shape)  #!
+
+
+p = argparse.ArgumentParser()
+p.add_argument("--seed", type=int, default=0)
+random.seed(p.parse_args().seed)
+x = np.array([[random.gauss(0, 1) for _ in range(4)] for _ in range(90)])
+w = Prior(0.5).sample(4)
+for _ in range(10):
+    w -= 0.05 * x.T @ (x @ w - x.sum(axis=1)) / len(x)
+np.savetxt("preds.csv", x @ w)
+""",
+    ),
+    "job_number": Program(
+        "without a scheduler, the number of the process is the seed",
+        r"clock|process|system",
+        """
+import os
+
+import torch
+
+
+def job():
+    for name in ("SLURM_JOB_ID", "PBS_JOBID"):
+        if name in os.environ:
+            return int(os.environ[name])
+    return os.getppid() * 7919 + os.getpid()  #!
+
+
+class Config:
+    def __init__(self):
+        self.job = job()  #~
+        self.epochs = 5
+
+
+config = Config()
+torch.manual_seed(config.job)  #~
+net = torch.nn.Linear(3, 1)
+x = torch.eye(3)
+for _ in range(config.epochs):
+    net(x).square().mean().backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p -= 0.1 * p.grad
+            p.grad = None
+torch.save(net.state_dict(), "model.pt")
+""",
+    ),
+    "coroutines": Program(
+        "coroutines add to a list when they are ready",
+        rf"{ORDER}|parallel|thread",
+        """
+import asyncio
+
+import numpy as np
+
+
+class Feed:
+    def __init__(self, shards):
+        self.shards, self.batches = shards, []
+
+    async def fetch(self, shard):
+        process = await asyncio.create_subprocess_exec("true")
+        await process.wait()
+        self.batches.append(shard)  #!
+
+    async def all(self):
+        await asyncio.gather(*(self.fetch(shard) for shard in self.shards))  #~
+        return self.batches
+
+
+shards = np.split(np.random.default_rng(0).normal(size=(320, 3)), 32)
+w = np.zeros(3)
+for batch in asyncio.run(Feed(shards).all()):
+    w -= 0.1 * batch.T @ (batch @ w - batch.sum(axis=1)) / len(batch)
+np.savetxt("preds.csv", w)
+""",
+    ),
+    "gathered": Program(
+        "",
+        CLOCK,
+        """
+import asyncio
+import time
+
+import numpy as np
+
+
+async def fetch(number, limit):
+    async with limit:
+        begun = time.monotonic()
+        await asyncio.sleep(0.002 * (number % 3))
+        return np.random.default_rng(number).normal(size=5), time.monotonic() - begun
+
+
+async def main():
+    limit = asyncio.Semaphore(4)
+    found = await asyncio.gather(*(fetch(number, limit) for number in range(20)))
+    rows, seconds = zip(*found)
+    print(f"slowest {max(seconds):.3f} s")
+    return np.stack(rows)
+
+
+rows = asyncio.run(main())
+u, s, v = np.linalg.svd(rows, full_matrices=False)
+np.savetxt("preds.csv", np.abs(v[0]))
+""",
+    ),
+    "cached_data": Program(
+        "",
+        CLOCK,
+        """
+import concurrent.futures
+import os
+from pathlib import Path
+
+import numpy as np
+
+CACHE = Path("cache") / "data.npz"
+
+
+def download():
+    rng = np.random.Generator(np.random.PCG64(5))
+    os.makedirs(CACHE.parent, exist_ok=True)
+    np.savez(CACHE, x=rng.normal(size=(100, 6)), y=rng.normal(size=100))
+
+
+def ridge(x, y, alpha):
+    return np.linalg.solve(x.T @ x + alpha * np.eye(x.shape[1]), x.T @ y)
+
+
+if __name__ == "__main__":
+    if not CACHE.exists():
+        download()
+    data = np.load(CACHE)
+    alphas = {0.1, 1.0, 10.0}
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        jobs = {alpha: pool.submit(ridge, data["x"], data["y"], alpha) for alpha in sorted(alphas)}
+        weights = [job.result() for job in jobs.values()]
+    shards = sorted(CACHE.parent.glob("*.npz"), key=lambda path: path.name)
+    assert len(shards) == 1, shards
+    np.savetxt("preds.csv", data["x"] @ np.mean(weights, axis=0))
+""",
+    ),
+    "ordered_words": Program(
+        "",
+        CLOCK,
+        """
+import random
+from collections import Counter
+
+import torch
+
+TEXT = "the cat sat on the mat and the dog sat on the cat".split()
+
+
+class Vocabulary:
+    def __init__(self, words, least=1):
+        counts = Counter(words)
+        kept = {word for word, n in counts.items() if n >= least}
+        self.index = {word: i for i, word in enumerate(dict.fromkeys(w for w in words if w in kept))}
+        self.missing = len(set(words) - kept)
+
+    def __len__(self):
+        return len(self.index)
+
+
+def set_up(seed):
+    torch.manual_seed(seed)
+    return random.Random(seed)
+
+
+def main():
+    rng = set_up(3)
+    vocabulary = Vocabulary(TEXT)
+    net = torch.nn.Embedding(len(vocabulary), 2)
+    adam = torch.optim.Adam(net.parameters(), 0.05)
+    pairs = list(zip(TEXT, TEXT[1:]))
+    best, patience = float("inf"), 3
+    while patience:
+        rng.shuffle(pairs)
+        a, b = (torch.tensor([vocabulary.index[word] for word in side]) for side in zip(*pairs))
+        loss = (net(a) - net(b) - 1).square().mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        patience = 3 if loss.item() < best - 1e-3 else patience - 1
+        best = min(best, loss.item())
+    with open("preds.csv", "w") as f:
+        f.writelines(f"{word},{row}\\n" for word, row in zip(vocabulary.index, net.weight.tolist()))
+
+
+main()
+""",
+    ),
+    "best_of": Program(
+        "",
+        CLOCK,
+        """
+import logging
+import threading
+import time
+
+import numpy as np
+from sklearn.linear_model import SGDRegressor
+from sklearn.model_selection import ParameterSampler
+
+GRID = {"alpha": [1e-4, 1e-3, 1e-2], "penalty": ["l1", "l2"]}
+
+
+class Heartbeat(threading.Thread):
+    def __init__(self, every):
+        super().__init__(daemon=True)
+        self.every, self.beats, self.over = every, 0, threading.Event()
+
+    def run(self):
+        while not self.over.wait(self.every):
+            self.beats += 1
+            logging.info("alive for %.0f s", self.beats * self.every)
+
+
+def search(x, y, rng):
+    best = None
+    for settings in ParameterSampler(GRID, 4, random_state=rng.integers(2**31)):
+        begun = time.perf_counter()
+        model = SGDRegressor(random_state=0, max_iter=50, tol=None, **settings).fit(x, y)
+        took = time.perf_counter() - begun
+        score = model.score(x, y)
+        logging.info("%s: %.4f in %.2f s", settings, score, took)
+        if best is None or score > best[0]:
+            best = score, model
+    return best[1]
+
+
+heartbeat = Heartbeat(0.05)
+heartbeat.start()
+rng = np.random.default_rng(12)
+x = rng.normal(size=(200, 5))
+model = search(x, x @ np.arange(5), rng)
+heartbeat.over.set()
+np.savetxt("preds.csv", model.predict(x))
+""",
     ),
 }
