@@ -82,6 +82,9 @@ NETWORK = (
             "while not Budget().over(): step()",
             [("time", 3, LIKELY), ("time", 4, LIKELY)],
         ),
+        ("query = 'SELECT x FROM y ORDER BY RANDOM() LIMIT 9'", [("outside", 1, LIKELY)]),
+        ("import subprocess\nsubprocess.run(['shuf', name])", [("outside", 2, LIKELY)]),
+        ("seed = open('/dev/urandom', 'rb').read(4)", [("outside", 1, LIKELY)]),
         ("import os\nn = os.sysconf('SC_AVPHYS_PAGES') * share", [("time", 2, LIKELY)]),
         ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
         ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
@@ -263,6 +266,8 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "from sklearn.cluster import KMeans\nKMeans(**{'random_state': 1, **more})",
         "from sklearn.ensemble import ExtraTreesRegressor as E\nE(n_jobs=1, random_state=0)\nE(random_state=0)",
         "import psutil\nfrom time import time\ndef f():\n t = time()\n return {'took': time() - t}\nx = f()['acc'] * 2",
+        "'How to order by random()'\nrun(['shuf', name, '--random-source', key])\nx['shuf'] = 1",
+        "from threading import Thread\ndef work(q): q.put(None)\n[Thread(target=work, args=(q,)) for i in x]",
         "import random, numpy as np\nfor f in (random.seed, np.random.seed): f(1)\nnp.random.rand()\nrandom.random()",
         "import numpy as np\nclass Data:\n def __getitem__(self, i): return np.random.rand()\n"
         "def begin(i): np.random.seed(i)\nload(Data(), worker_init_fn=begin)",

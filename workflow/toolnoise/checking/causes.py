@@ -69,6 +69,11 @@ CAUSES = {
         "a value comes from the clock, the process or the system",
         "leave it out of what is trained on or compared, and end the training after a number of steps",
     ),
+    "outside": Cause(
+        "a database or another program draws, and no seed of this one counts there",
+        "take all in a fixed order, and draw here from a generator with a seed",
+        "shuffle",
+    ),
     "speed": Cause(
         "a choice falls on what was fastest in this run", "choose once, and give the choice to every run as an option"
     ),

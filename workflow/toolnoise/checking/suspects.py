@@ -64,6 +64,10 @@ WAITS = re.compile(r"(concurrent\.futures|asyncio)\.wait$")
 # What interrupts the program after a time.
 ALARMS = re.compile(r"(signal\.(alarm|setitimer)|threading\.Timer)$")
 LISTINGS = re.compile(r"(os\.(listdir|scandir|walk)|glob\.i?glob|\.(iterdir|rglob))$")
+# What draws where no seed of the program counts.
+OUTSIDE = re.compile(
+    r"order\s+by\s+(random|rand|newid)\(|(^|[\s/])shuf(\s|$)|\bsort\s+(-R|--random-sort)\b|^/dev/u?random$", re.I
+)
 ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "array", "join", "fromkeys", "sample")
 
 
@@ -270,9 +274,19 @@ def _seeds(reader: Reader, facts: _Facts) -> _Hits:
     for node, is_compared in facts.clocks.stamps(reader, facts.outputs):
         yield "time", node, LIKELY if is_compared else POSSIBLE, ""
     for node in reader.nodes:
+        if isinstance(node, ast.Constant) and OUTSIDE.search(str(node.value)) and _draws_outside(reader, node):
+            yield "outside", node, LIKELY, ""
         folder = isinstance(node, ast.Attribute) and node.attr in ("out", "out_dir", "output_dir", "output")
         if (folder or getattr(node, "value", 0) == "TOOLNOISE_OUT") and reader.in_seed(node):
             yield "path", node, LIKELY, ""
+
+
+def _draws_outside(reader: Reader, node: ast.Constant) -> bool:
+    """Whether a text starts what draws by itself, and does not only describe it, or give it what it draws from."""
+    above = reader.above[node]
+    top = next((each for each in reader.parents(node) if isinstance(each, ast.stmt)), node)
+    named = node.value == "shuf" and not isinstance(above, ast.List | ast.Call)
+    return not (named or isinstance(above, ast.Expr) or "--random-source" in ast.unparse(top))
 
 
 def _kernels(reader: Reader, facts: _Facts) -> _Hits:

@@ -65,7 +65,9 @@ def deliveries(reader: Reader, function: ast.AST) -> Iterator[ast.AST]:
             name = reader.name(node.func)
             modes = [node.args[1] if len(node.args) > 1 else None, reader.keywords(node).get("mode")]
             appends = any(isinstance(mode, ast.Constant) and str(mode.value).startswith("a") for mode in modes)
-            if name.endswith((".put", ".put_nowait")) or (name == "open" and appends):
+            # The end of all results is a constant.
+            puts = name.endswith((".put", ".put_nowait")) and not isinstance(next(iter(node.args), None), ast.Constant)
+            if puts or (name == "open" and appends):
                 yield node
 
 
