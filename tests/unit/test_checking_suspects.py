@@ -85,6 +85,16 @@ NETWORK = (
         ("query = 'SELECT x FROM y ORDER BY RANDOM() LIMIT 9'", [("outside", 1, LIKELY)]),
         ("import subprocess\nsubprocess.run(['shuf', name])", [("outside", 2, LIKELY)]),
         ("seed = open('/dev/urandom', 'rb').read(4)", [("outside", 1, LIKELY)]),
+        ("from scipy import stats\nx = stats.norm(0, 1).rvs(9)", [("numpy", 2, SURE)]),
+        (
+            "import numpy as np\nclass A:\n rng: object = field(default_factory=np.random.default_rng)",
+            [("numpy", 3, SURE)],
+        ),
+        (
+            "import asyncio\nasync def get(x):\n y = await f(x)\n all.append(y)\n"
+            "async def main(): await asyncio.gather(*(get(x) for x in names))",
+            [("race", 4, LIKELY)],
+        ),
         ("import os\nn = os.sysconf('SC_AVPHYS_PAGES') * share", [("time", 2, LIKELY)]),
         ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
         ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
@@ -268,6 +278,8 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "import psutil\nfrom time import time\ndef f():\n t = time()\n return {'took': time() - t}\nx = f()['acc'] * 2",
         "'How to order by random()'\nrun(['shuf', name, '--random-source', key])\nx['shuf'] = 1",
         "from threading import Thread\ndef work(q): q.put(None)\n[Thread(target=work, args=(q,)) for i in x]",
+        "from scipy import stats\nstats.norm.rvs(size=9, random_state=1)\nx = field(default_factory=list)",
+        "import asyncio\nasync def get(x): return await f(x)\nasync def main(): return await asyncio.gather(get(1))",
         "import random, numpy as np\nfor f in (random.seed, np.random.seed): f(1)\nnp.random.rand()\nrandom.random()",
         "import numpy as np\nclass Data:\n def __getitem__(self, i): return np.random.rand()\n"
         "def begin(i): np.random.seed(i)\nload(Data(), worker_init_fn=begin)",

@@ -78,13 +78,13 @@ CAUSES = {
         "a choice falls on what was fastest in this run", "choose once, and give the choice to every run as an option"
     ),
     "shared": Cause(
-        "threads draw from one generator, in the order in which they come to it",
+        "threads, or coroutines, draw from one generator, in the order in which they come to it",
         "give each thread, or each piece of work, a generator with a seed of its own",
         "augment",
         modules=THREADS,
     ),
     "race": Cause(
-        "threads change one object, in the order in which they come to it",
+        "threads, or coroutines, change one object, in the order in which they come to it",
         "let each return its part, and add the parts in a fixed order",
         modules=THREADS,
     ),

@@ -190,8 +190,8 @@ class Reader:
         loads, calls = self._loads.get(handle, []), self._methods(handle)
         # Numbers with fractions have another sum in another order.
         sums = (isinstance(above := self.above[load], ast.Call) and self.name(above.func) == "sum" for load in loads)
-        orderless = (call in GROWS or self.is_orderless(load) for call, load in zip(calls, loads, strict=True))
-        is_sorted = "sort" in calls or (bool(loads) and not any(sums) and all(orderless))
+        orderless = [self.is_orderless(load) for call, load in zip(calls, loads, strict=True) if call not in GROWS]
+        is_sorted = "sort" in calls or (bool(orderless) and all(orderless) and not any(sums))
         self._asked.discard(handle)
         return is_sorted
 

@@ -52,8 +52,6 @@ SKLEARN = re.compile(
 )
 # Its trees' predictions are added up by as many threads.
 FOREST = re.compile(r"sklearn\.ensemble\.(\w+\.)?(RandomForest|ExtraTrees)\w+$")
-# Rows of pandas are drawn from NumPy's global generator.
-PANDAS = re.compile(r"\.sample$")
 FOLDS = re.compile(r"sklearn\.model_selection\.(_split\.)?\w*KFold$")
 KERAS = re.compile(
     r"tensorflow\.random\.\w+|(tensorflow\.)?keras\.(initializers\.\w*(Normal|Uniform|Orthogonal)|layers\.(\w*Dense"
@@ -167,6 +165,11 @@ def _draws(reader: Reader, facts: _Facts) -> _Hits:
     for call, name in reader.calls:
         module, _, last = name.rpartition(".")
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        # A field whose default is made anew for each object.
+        factory = reader.keywords(call).get("default_factory")
+        made, _, maker = reader.name(factory).rpartition(".") if factory else ("", "", "")
+        if maker in OWN.get(made, ("", ()))[1]:
+            yield OWN[made][0], factory, SURE, " without a seed"
         kind, objects = OWN.get(module, ("", ()))
         if kind and (last in objects or last == "SystemRandom"):
             if last == "SystemRandom" or is_none(given[0] if given else None):
@@ -181,11 +184,17 @@ def _draws(reader: Reader, facts: _Facts) -> _Hits:
                 yield from _unseeded("sklearn", "numpy", reader, call, facts)
             elif rest and not facts.hands_on_states and facts.seeded("numpy", reader, call).order != "before":
                 yield "sklearn", call, POSSIBLE, f", if {ast.unparse(rest)} has no random_state"
-        elif PANDAS.search(name) and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}:
+        elif _samples(reader, call, last, facts):
             if is_none(reader.keywords(call).get("random_state", reader.keywords(call).get(None))):
                 yield from _unseeded("numpy", "numpy", reader, call, facts)
         elif KERAS.fullmatch(name):
             yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
+
+
+def _samples(reader: Reader, call: ast.Call, method: str, facts: _Facts) -> bool:
+    """Whether pandas draws rows, or SciPy values, from NumPy's global generator."""
+    of_rows = method == "sample" and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}
+    return bool(of_rows) or (method == "rvs" and "scipy" in facts.imported)
 
 
 def _unseeded(cause: str, kind: str, reader: Reader, call: ast.Call, facts: _Facts) -> _Hits:

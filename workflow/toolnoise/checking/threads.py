@@ -41,7 +41,16 @@ def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
         if {node.name, _method(reader, node)} & names
         or (_is_thread(reader, node) and not (several and reader.above[node].name not in made))
     ]
-    return [*defined, *(node for node in given if isinstance(node, ast.Lambda))]
+    return [*defined, *_coroutines(reader), *(node for node in given if isinstance(node, ast.Lambda))]
+
+
+def _coroutines(reader: Reader) -> list[ast.AsyncFunctionDef]:
+    """The coroutines that run side by side, and wait for something."""
+    gathered = [call for call, name in reader.calls if re.search(r"(^|\.)(gather|create_task|ensure_future)$", name)]
+    inside = (part for call in gathered for part in ast.walk(call) if isinstance(part, ast.Call))
+    names = {reader.name(call.func).rpartition(".")[2] for call in inside}
+    functions = [node for node in reader.nodes if isinstance(node, ast.AsyncFunctionDef) and node.name in names]
+    return [node for node in functions if any(isinstance(part, ast.Await) for part in ast.walk(node))]
 
 
 def _method(reader: Reader, function: ast.AST) -> str:
