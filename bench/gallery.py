@@ -15,6 +15,8 @@ import atexit
 import functools
 import hashlib
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -60,6 +62,8 @@ ELSEWHERE = {
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
 EXACT = 64  # of the 256 colours of a picture
+# Drawn by a script of its own from a table.
+BY_SCRIPT = {"gpu-matrix": ("bench/gpu_matrix_figure.py", "docs/tables/gpu-matrix.json")}
 # By hand, from a browser's window.
 SCREENSHOTS = ("audit-page",)
 # What each kind of figure shows, in one sentence and in the order of the page.
@@ -202,6 +206,10 @@ def main() -> None:
             if name in studies:
                 draw(studies[name], studies[name].figure(figure), DOCS / f"{picture}.png")
                 print("drawn for another page:", picture)
+        for picture, command in BY_SCRIPT.items():
+            words = [sys.executable, *command, str(DOCS / f"{picture}.png")]
+            subprocess.run(words, cwd=program.ROOT, check=True, stdout=subprocess.DEVNULL)
+            print("drawn for another page:", picture)
         for kind in set(by) - {kind for name in STUDIES for kind in planned(name)}:
             (PICTURES / f"{kind}.png").unlink()
             del by[kind]

@@ -52,6 +52,8 @@ WORKSPACE = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 # The longest time for parts 1 to 3 if part 4 follows: a share of all, and seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.45, 80
 WRITTEN_EVERY = 5  # seconds
+# The jobs that must end well before a training begins.
+NEEDED = {"about", "pictures"}
 
 
 class Job(NamedTuple):
@@ -92,7 +94,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     # So that a time limit of somebody else stops the processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with tempfile.TemporaryDirectory(prefix="gpu-matrix-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="gpu-matrix-", ignore_cleanup_errors=True) as scratch:
         matrix = Matrix(options, Path(scratch))
         matrix.run()
     print("\n".join(text(matrix.value())))
@@ -120,7 +122,8 @@ class Matrix:
             self.planned[job.part] = self.planned.get(job.part, 0) + 1
         try:
             perform(first, options.jobs, first_ends, self.scratch, self._take)
-            if training and any(each.job.name == "pictures" and not each.error for each in self.ended):
+            # Without a GPU or pictures all trainings would fail, one after another.
+            if {each.job.name for each in self.ended if each.job.part == "about" and not each.error} >= NEEDED:
                 perform(training, options.jobs, ends, self.scratch, self._take)
         finally:
             self._write()
@@ -194,7 +197,7 @@ class Matrix:
         """All that is known, as JSON."""
         by_name = {each.job.name: each for each in self.ended if each.job.part == "about"}
         facts = by_name["about"].found if "about" in by_name else {}
-        options = {key: str(value) if isinstance(value, Path) else value for key, value in vars(self.options).items()}
+        options = {key: value.name if isinstance(value, Path) else value for key, value in vars(self.options).items()}
         found: dict[str, Any] = {
             "date": self.started.isoformat(timespec="seconds"),
             "about": facts,
@@ -430,7 +433,10 @@ def text(found: dict[str, Any]) -> list[str]:
         f"{found['options']['jobs']} processes at a time"
     ]
     tables = {"batches": _batches, "attention": _attention, "compiled": _compiled, "training": _training}
-    for part, about_part in parts.items():
+    for part in ("about", *PARTS):
+        about_part = parts.get(part)
+        if not about_part:
+            continue
         lines += [
             "",
             f"{part}: {about_part['ended_well']} of {about_part['jobs']} jobs, "
@@ -438,7 +444,12 @@ def text(found: dict[str, Any]) -> list[str]:
         ]
         if part in tables:
             lines += tables[part](about_part)
-        lines += [f"  failed: {name}: {error}" for name, error in about_part["failed"].items()]
+        alike: dict[str, list[str]] = {}
+        for name, error in about_part["failed"].items():
+            alike.setdefault(error, []).append(name)
+        for error, names in alike.items():
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            lines.append(f"  failed: {', '.join(names[:3])}{more}: {error}")
     return lines
 
 
@@ -452,7 +463,9 @@ def _batches(part: dict[str, Any]) -> list[str]:
     tables: dict[bool, list[tuple[str, ...]]] = {False: [], True: []}
     for precision, nets in part.get("precisions", {}).items():
         for name, net in nets.items():
-            sizes, again = net["sizes"], "equal" if net["again"] else "DIFFERS"
+            # A file has its keys sorted as texts.
+            sizes = {int(size): net["sizes"][size] for size in sorted(net["sizes"], key=int)}
+            again = "equal" if net["again"] else "DIFFERS"
             if name == "decoding":
                 parted = [f"{each['parted']} of {net['sequences']}" for each in sizes.values()]
                 first = min((each["first"][0] for each in sizes.values() if each["first"]), default="")
@@ -477,7 +490,7 @@ def _attention(part: dict[str, Any]) -> list[str]:
             continue
         equals = {True: "yes", False: "no", None: ""}[row["equals_math"]]
         numbers = [equals, _number(row["error"]), _number(row["gradient_error"]), str(row["distinct_outputs"])]
-        distinct = ", ".join(map(str, row["distinct_gradients"].values()))
+        distinct = ", ".join(str(row["distinct_gradients"][name]) for name in ("queries", "keys", "values"))
         line += ([] if line else numbers) + [f"{distinct} of {row['runs']}"]
     heads = ("shape", "precision", "backend", "equals MATH", "error", "of gradients", "outputs", "gradients q, k, v")
     return _table([(*heads, "deterministic"), *((*key, *line, *[""] * (6 - len(line))) for key, line in found.items())])

@@ -602,7 +602,9 @@ def tar_members(path: Path, rng: random.Random) -> str:
             said = of_file(scratch, rng)
             content = scratch.read_bytes() if scratch.is_file() and scratch.stat().st_size < 2**30 else b""
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            # `rmtree` opens what it is given: a pipe that nobody writes to would hold it for ever.
+            if scratch.is_dir() and not scratch.is_symlink():
+                shutil.rmtree(scratch)
             scratch.unlink(missing_ok=True)
         members[place] = (member, content)
     elif how == "missing":

@@ -29,7 +29,7 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 # Page, its part from one text to another, the studies, and what is of another study or of no metric file.
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
-    ("gpu", "# On a GPU", "", ["gpu-h100"], []),
+    ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200"], []),
     ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
     # The differences are what `toolnoise compare` said.
@@ -114,6 +114,20 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     assert found.unstated == []
 
 
+def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
+    equal_runs = script("equal_runs")
+    rows = equal_runs.rows(*(equal_runs.histories(evidence(name)) for name in ("gpu-h100", "gpu-h200")))
+    found = {tuple(row[1:3]): tuple(map(int, row[4:])) for row in rows if row[3] == "h100-torch, h200-torch"}
+    assert found == {
+        ("smallcnn", "control"): (2, 2, 0),
+        ("smallcnn-bn", "control"): (2, 2, 0),
+        ("smallcnn", "algo"): (10, 10, 0),
+        ("smallcnn", "impl"): (20, 0, 20),
+        ("smallcnn-bn", "impl"): (20, 0, 20),
+        ("smallcnn", "algo_impl"): (10, 0, 10),
+    }
+
+
 MOST_BYTES = 2_000_000
 
 
@@ -130,7 +144,11 @@ def gallery():
 
 
 def test_every_picture_of_the_docs_is_drawn_by_the_one_command(gallery):
-    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {*gallery.ELSEWHERE, *gallery.SCREENSHOTS}
+    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {
+        *gallery.ELSEWHERE,
+        *gallery.BY_SCRIPT,
+        *gallery.SCREENSHOTS,
+    }
     assert {path.stem for path in gallery.DOCS.rglob("*/*.png")} <= set(gallery.SENTENCES)
 
 

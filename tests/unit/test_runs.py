@@ -382,6 +382,20 @@ def test_compressed_snapshots_are_one_line(train, refused):
     assert "conv/kernel is compressed" in refused(run.snapshots)
 
 
+def test_snapshots_of_a_recipe_without_epochs_are_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["record"]["spec"]["recipe"].pop("epochs"))
+    assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read(record).snapshots)
+
+
+def test_cycles_of_a_recipe_without_epochs_are_one_line(make_run, refused):
+    def without_epochs(parts):
+        recipe = parts["record"]["spec"]["recipe"]
+        recipe.update(cycles=3)
+        del recipe["epochs"]
+
+    assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read, make_run(1, without_epochs))
+
+
 def test_a_recipe_from_before_there_were_cycles_has_one(make_run):
     record = Path(make_run(1, lambda parts: parts["record"].update(epochs=3)))
     value = files.read_json(record)

@@ -91,6 +91,8 @@ class Run(NamedTuple):
         A diverged run has those of the cycles completed before, and the weights at divergence.
         """
         final, packs, _ = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
+        if "epochs" not in self.spec.recipe:
+            raise BadInput(self.folder / "run.json", "spec.recipe.epochs", "no such key", WANTED)
         kept = len(snapshots.snapshot_epochs(self.spec.recipe, self.record["epochs"]))
         wanted = {path + snapshots.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
         self._require(wanted, packs)
@@ -180,6 +182,8 @@ def read(record: str | Path) -> Run:
     planned = recipe.get("epochs", epochs)
     if epochs > planned:
         raise BadInput(record, "epochs", f"found {epochs}", f"at most the {planned} of its recipe")
+    if "epochs" not in recipe and recipe.get("cycles", 1) > 1:
+        raise BadInput(record, "spec.recipe.epochs", "no such key", WANTED)
     if planned % recipe.get("cycles", 1):
         allowed = f"a divisor of its {planned} epochs"
         raise BadInput(record, "spec.recipe.cycles", f"found {recipe['cycles']}", allowed)

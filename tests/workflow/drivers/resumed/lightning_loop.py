@@ -1,5 +1,7 @@
 """Lightning: a sampler that is told its epoch, all checkpoints, and the last one to go on from."""
 
+import time
+
 import numpy as np
 import pytorch_lightning as lightning
 import torch
@@ -21,6 +23,8 @@ class Net(lightning.LightningModule):
         self.net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
 
     def training_step(self, batch, _):
+        # Long enough between two saves to be stopped there.
+        time.sleep(0.03)
         return nn.functional.cross_entropy(self.net(batch[0]), batch[1])
 
     def on_train_epoch_end(self):
