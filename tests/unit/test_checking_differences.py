@@ -183,6 +183,37 @@ def test_a_checklist_stands_where_the_text_shows_nothing():
     assert json.loads(json.dumps(reproducibility_text.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
 
 
+class Scripted:
+    """Runs with given metrics, the hash seed's by their number, and the names of those that were asked for."""
+
+    def __init__(self, *hashed):
+        self.hashed, self.names = hashed, []
+
+    def run(self, name, more=()):
+        self.names.append(name)
+        return WHOLE._replace(metric={"loss": self.hashed[int(name[-1]) - 1] if more else 9.0})
+
+
+@pytest.mark.parametrize(
+    ("causes", "hashed", "experiment", "asked"),
+    [
+        ({"set": LIKELY}, (1, 1), "hash seed", 2),
+        ({"set": LIKELY, "race": POSSIBLE}, (1, 1), "hash seed", 2),
+        ({"set": LIKELY, "race": LIKELY}, (1, 1, 1, 2), "no", 4),
+        ({}, (1, 1, 2), "no", 3),
+        ({}, (1, 1, 1, 1, 1), "hash seed", 5),
+        ({"race": LIKELY}, (1, 2), "no", 2),
+    ],
+)
+def test_two_equal_runs_prove_a_hash_seed_only_if_the_text_shows_what_follows_it(
+    causes, hashed, experiment, asked, monkeypatch
+):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    runs, other = Scripted(*hashed), WHOLE._replace(metric={"loss": 8.0})
+    assert reproducibility._experiment(runs, places(**causes), other) == experiment
+    assert len(runs.names) == asked
+
+
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
     text = reproducibility_text.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]

@@ -71,7 +71,31 @@ NETWORK = (
         ("import os\nfor x in os.listdir('.'): pass", [("files", 2, LIKELY)]),
         ("import numpy as np\nx = np.random.rand(3)\nnp.random.seed(1)", [("numpy", 2, SURE)]),
         ("import torch\nif a.seed: torch.manual_seed(a.seed)\nx = torch.rand(2)", [("torch", 3, POSSIBLE)]),
-        ("import time\ndef now():\n return int(time.time())\nseed = now()", [("clock", 4, SURE)]),
+        ("import time\ndef now():\n return int(time.time())\nseed = now()", [("clock", 3, SURE), ("clock", 4, SURE)]),
+        (
+            "import tempfile\nimport numpy as np\ndef stage():\n to = tempfile.mkdtemp()\n return to\n"
+            "rng = np.random.default_rng(crc(stage()))",
+            [("clock", 4, SURE), ("clock", 6, SURE)],
+        ),
+        (
+            "import time\nclass Budget:\n def over(self): return time.time() - self.t > 9\n"
+            "while not Budget().over(): step()",
+            [("time", 3, LIKELY), ("time", 4, LIKELY)],
+        ),
+        ("query = 'SELECT x FROM y ORDER BY RANDOM() LIMIT 9'", [("outside", 1, LIKELY)]),
+        ("import subprocess\nsubprocess.run(['shuf', name])", [("outside", 2, LIKELY)]),
+        ("seed = open('/dev/urandom', 'rb').read(4)", [("outside", 1, LIKELY)]),
+        ("from scipy import stats\nx = stats.norm(0, 1).rvs(9)", [("numpy", 2, SURE)]),
+        (
+            "import numpy as np\nclass A:\n rng: object = field(default_factory=np.random.default_rng)",
+            [("numpy", 3, SURE)],
+        ),
+        (
+            "import asyncio\nasync def get(x):\n y = await f(x)\n all.append(y)\n"
+            "async def main(): await asyncio.gather(*(get(x) for x in names))",
+            [("race", 4, LIKELY)],
+        ),
+        ("import os\nn = os.sysconf('SC_AVPHYS_PAGES') * share", [("time", 2, LIKELY)]),
         ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
         ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
         ("import time\nend = time.time() + 9\nwhile time.time() < end: step()", [("time", 3, LIKELY)]),
@@ -163,6 +187,39 @@ NETWORK = (
             "with Pool(2) as pool: pool.map(work, x)",
             [("parallel", 3, LIKELY)],
         ),
+        # What a pool calls may be an object, or a function with some arguments; a thread may be a class.
+        (
+            "from multiprocessing.pool import ThreadPool\nclass Crop:\n"
+            " def __call__(self, x): return self.rng.normal()\n"
+            "crop = Crop()\nwith ThreadPool(4) as pool: pool.map(crop, x)",
+            [("shared", 3, SURE)],
+        ),
+        (
+            "from functools import partial\nfrom multiprocessing.pool import ThreadPool\n"
+            "def crop(rng, x): total[0] += x\n"
+            "with ThreadPool(4) as pool: pool.map(partial(crop, 1), x)",
+            [("race", 3, LIKELY)],
+        ),
+        (
+            "from threading import Thread\nclass Work(Thread):\n def __init__(self, w): self.w = w\n"
+            " def run(self):\n  self.w -= f(self.w)\n  self.n += 1\nall = [Work(weights) for i in x]",
+            [("race", 5, LIKELY)],
+        ),
+        (
+            "from concurrent.futures import as_completed as c\nfor f in c(x):\n n[i] = f\n i += 1",
+            [("parallel", 2, LIKELY)],
+        ),
+        # A dictionary has its keys in the order in which they came.
+        ("for i, y in pool.imap_unordered(f, x): out[i] = y\nout = {}", [("parallel", 1, POSSIBLE)]),
+        (
+            "from sklearn.svm import SVC\nfrom sklearn.ensemble import RandomForestClassifier\n"
+            "known = {'svm': SVC, 'forest': RandomForestClassifier}\nknown[name](**options)",
+            [("sklearn", 4, POSSIBLE)],
+        ),
+        (
+            "from sklearn.ensemble import ExtraTreesRegressor\nExtraTreesRegressor(n_jobs=-1, random_state=0)",
+            [("forest", 2, LIKELY)],
+        ),
     ],
 )
 def test_what_was_forgotten_is_found(text, expected, found):
@@ -204,6 +261,28 @@ def test_what_was_forgotten_is_found(text, expected, found):
         "from threading import Thread\ndef work(q):\n for x in y: q.put(x)\nThread(target=work, args=(q,)).start()",
         "from sklearn import cluster, model_selection\nmodel_selection.KFold(5)\ncluster.KMeans(2, random_state=s)",
         "import random\ndef f(seed=None): return random.Random(seed)\nf(3)\nf(seed=4)",
+        # A name of a module that is not imported, and a list that is sorted, or only counted, later.
+        "import numpy as np\nrandom = np.random.RandomState(1)\nx = random.randn(3)",
+        "import os\nnames = [x for x in os.listdir('a') if x != 'b']\nnames.sort()\nn = [f(x) for x in names]",
+        "import os\nnames = os.listdir('a')\nfor x in sorted(names): f(x)\nprint(len(names), 'b' in os.listdir('a'))",
+        "import os\nfor to, folders, names in os.walk('a'):\n folders.sort()\n for x in sorted(names): f(x)",
+        "import os\nfor x in os.listdir('a'): os.remove(x)\nif not os.listdir('a'): os.rmdir('a')",
+        "from multiprocessing.pool import ThreadPool\ndone = []\ndef work(i): done.append(i)\n"
+        "with ThreadPool(4) as pool: pool.map(work, x)\nprint(len(done))",
+        "from threading import Thread\nclass Work(Thread):\n def __init__(self, w, r): self.w, self.r = w, r\n"
+        " def run(self): self.w += self.r.normal()\nall = [Work(w, r) for w, r in zip(x, y)]",
+        "from concurrent.futures import as_completed as c\nfor f in c(jobs):\n out[jobs[f]] = f.result()\n print(f)",
+        "out = []\nfor y in pool.imap_unordered(f, x): out.append(y)\nout.sort()",
+        "from sklearn.cluster import KMeans\nKMeans(**{'random_state': 1, **more})",
+        "from sklearn.ensemble import ExtraTreesRegressor as E\nE(n_jobs=1, random_state=0)\nE(random_state=0)",
+        "import psutil\nfrom time import time\ndef f():\n t = time()\n return {'took': time() - t}\nx = f()['acc'] * 2",
+        "'How to order by random()'\nrun(['shuf', name, '--random-source', key])\nx['shuf'] = 1",
+        "from threading import Thread\ndef work(q): q.put(None)\n[Thread(target=work, args=(q,)) for i in x]",
+        "from scipy import stats\nstats.norm.rvs(size=9, random_state=1)\nx = field(default_factory=list)",
+        "import asyncio\nasync def get(x): return await f(x)\nasync def main(): return await asyncio.gather(get(1))",
+        "import random, numpy as np\nfor f in (random.seed, np.random.seed): f(1)\nnp.random.rand()\nrandom.random()",
+        "import numpy as np\nclass Data:\n def __getitem__(self, i): return np.random.rand()\n"
+        "def begin(i): np.random.seed(i)\nload(Data(), worker_init_fn=begin)",
     ],
 )
 def test_what_is_right_is_not_suspected(text, found):
@@ -216,6 +295,16 @@ def test_an_option_that_the_command_gives_is_no_missing_seed(tmp_path):
     text = program_text.sources(["python", "train.py"], tmp_path)
     for words, n in (([], 1), (["train.py", "--seed", "1"], 0), (["--seed=1"], 0), (["-s", "1"], 0)):
         assert len(suspects.suspects(text, words)) == n
+
+
+def test_a_time_in_a_file_that_is_compared_is_suspected(tmp_path):
+    text = (
+        "import json, time\nscores = {'at': time.time(), 'accuracy': 1}\nwith open(%s, 'w') as f: json.dump(scores, f)"
+    )
+    for name, weights in (("'out/scores.json'", [LIKELY]), ("args.out", [POSSIBLE]), ("'log.json'", [])):
+        (tmp_path / "train.py").write_text(text % name)
+        found = suspects.suspects(program_text.sources(["train.py"], tmp_path), (), ["out/scores.json"])
+        assert [(place.cause, place.line, place.weight) for place in found] == [("time", 3, each) for each in weights]
 
 
 def test_local_modules_are_read_too(tmp_path):

@@ -90,9 +90,9 @@ DIFFERENT = {
         import time
         import numpy as np
         def now():
-            return time.time_ns() % 2**32
+            return time.time_ns() % 2**32  # here
         def main():
-            seed = now()  # here
+            seed = now()
             np.save('preds.npy', np.random.default_rng(seed).normal(size=9))
         main()
     """,

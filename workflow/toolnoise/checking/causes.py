@@ -67,19 +67,24 @@ CAUSES = {
     ),
     "time": Cause(
         "a value comes from the clock, the process or the system",
-        "leave it out of what is trained on, and end the training after a number of steps",
+        "leave it out of what is trained on or compared, and end the training after a number of steps",
+    ),
+    "outside": Cause(
+        "a database or another program draws, and no seed of this one counts there",
+        "take all in a fixed order, and draw here from a generator with a seed",
+        "shuffle",
     ),
     "speed": Cause(
         "a choice falls on what was fastest in this run", "choose once, and give the choice to every run as an option"
     ),
     "shared": Cause(
-        "threads draw from one generator, in the order in which they come to it",
+        "threads, or coroutines, draw from one generator, in the order in which they come to it",
         "give each thread, or each piece of work, a generator with a seed of its own",
         "augment",
         modules=THREADS,
     ),
     "race": Cause(
-        "threads change one object, in the order in which they come to it",
+        "threads, or coroutines, change one object, in the order in which they come to it",
         "let each return its part, and add the parts in a fixed order",
         modules=THREADS,
     ),
@@ -120,6 +125,12 @@ CAUSES = {
         "results of parallel work come in the order in which they are ready",
         "use map, or put the results in order",
         modules=THREADS,
+    ),
+    "forest": Cause(
+        "the threads of a forest add up its trees' predictions in the order in which they are ready",
+        "set its n_jobs = 1 before it predicts",
+        "impl",
+        modules=("sklearn",),
     ),
     "evaluation": Cause(
         "nothing switches dropout off for the evaluation",

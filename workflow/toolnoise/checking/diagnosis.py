@@ -55,6 +55,12 @@ def worth_an_experiment(suspects: Sequence[Suspect]) -> bool:
     return any(each.cause in HASHED for each in suspects) or not any(each.weight >= SURE for each in suspects)
 
 
+def only_hashed(suspects: Sequence[Suspect]) -> bool:
+    """Whether the text shows orders and hashes that follow the hash seed, and no other likely cause."""
+    likely = [suspect.cause for suspect in suspects if suspect.weight >= LIKELY]
+    return bool(likely) and all(cause in HASHED for cause in likely)
+
+
 def diagnose(
     suspects: Sequence[Suspect], difference: Difference, experiment: Experiment, imported: Collection[str] = ()
 ) -> Diagnosis:

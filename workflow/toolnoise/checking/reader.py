@@ -2,13 +2,20 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from toolnoise.checking.program_text import SourceFile
 
 # Where the order of what is iterated over does not matter.
 ORDERLESS = ("sorted", "len", "sum", "min", "max", "any", "all", "set", "frozenset", "bool", "isinstance")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What hands on the values that it is given, in their order.
+HANDS_ON = ("list", "tuple", "reversed", "filter", "map", "iter")
+# What takes files away, and what fills a list or a set.
+REMOVES = ("remove", "unlink", "rmdir", "rmtree", "removedirs")
+GROWS = ("append", "extend", "add", "update", "insert")
 COMBINES = ("union", "intersection", "difference", "symmetric_difference")
 SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 
@@ -30,6 +37,7 @@ class Reader:
         self.assigned = {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
         self.held = {handle: value for target, value in pairs if (handle := self.handle(target))}
         self.sets: set[str] = set()
+        self._asked: set[str] = set()
         self.find_sets(())
 
     def find_sets(self, others: Iterable[str]) -> None:
@@ -58,8 +66,27 @@ class Reader:
     def name(self, node: ast.AST) -> str:
         """The full name of what is called: numpy.random.rand for np.random.rand; .item for a method of anything."""
         if isinstance(node, ast.Name):
-            return self.aliases.get(node.id, node.id)
+            # A variable may have the name of a module that the file does not import.
+            return self.aliases.get(node.id, f".{node.id}" if node.id in sys.stdlib_module_names else node.id)
         return f"{self.name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
+
+    def called(self, node: ast.AST) -> list[str]:
+        """What is called if a value is: a function by its name, or by that of what is given to partial; an object."""
+        if isinstance(node, ast.Call):
+            name = self.name(node.func)
+            if name.endswith("partial") and node.args:
+                return self.called(node.args[0])
+            return [f"{name}.__call__"]
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return []
+        value = self.held.get(self.handle(node))
+        made = self.called(value) if isinstance(value, ast.Call) else []
+        return [node.id if isinstance(node, ast.Name) else node.attr, *made]
+
+    def choices(self, call: ast.Call) -> list[str]:
+        """The full name of what a call calls, or of all that a table has for it: {"a": A}[name]()."""
+        table = self.held.get(self.handle(call.func.value)) if isinstance(call.func, ast.Subscript) else None
+        return [self.name(value) for value in table.values] if isinstance(table, ast.Dict) else [self.name(call.func)]
 
     def keywords(self, call: ast.Call) -> dict[str | None, ast.AST]:
         """The keyword arguments of a call; **rest stands under None."""
@@ -128,13 +155,58 @@ class Reader:
         """Whether a loop or comprehension goes through a set, and its order matters."""
         if not (isinstance(node, ast.For | ast.comprehension) and self.is_set(node.iter)):
             return False
-        whole = node if isinstance(node, ast.For) else self.above[node]
-        return not isinstance(whole, ast.SetComp) and not self.is_orderless(whole)
+        return not self.is_orderless(node.iter)
 
     def is_orderless(self, node: ast.AST) -> bool:
-        """Whether a value goes straight into a function for which its order does not matter."""
+        """Whether a value, or a list made of it, goes into that alone for which its order does not matter."""
         above = self.above.get(node)
-        return isinstance(above, ast.Call) and self.name(above.func) in ORDERLESS
+        if isinstance(above, ast.comprehension):
+            above = self.above[above]
+            return isinstance(above, ast.SetComp) or (not isinstance(above, ast.DictComp) and self.is_orderless(above))
+        if isinstance(above, ast.Call) and above.func is not node:
+            name = self.name(above.func)
+            return name in ORDERLESS or (name in HANDS_ON and self.is_orderless(above))
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add):
+            return self.is_orderless(above)
+        if isinstance(above, ast.Compare):
+            return isinstance(above.ops[0], ast.In | ast.NotIn)
+        if isinstance(above, ast.If | ast.While | ast.UnaryOp):
+            # Whether there is any.
+            return True
+        if isinstance(above, ast.For):
+            # As in `for folder, folders, files in os.walk(...)`.
+            names = (part for part in ast.walk(above.target) if isinstance(part, ast.Name))
+            calls = [getattr(each.value, "func", None) if isinstance(each, ast.Expr) else None for each in above.body]
+            removes = all(call and self.name(call).rpartition(".")[2] in REMOVES for call in calls)
+            return removes or any("sort" in self._methods(self.handle(name)) for name in names)
+        given = targets(above) if isinstance(above, ast.Assign | ast.AnnAssign) else []
+        return bool(given) and all(self.is_sorted(self.handle(target)) for target in given)
+
+    def is_sorted(self, handle: str) -> bool:
+        """Whether what a name or an attribute has is sorted in place, or used only where its order does not matter."""
+        if handle in self._asked:
+            return False
+        self._asked.add(handle)
+        loads, calls = self._loads.get(handle, []), self._methods(handle)
+        # Numbers with fractions have another sum in another order.
+        sums = (isinstance(above := self.above[load], ast.Call) and self.name(above.func) == "sum" for load in loads)
+        orderless = [self.is_orderless(load) for call, load in zip(calls, loads, strict=True) if call not in GROWS]
+        is_sorted = "sort" in calls or (bool(orderless) and all(orderless) and not any(sums))
+        self._asked.discard(handle)
+        return is_sorted
+
+    def _methods(self, handle: str) -> list[str]:
+        """The attribute that each place takes of what a name or an attribute has, if it takes one."""
+        return [getattr(self.above[load], "attr", "") for load in self._loads.get(handle, [])]
+
+    @cached_property
+    def _loads(self) -> dict[str, list[ast.AST]]:
+        """The places that read each name and each attribute."""
+        loads: dict[str, list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(getattr(node, "ctx", None), ast.Load) and (handle := self.handle(node)):
+                loads.setdefault(handle, []).append(node)
+        return loads
 
 
 def own_names(function: ast.AST) -> set[str]:

@@ -14,6 +14,8 @@ from toolnoise.checking.causes import UNSEEDED
 from toolnoise.checking.reader import Reader
 
 MOST_CHAINS, MOST_LINKS = 50, 8
+# What a loader's workers seed for themselves.
+IN_WORKERS = " in workers"
 BRANCHES = (ast.If, ast.IfExp, ast.ExceptHandler)
 
 
@@ -154,12 +156,27 @@ def by_kind(
     A helper of the program's own seeds what its text seeds, whatever its name is.
     """
     own = {function.name for reader in readers for function in reader.local}
+    begins = {
+        name for reader in readers for node in reader.nodes if _is_worker(node) for name in reader.called(node.value)
+    }
     starts: dict[str, list[tuple[Reader, ast.Call]]] = {}
     for reader in readers:
         for call, name in reader.calls:
             last = name.rpartition(".")[2]
             kinds = kinds_of.get(name) or (every if last in of_all and last not in own else ())
             if (call.args or call.keywords) and not reader.scope(call):
+                within = IN_WORKERS if getattr(reader.function(call), "name", "") in begins else ""
                 for kind in kinds:
-                    starts.setdefault(kind, []).append((reader, call))
+                    starts.setdefault(kind + within, []).append((reader, call))
+        for node in reader.nodes:
+            # A seeding function in a list, or one that is handed on.
+            called, kept = getattr(reader.above.get(node), "func", None) is node, reader.above.get(node)
+            if isinstance(node, ast.Attribute | ast.Name) and not called and not _is_worker(kept):
+                for kind in kinds_of.get(reader.name(node), ()):
+                    starts.setdefault(kind, []).append((reader, node))
     return starts
+
+
+def _is_worker(node: ast.AST | None) -> bool:
+    """Whether it hands on what each worker of a loader begins with."""
+    return isinstance(node, ast.keyword) and node.arg == "worker_init_fn"

@@ -6,7 +6,8 @@ way: a place is a suspicion, with a weight. Evidence from runs (toolnoise.checki
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import PurePosixPath
 
 from toolnoise.checking import clocks, left_out, memory, seeding, speeds, threads
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
@@ -49,8 +50,8 @@ SKLEARN = re.compile(
     r"|SGD(Classifier|Regressor)|Perceptron|PassiveAggressive\w+|\w*KMeans|\w*GaussianMixture|TSNE|TruncatedSVD|FastICA"
     r"|LatentDirichletAllocation|RBFSampler|Nystroem|\w*RandomProjection|BernoulliRBM)$"
 )
-# Rows of pandas are drawn from NumPy's global generator.
-PANDAS = re.compile(r"\.sample$")
+# Its trees' predictions are added up by as many threads.
+FOREST = re.compile(r"sklearn\.ensemble\.(\w+\.)?(RandomForest|ExtraTrees)\w+$")
 FOLDS = re.compile(r"sklearn\.model_selection\.(_split\.)?\w*KFold$")
 KERAS = re.compile(
     r"tensorflow\.random\.\w+|(tensorflow\.)?keras\.(initializers\.\w*(Normal|Uniform|Orthogonal)|layers\.(\w*Dense"
@@ -61,6 +62,10 @@ WAITS = re.compile(r"(concurrent\.futures|asyncio)\.wait$")
 # What interrupts the program after a time.
 ALARMS = re.compile(r"(signal\.(alarm|setitimer)|threading\.Timer)$")
 LISTINGS = re.compile(r"(os\.(listdir|scandir|walk)|glob\.i?glob|\.(iterdir|rglob))$")
+# What draws where no seed of the program counts.
+OUTSIDE = re.compile(
+    r"order\s+by\s+(random|rand|newid)\(|(^|[\s/])shuf(\s|$)|\bsort\s+(-R|--random-sort)\b|^/dev/u?random$", re.I
+)
 ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "array", "join", "fromkeys", "sample")
 
 
@@ -79,10 +84,11 @@ class _DrawFacts:
     classes with layers.
     """
 
-    def __init__(self, readers: Sequence[Reader], words: Sequence[str]) -> None:
+    def __init__(self, readers: Sequence[Reader], words: Sequence[str], outputs: Collection[str]) -> None:
+        self.outputs = {PurePosixPath(name).name for name in outputs}
         self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
         self.order = seeding.Calls(readers)
-        self.clocked = clocks.functions(readers)
+        self.clocks = clocks.Clocks(readers)
         self.imported = {full.partition(".")[0] for reader in readers for full in reader.aliases.values()}
         self.given = left_out.Given(readers, words)
         sets = {name for reader in readers for name in reader.sets if name.endswith("()")}
@@ -96,6 +102,17 @@ class _DrawFacts:
             and any(isinstance(part, ast.Call) and LAYERS.fullmatch(reader.name(part.func)) for part in ast.walk(node))
         }
         self.is_scoped = self.trains_in_scope = self.evaluates = self.on_gpu = self.restores_states = False
+        # Whether arguments that are handed on may have a state.
+        self.hands_on_states = any(
+            getattr(node, "value", "") == "random_state"
+            or (
+                isinstance(node, ast.keyword)
+                and node.arg == "random_state"
+                and not _is_sklearn(reader, reader.above[node])
+            )
+            for reader in readers
+            for node in reader.nodes
+        )
         for reader in readers:
             values = (getattr(node, "value", getattr(node, "attr", "")) for node in reader.nodes)
             self.on_gpu |= any(isinstance(value, str) and value.startswith("cuda") for value in values)
@@ -111,7 +128,20 @@ class _DrawFacts:
 
     def seeded(self, kind: str, reader: Reader, node: ast.AST, *, later: bool = False) -> Seeded:
         """When a kind of generator is seeded, seen from a place; `later` if the place only prepares a draw."""
+        owner = reader.above.get(reader.function(node))
+        in_workers = self.starts.get(kind + seeding.IN_WORKERS)
+        methods = [getattr(each, "name", "") for each in owner.body] if isinstance(owner, ast.ClassDef) else []
+        if in_workers and "__getitem__" in methods:
+            return Seeded("before", "the start of each worker")
         return seeding.seeded(self.order, self.starts.get(kind, []), reader, node, later=later)
+
+
+def _is_sklearn(reader: Reader, call: ast.AST) -> bool:
+    """Whether a call makes what draws unless it has a random_state; folds do only if they shuffle."""
+    if not isinstance(call, ast.Call):
+        return False
+    shuffles = not is_off(reader.keywords(call).get("shuffle"))
+    return any(SKLEARN.fullmatch(name) or (shuffles and FOLDS.fullmatch(name)) for name in reader.choices(call))
 
 
 def _last(name: str) -> str:
@@ -135,6 +165,11 @@ def _draws(reader: Reader, facts: _DrawFacts) -> _Hits:
     for call, name in reader.calls:
         module, _, last = name.rpartition(".")
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        # A field whose default is made anew for each object.
+        factory = reader.keywords(call).get("default_factory")
+        made, _, maker = reader.name(factory).rpartition(".") if factory else ("", "", "")
+        if maker in OWN.get(made, ("", ()))[1]:
+            yield OWN[made][0], factory, SURE, " without a seed"
         kind, objects = OWN.get(module, ("", ()))
         if kind and (last in objects or last == "SystemRandom"):
             if last == "SystemRandom" or is_none(given[0] if given else None):
@@ -143,16 +178,23 @@ def _draws(reader: Reader, facts: _DrawFacts) -> _Hits:
                 yield kind, call, POSSIBLE, " whose seed may be missing (None)"
         elif kind and last[:1].islower():
             yield from _unseeded(kind, kind, reader, call, facts)
-        elif SKLEARN.fullmatch(name) or (FOLDS.fullmatch(name) and not is_off(reader.keywords(call).get("shuffle"))):
-            # With **rest, a state may be given.
-            state = reader.keywords(call).get("random_state", reader.keywords(call).get(None))
-            if is_none(state):
+        elif _is_sklearn(reader, call):
+            rest = reader.keywords(call).get(None)
+            if is_none(reader.keywords(call).get("random_state", rest)):
                 yield from _unseeded("sklearn", "numpy", reader, call, facts)
-        elif PANDAS.search(name) and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}:
+            elif rest and not facts.hands_on_states and facts.seeded("numpy", reader, call).order != "before":
+                yield "sklearn", call, POSSIBLE, f", if {ast.unparse(rest)} has no random_state"
+        elif _samples(reader, call, last, facts):
             if is_none(reader.keywords(call).get("random_state", reader.keywords(call).get(None))):
                 yield from _unseeded("numpy", "numpy", reader, call, facts)
         elif KERAS.fullmatch(name):
             yield from _unseeded("tensorflow", "tensorflow", reader, call, facts)
+
+
+def _samples(reader: Reader, call: ast.Call, method: str, facts: _DrawFacts) -> bool:
+    """Whether pandas draws rows, or SciPy values, from NumPy's global generator."""
+    of_rows = method == "sample" and "pandas" in facts.imported and {"n", "frac"} & {*reader.keywords(call)}
+    return bool(of_rows) or (method == "rvs" and "scipy" in facts.imported)
 
 
 def _unseeded(cause: str, kind: str, reader: Reader, call: ast.Call, facts: _DrawFacts) -> _Hits:
@@ -217,8 +259,16 @@ def _orders(reader: Reader, _: _DrawFacts) -> _Hits:
             yield "hash", call, LIKELY, ""
         # What is waited for comes as sets.
         waited = WAITS.search(name) and not isinstance(reader.above[call], ast.Expr | ast.Await)
-        if UNORDERED.search(name) or waited or "generator_unordered" in map(_text, reader.keywords(call).values()):
-            yield "parallel", call, LIKELY, ""
+        unordered = UNORDERED.search(name) or "generator_unordered" in map(_text, reader.keywords(call).values())
+        if (
+            (unordered or waited)
+            and not reader.is_orderless(call)
+            and (slots := threads.slots(reader, call)) is not True
+        ):
+            yield "parallel", call, LIKELY if slots is False else POSSIBLE, ""
+        jobs = reader.keywords(call).get("n_jobs")
+        if FOREST.fullmatch(name) and not is_off(jobs) and _text(jobs) != 1 and ".n_jobs" not in reader.held:
+            yield "forest", call, LIKELY, ""
         if LISTINGS.search(name) and not reader.is_orderless(call):
             yield "files", call, LIKELY, ""
 
@@ -228,12 +278,24 @@ def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
     yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
     yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
     yield from (("memory", node, weight, "") for node, weight in memory.unfilled(reader))
-    for node, is_seed in clocks.uses(reader, facts.clocked):
+    for node, is_seed in facts.clocks.uses(reader):
         yield "clock" if is_seed else "time", node, SURE if is_seed else LIKELY, ""
+    for node, is_compared in facts.clocks.stamps(reader, facts.outputs):
+        yield "time", node, LIKELY if is_compared else POSSIBLE, ""
     for node in reader.nodes:
+        if isinstance(node, ast.Constant) and OUTSIDE.search(str(node.value)) and _draws_outside(reader, node):
+            yield "outside", node, LIKELY, ""
         folder = isinstance(node, ast.Attribute) and node.attr in ("out", "out_dir", "output_dir", "output")
         if (folder or getattr(node, "value", 0) == "TOOLNOISE_OUT") and reader.in_seed(node):
             yield "path", node, LIKELY, ""
+
+
+def _draws_outside(reader: Reader, node: ast.Constant) -> bool:
+    """Whether a text starts what draws by itself, and does not only describe it, or give it what it draws from."""
+    above = reader.above[node]
+    top = next((each for each in reader.parents(node) if isinstance(each, ast.stmt)), node)
+    named = node.value == "shuf" and not isinstance(above, ast.List | ast.Call)
+    return not (named or isinstance(above, ast.Expr) or "--random-source" in ast.unparse(top))
 
 
 def _kernels(reader: Reader, facts: _DrawFacts) -> _Hits:
@@ -278,10 +340,10 @@ def _checkpoints(reader: Reader, facts: _DrawFacts) -> _Hits:
 RULES = (_draws, _torch, _orders, _seeds, _kernels, _threads, _checkpoints)
 
 
-def suspects(program: Sequence[SourceFile], words: Sequence[str] = ()) -> list[Suspect]:
-    """All suspicions about a program and its command line, by weight and likelihood; one for each cause and line."""
+def suspects(program: Sequence[SourceFile], words: Sequence[str] = (), outputs: Collection[str] = ()) -> list[Suspect]:
+    """All suspicions about a program, its command line and what is compared, by weight; one for each cause and line."""
     readers = [Reader(source) for source in program]
-    facts = _DrawFacts(readers, words)
+    facts = _DrawFacts(readers, words, outputs)
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
         for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):

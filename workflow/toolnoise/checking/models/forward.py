@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from loading import Input, Model, NoFloat64, Refused
+from loading import Input, LoadedModel, NoFloat64, Refused
 
 MODULES = {".onnx": "of_onnx", ".keras": "of_keras", ".pt2": "of_torch"}
 PACKAGES = {".onnx": "onnxruntime", ".keras": "keras", ".pt2": "torch"}
@@ -60,7 +60,7 @@ def _span(loaded: Model) -> str:
     return f"{loaded.least} or more" if loaded.most == float("inf") else f"{loaded.least} to {loaded.most:.0f}"
 
 
-def _loaded(path: str, threads: int | None, double: bool) -> Model:
+def _loaded(path: str, threads: int | None, double: bool) -> LoadedModel:
     suffix = Path(path).suffix
     try:
         return importlib.import_module(MODULES[suffix]).load(path, threads, double)
@@ -77,7 +77,7 @@ def _loaded(path: str, threads: int | None, double: bool) -> Model:
         raise Refused(f"cannot be loaded ({_short(error)})", f"a model that this {PACKAGES[suffix]} loads") from error
 
 
-def _fitting(path: str, loaded: Model, double: bool, decode: int) -> list[np.ndarray]:
+def _fitting(path: str, loaded: LoadedModel, double: bool, decode: int) -> list[np.ndarray]:
     """An array for each input, of its type, in the model's order."""
     found = np.load(path, mmap_mode="r" if path.endswith(".npy") else None, allow_pickle=False)
     names = [each.name for each in loaded.inputs]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from loading import Input, Model, NoFloat64, Refused
+from loading import Input, LoadedModel, NoFloat64, Refused
 
 CONFIG = "config.json"
 # Where Keras keeps what a model is made of. Elsewhere in it are functions that download, or that end the safe mode.
@@ -29,7 +29,7 @@ FLOATS = ("float32", "float16", "bfloat16", "mixed_float16", "mixed_bfloat16")
 ALLOWED = "Keras's own layers: nothing of a file is executed"
 
 
-def load(path: str, threads: int | None, double: bool) -> Model:
+def load(path: str, threads: int | None, double: bool) -> LoadedModel:
     """Load a model; threads are set by variables."""
     require_plain(_config(path))
     frameworks = ("tensorflow", "jax", "torch")
@@ -57,7 +57,7 @@ def load(path: str, threads: int | None, double: bool) -> Model:
         output = model.predict_on_batch(arrays if len(arrays) > 1 else arrays[0])
         return np.asarray(keras.tree.flatten(output)[0])
 
-    return Model(f"keras {keras.__version__} on {backend}", inputs, run)
+    return LoadedModel(f"keras {keras.__version__} on {backend}", inputs, run)
 
 
 def _config(path: str) -> Any:

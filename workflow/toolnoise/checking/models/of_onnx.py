@@ -2,12 +2,12 @@
 
 import numpy as np
 import onnxruntime
-from loading import Input, Model, NoFloat64
+from loading import Input, LoadedModel, NoFloat64
 
 KINDS = {"float": "float32", "double": "float64"}
 
 
-def load(path: str, threads: int | None, double: bool) -> Model:
+def load(path: str, threads: int | None, double: bool) -> LoadedModel:
     """Load a model; the runtime takes the types of its operations from the file."""
     if double:
         raise NoFloat64
@@ -23,7 +23,7 @@ def load(path: str, threads: int | None, double: bool) -> Model:
         given = {each.name: array for each, array in zip(inputs, arrays, strict=True)}
         return session.run([first], given)[0]
 
-    return Model(f"onnxruntime {onnxruntime.__version__}", inputs, run)
+    return LoadedModel(f"onnxruntime {onnxruntime.__version__}", inputs, run)
 
 
 def _size(size: object) -> int | None:

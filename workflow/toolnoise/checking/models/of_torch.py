@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from loading import Input, Model, Refused
+from loading import Input, LoadedModel, Refused
 
 # Before it, exports were pickles, and unpickling tensors alone could run code, too (CVE-2025-32434).
 OLDEST = (2, 8)
@@ -40,7 +40,7 @@ FUNCTION = re.compile(
 NOT_READ = ("metadata", "stack_trace", "guards_code")
 
 
-def load(path: str, threads: int | None, double: bool) -> Model:
+def load(path: str, threads: int | None, double: bool) -> LoadedModel:
     """Load a model, on the device for which it was exported."""
     if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
         raise Refused(f"PyTorch {torch.__version__} may run code of a file", "PyTorch 2.8 or newer")
@@ -76,7 +76,7 @@ def load(path: str, threads: int | None, double: bool) -> Model:
         # NumPy has no bfloat16; float32 holds each of its values.
         return (first.float() if first.dtype == torch.bfloat16 else first).numpy()
 
-    return Model(f"torch {torch.__version__}", inputs, run, least, most)
+    return LoadedModel(f"torch {torch.__version__}", inputs, run, least, most)
 
 
 def _graphs(path: str) -> Iterator[Any]:
