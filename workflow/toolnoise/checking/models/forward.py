@@ -56,7 +56,7 @@ def compared(
     return {**about, "made_for": _span(loaded), "differences": found}
 
 
-def _span(loaded: Model) -> str:
+def _span(loaded: LoadedModel) -> str:
     return f"{loaded.least} or more" if loaded.most == float("inf") else f"{loaded.least} to {loaded.most:.0f}"
 
 
