@@ -190,7 +190,7 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
             "Undecided: unless all of it runs in higher precision (--higher), a difference may be rounding or not."
         )
     if OTHER in verdicts and not without_draws:
-        lines.append("If only masks or orders are other ones, it may be right: --without-draws='--dropout 0' tests it.")
+        lines.append("If only masks or orders differ, it may be right: --without-draws='--dropout 0' tests it.")
     return lines
 
 
