@@ -8,6 +8,7 @@ import pytest
 
 from toolnoise.base.program import ROOT
 from toolnoise.checking import (
+    causes,
     layouts,
     program_text,
     reasons,
@@ -23,6 +24,8 @@ from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISI
 PROGRAM = """
 import os, sys, time
 import numpy as np
+def __getitem__(self, i):
+    return np.random.rand()
 kind = np.float64 if "--double" in sys.argv else np.float32
 parts = np.random.default_rng(1).normal(size=(6, 999)).astype(kind)
 way = os.environ.get("WAY", "as it is")
@@ -33,6 +36,8 @@ if way == "other":
 total = np.zeros(6, kind)
 for column in parts.T:
     total += column * kind(1.1)
+if way == "mirrored":
+    total = -total
 if way == "clock":
     total += kind(time.time_ns() % 1000) / 1000
 if "--no-draws" not in sys.argv:
@@ -90,6 +95,14 @@ def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_cha
     assert [(each.verdict, each.difference.changed) for each in found.breaks] == [(UNDECIDED, 0)]
     assert found.passed
     assert reproducibility_text.as_text(found).endswith("a difference may be rounding or not.")
+
+
+def test_an_undecided_difference_that_changes_answers_names_places(checked):
+    found = checked("workers: WAY=mirrored --workers 2", higher="")
+    assert [(each.verdict, each.passed) for each in found.breaks] == [(UNDECIDED, False)]
+    text = reproducibility_text.as_text(found)
+    assert "workers may make another program:\n  predictions: 6 of 6" in text
+    assert "train.py:5: return np.random.rand()" in text
 
 
 def test_ways_are_variables_first_and_words_after_them():
@@ -248,3 +261,24 @@ def test_the_line_of_a_bug_is_named_first(name, tmp_path):
     places = layouts.faults(program_text.sources(["train.py"], tmp_path), "world")
     assert places[0].code.endswith(bench.MARK.strip())
     assert {"says", "remedy"} <= json.loads(json.dumps(reasons.place(places[0]))).keys()
+
+
+DRAWN = """
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+np.random.seed(1)
+class Noisy(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        rng = np.random.default_rng(i)
+        return rng.normal() + %s
+loader = DataLoader(Noisy(), num_workers=int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("draw", ["np.random.rand()", "torch.rand(1)"])
+def test_a_draw_of_a_worker_is_named_and_one_from_a_generator_of_its_own_is_not(draw, tmp_path):
+    for text, lines in ((DRAWN % draw, [9]), (DRAWN % "0", [])):
+        (tmp_path / "train.py").write_text(text)
+        places = layouts.faults(program_text.sources(["train.py"], tmp_path), "workers")
+        assert [place.line for place in places if place.weight == causes.SURE] == lines

@@ -80,7 +80,7 @@ def test_a_draw_in_numpy_names_its_generator(located):
     found = located(planted)
     assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))
     assert found.line == planted.line - 2  # it is drawn from in a function above
-    assert "its generator was seeded with nothing" in found.says
+    assert found.says == "it draws, and its generator was made without a seed"
 
 
 def test_a_long_run_is_searched_in_two_more(located, tmp_path):

@@ -146,7 +146,7 @@ CAUSES = {
     ),
     "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)", "shuffle"),
 }
-# Where another layout makes another program: other numbers of processes, or of batches that are accumulated.
+# Where another layout makes another program: other numbers of processes or workers, or of batches that are accumulated.
 LAYOUTS = {
     "start": Cause(
         "the weights at the start depend on the process, and nothing sends those of one to the others",
@@ -175,6 +175,11 @@ LAYOUTS = {
     "mean": Cause(
         "each process takes the mean over its own examples, and they may have unequal numbers of them",
         "divide the sum of the losses by the number of examples of all processes",
+    ),
+    "drawn": Cause(
+        "each worker draws from a generator of its own, and the program without workers from another",
+        "make a generator from the seed, the epoch and the number of the example",
+        "augment",
     ),
 }
 ABOUT = CAUSES | LAYOUTS

@@ -83,7 +83,7 @@ def check(
         if not one.passed and way.instead:
             other = _tried(runs, way.instead, asked, reference, most)
             one = other if other.passed else one
-        if one.verdict == OTHER:
+        if not one.passed:
             one = one._replace(places=layouts.faults(text, way.knob))
         found.append(one)
     return found
@@ -175,16 +175,22 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
         rows.append((each.name, each.verdict, *cells, place))
     lines = aligned(rows)
     for each in breaks:
-        if each.verdict == OTHER:
-            lines += [f"{each.name} makes another program:", *(f"  {part}" for part in reasons.parts(each.difference))]
+        if not each.passed:
+            makes = "makes" if each.verdict == OTHER else "may make"
+            lines += [
+                f"{each.name} {makes} another program:",
+                *(f"  {part}" for part in reasons.parts(each.difference)),
+            ]
             lines += reasons.places(each.places)
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
     if UNDECIDED in verdicts:
-        lines.append("Undecided: without higher precision of all (--higher) a difference may be rounding or not.")
+        lines.append(
+            "Undecided: unless all of it runs in higher precision (--higher), a difference may be rounding or not."
+        )
     if OTHER in verdicts and not without_draws:
-        lines.append("Masks or orders may rightly be other ones: --without-draws='--dropout 0' tells.")
+        lines.append("If only masks or orders differ, it may be right: --without-draws='--dropout 0' tests it.")
     return lines
 
 

@@ -13,6 +13,7 @@ from toolnoise.checking.reader import Reader, is_off
 LAYOUT = {
     "world": ("sampler", "padding", "start", "norm", "scale", "accumulated", "mean"),
     "accumulation": ("accumulated", "norm", "mean"),
+    "workers": ("drawn",),
 }
 OTHERS = {
     "workers": ("workers", "numpy", "random"),
@@ -23,6 +24,11 @@ OTHERS = {
 LOSS = re.compile(r"(\.|^)(cross_entropy|nll_loss|mse_loss|l1_loss|binary_cross_entropy\w*|\w+Loss)$")
 WRAPPED = re.compile(r"(DistributedDataParallel|FullyShardedDataParallel|fully_shard)$")
 SENT = re.compile(r"(^|\.)(broadcast\w*|all_reduce_params)$")
+# What a worker calls, and what draws there from the global generator of its process.
+BY_WORKER = ("__getitem__", "__getitems__", "__iter__")
+GLOBAL = re.compile(
+    rf"(numpy\.random|random)\.(?!seed|default_rng|RandomState|Random\b|Generator)\w+|{suspects.DRAWS.pattern}"
+)
 NORM = re.compile(r"torch\.nn\.(Lazy)?BatchNorm\dd$")
 SHARDED = re.compile(r"DistributedSampler$")
 
@@ -50,17 +56,18 @@ class _LayoutFacts:
 
 def faults(program: Sequence[SourceFile], knob: str) -> list[Suspect]:
     """The places that may be at fault if a way that turns this knob is another program, the likeliest first."""
-    if knob in OTHERS:
-        return [place for place in suspects.suspects(program) if place.cause in OTHERS[knob] and place.weight]
     readers = [Reader(source) for source in program]
     facts = _LayoutFacts(readers)
-    return ranked(
+    found = ranked(
         Suspect(cause, reader.source.file, node.lineno, reader.source.lines[node.lineno - 1].strip(), weight)
         for reader in readers
-        for rule in (_data, _start, _loss, _accumulation)
+        for rule in (_data, _start, _loss, _accumulation, _drawn)
         for cause, node, weight in rule(reader, facts)
         if cause in LAYOUT.get(knob, ())
     )
+    if found or knob not in OTHERS:
+        return found
+    return [place for place in suspects.suspects(program) if place.cause in OTHERS[knob] and place.weight]
 
 
 def _mentions(node: ast.AST, word: str) -> bool:
@@ -115,6 +122,14 @@ def _accumulation(reader: Reader, _: _LayoutFacts) -> _Hits:
         loop = next((above for above in reader.parents(call) if isinstance(above, ast.For | ast.While)), None)
         if loop and not _steps_always(reader, loop) and not _is_scaled(reader, call.func.value, loop):
             yield "accumulated", call, SURE
+
+
+def _drawn(reader: Reader, _: _LayoutFacts) -> _Hits:
+    """Draws from a global generator where a loader's worker makes an example."""
+    for call, name in reader.calls:
+        drawn = GLOBAL.fullmatch(name) and "generator" not in reader.keywords(call)
+        if drawn and getattr(reader.function(call), "name", "") in BY_WORKER:
+            yield "drawn", call, SURE
 
 
 def _steps_always(reader: Reader, loop: ast.AST) -> bool:

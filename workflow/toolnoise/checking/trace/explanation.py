@@ -8,6 +8,7 @@ from toolnoise.checking.trace import program_lines
 from toolnoise.checking.trace.traces import Trace, TracedEvent, Value
 
 SET = "a set in the order"
+UNSEEDED = "nothing (state "  # what a generator that was given no seed is said to be seeded with
 ELSEWHERE = -1  # the number of what another thread has done
 
 
@@ -48,7 +49,8 @@ def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tupl
     inputs = list(zip(a.about.get("inputs") or [], b.about.get("inputs") or [], strict=False))
     for number, ((digest, written, _), (digest_b, written_b, _)) in enumerate(inputs, 1):
         if digest != digest_b:
-            return _input(f"its input {number} of {len(inputs)}", written, written_b)
+            which = f"its input {number} of {len(inputs)}" if len(inputs) > 1 else "its only input"
+            return _input(which, written, written_b)
     pairs = zip(a.about.get("numbers") or [], b.about.get("numbers") or [], strict=False)
     changed = next(((x, y) for x, y in pairs if x != y), None)
     generator = a.about.get("generator") or (a.kind if a.about.get("draw") else "")
@@ -92,7 +94,8 @@ def _draw(
     ]
     seed, seed_b = (each[-1] if each else None for each in seeds)
     if seed and seed_b and seed.text != seed_b.text:
-        both = f"seeded with {seed.text} and {seed_b.text}"
+        unseeded = seed.text.startswith(UNSEEDED) and seed_b.text.startswith(UNSEEDED)
+        both = "made without a seed" if unseeded else f"seeded with {seed.text} and {seed_b.text}"
         found = variables([(seed.file, seed.line)], seed.index, one, other)
         return f"it draws, and its generator was {both}", found or [cause(seed.file, seed.line, both)], False
     if changed and not (changed[0].startswith("seed ") and seed is None):
