@@ -600,7 +600,9 @@ def tar_members(path: Path, rng: random.Random) -> str:
         scratch.write_bytes(content)
         try:
             said = of_file(scratch, rng)
-            content = scratch.read_bytes() if scratch.is_file() and scratch.stat().st_size < 2**30 else b""
+            # A link may lead to what cannot be read.
+            plain = scratch.is_file() and not scratch.is_symlink()
+            content = scratch.read_bytes() if plain and scratch.stat().st_size < 2**30 else b""
         finally:
             # `rmtree` opens what it is given: a pipe that nobody writes to would hold it for ever.
             if scratch.is_dir() and not scratch.is_symlink():
