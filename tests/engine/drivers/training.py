@@ -1,6 +1,7 @@
 """Steps and epochs of a study's first run: `training.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def first_step(study_file, data_file, out, *others):
         found[f"gradient/{path}"] = -momentum
     found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
     found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
-    kernels = profile(engine, plan)
+    kernels = profile(engine, plan, nullcontext)
     found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
     found["calls"] = np.array([kernel.calls for kernel in kernels])
     for number, other in enumerate(others):
