@@ -5,9 +5,12 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbformat import v4
 
 from toolnoise.base import program
@@ -110,3 +113,38 @@ assert len(code_digest.sources("toolnoise.training.loop", "toolnoise.engines.ten
 def test_after_looking_up_no_source_is_read_and_no_version_asked_for():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def two_ends():
+    one, other = socket.socketpair(socket.AF_UNIX)
+    with one, other:
+        for end in (one, other):
+            end.settimeout(10)
+        yield one, other
+
+
+def test_two_messages_that_are_there_at_once_are_received_one_by_one(two_ends):
+    one, other = two_ends
+    sent = [{"started": 5}, {"status": 0}]
+    for message in sent:
+        messages.send(one, message)
+    assert [messages.receive(other)[0] for _ in sent] == sent
+    one.close()
+    assert messages.receive(other) == (None, [])
+
+
+def test_a_message_longer_than_one_reading_keeps_its_open_files_and_what_comes_after_it(two_ends):
+    one, other = two_ends
+    long = {"environment": "x" * 2**18}
+    with tempfile.TemporaryFile() as file, ThreadPoolExecutor() as pool:
+        file.write(b"kept")
+        file.flush()
+        sending = pool.submit(messages.send, one, long, [file.fileno()])
+        received, (stream,) = messages.receive(other)
+        sending.result()
+        messages.send(one, {"status": 0})
+        with os.fdopen(stream, "rb") as same:
+            same.seek(0)
+            assert (received, same.read()) == (long, b"kept")
+    assert messages.receive(other) == ({"status": 0}, [])

@@ -46,7 +46,9 @@ def receive(connection: socket.socket) -> tuple[Message | None, list[int]]:
     """The next message with its open files; no message if the other side has ended."""
     line, streams = b"", []
     while not line.endswith(b"\n"):
-        part, more, *_ = socket.recv_fds(connection, 2**16, len(STREAMS))
+        # Not beyond its line: after a short job, how it has started and how it has ended may both be there.
+        ahead = connection.recv(2**16, socket.MSG_PEEK)
+        part, more, *_ = socket.recv_fds(connection, ahead.find(b"\n") + 1 or len(ahead) or 1, len(STREAMS))
         streams += more
         if not part:
             return None, streams
