@@ -178,12 +178,15 @@ def read_npy(path: str | Path) -> np.ndarray:
         return np.lib.format.open_memmap(path, mode="r")
 
 
-def require_kinds(path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapping[str, tuple[str, int]]) -> None:
+def require_kinds(
+    path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapping[str, tuple[str, tuple[int, ...]]]
+) -> None:
     """Refuse arrays of other kinds, by NumPy's letters for them, or of other numbers of dimensions."""
     for name in kinds.keys() & found.keys():
         (letters, axes), array = kinds[name], found[name]
-        if array.dtype.kind not in letters or array.ndim != axes:
-            wanted = f"{' or '.join(KINDS[letter] for letter in letters)} in {axes} dimensions"
+        if array.dtype.kind not in letters or array.ndim not in axes:
+            numbers = " or ".join(map(str, axes))
+            wanted = f"{' or '.join(KINDS[letter] for letter in letters)} in {numbers} dimensions"
             raise BadInput(path, name, f"found {array.dtype} of shape {array.shape}", wanted)
 
 

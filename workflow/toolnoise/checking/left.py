@@ -8,11 +8,11 @@ from toolnoise.training.runs import OUTCOME, Run
 
 # The kinds of arrays, and their dimensions; sub-groups and metrics have names of their own after a slash.
 LEFT = {
-    "logits": ("f", 2),
-    "predictions": ("iuf", 1),
-    "labels": ("iuf", 1),
-    "group": ("b", 1),
-    "metric": ("f", 0),
+    "logits": ("f", (2,)),
+    "predictions": ("iuf", (1,)),
+    "labels": ("iuf", (1,)),
+    "group": ("b", (1,)),
+    "metric": ("f", (0,)),
 }
 # By what a program leaves, the arrays that nobody can do without.
 NEEDED = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
+from toolnoise.datasets.outcomes import LABEL
 from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers import READERS
@@ -23,7 +24,8 @@ def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int =
         images = {part: _rows(getattr(raw, part)) for part in PARTS}
         labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
         source = entry.get("path", f"dataset {dataset}")
-        check(source, raw.classes, {part: rows.shape for part, rows in images.items()}, labels)
+        shapes = {part: rows.shape for part, rows in images.items()}
+        check(source, raw.classes, shapes, labels, raw.outcome, raw.asked)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
 
 
@@ -32,8 +34,9 @@ def first_image(dataset: str, entry: dict[str, Any]) -> Data:
     with ExitStack() as stack:
         raw = _read(dataset, entry, 1, stack)
         image = next(iter(raw.train.images))[np.newaxis]
-        first = Split(image, np.zeros(1, np.int32), raw.maximum, margin=raw.margin)
-        return Data(first, first, tuple(raw.classes), (), "")
+        targets = np.zeros((1, *raw.train.labels.shape[1:]), np.int32)
+        first = Split(image, targets, raw.maximum, margin=raw.margin, outcome=raw.outcome)
+        return Data(first, first, tuple(raw.classes), (), "", raw.asked)
 
 
 def _read(dataset: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
@@ -78,6 +81,10 @@ def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tupl
             yield digested(f"{part}_groups", getattr(raw, part).groups)
     if raw.margin:
         yield digested("margin", np.array(raw.margin))
+    if raw.outcome != LABEL:
+        yield digested("outcome", np.array(raw.outcome))
+    if raw.asked:
+        yield digested("asked", np.array(raw.asked))
     if streamed:
         for part in PARTS:
             yield f"{part}_checks", np.array(checks[part], np.uint32)

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets.outcomes import LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS
 
 # Mean and standard deviation of a data set's pixels on a scale from 0 to 1, by channel: red, green, blue, or grey.
@@ -21,38 +22,53 @@ CHANNELS = {
 }
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
-OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
+OPTIONAL = ("groups", "train_groups", "test_groups", "margin", "outcome", "asked")
 # What there is of data that only an existing training program has seen.
 LABELS_ONLY = {"test_labels", "classes"}
 # The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
 ARRAYS = {
-    **{f"{part}_images": ("u", 4) for part in PARTS},
-    **{f"{part}_labels": ("iuf", 1) for part in PARTS},
-    **{f"{part}_groups": ("b", 2) for part in PARTS},
-    **{f"{part}_checks": ("iu", 1) for part in PARTS},
-    **dict.fromkeys(("classes", "groups"), ("U", 1)),
-    **dict.fromkeys(("maximum", "margin"), ("iu", 0)),
-    "sha256": ("U", 0),
+    **{f"{part}_images": ("u", (2, 4)) for part in PARTS},
+    **{f"{part}_labels": ("iuf", (1, 2, 3)) for part in PARTS},
+    **{f"{part}_groups": ("b", (2, 3, 4)) for part in PARTS},
+    **{f"{part}_checks": ("iu", (1,)) for part in PARTS},
+    **dict.fromkeys(("classes", "groups", "asked"), ("U", (1,))),
+    **dict.fromkeys(("maximum", "margin"), ("iu", (0,))),
+    **dict.fromkeys(("sha256", "outcome"), ("U", (0,))),
 }
 BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Split:
-    """One part of a data set: pixels as stored, labels, and the settings that turn pixels into a network's input.
+    """One part of a data set: pixels as stored, targets, and the settings that turn pixels into a network's input.
 
-    `groups` marks for each example (row) the groups (column) to which it belongs. With `checks`, a CRC-32 of each
-    image, the pixels are too large for memory: they stay in `file` and are read when they are needed.
+    `targets` has each example's label, or its labels. Where a network reads text, `pixels` has its tokens. `groups`
+    marks for each example (row), or for each of its labels, the groups (last axis) to which it belongs. With `checks`,
+    a CRC-32 of each image, the pixels are too large for memory: they stay in `file` and are read when they are needed.
     """
 
     pixels: np.ndarray
-    labels: np.ndarray
+    targets: np.ndarray
     maximum: int = 255
     normalise: str = "unit"
     margin: int = 0
     groups: np.ndarray | None = None
     checks: np.ndarray | None = None
     file: str | Path = ""
+    outcome: str = LABEL
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The label of each unit, those of an example side by side."""
+        return self.targets.reshape(-1)
+
+    @property
+    def units(self) -> int:
+        """The number of units of an example."""
+        return int(np.prod(self.targets.shape[1:]))
 
     @property
     def streamed(self) -> bool:
@@ -60,14 +76,18 @@ class Split:
         return self.checks is not None
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """Height, width and channels of a network's input."""
+    def shape(self) -> tuple[int, ...]:
+        """Height, width and channels of a network's input, or its number of tokens."""
+        if self.outcome == TOKENS:
+            return self.pixels.shape[1:]
         height, width, channels = self.pixels.shape[1:]
         return height - self.margin, width - self.margin, channels
 
     @functools.cached_property
     def images(self) -> np.ndarray:
-        """All pixels, float32, normalised; computed on first use, since many readers need only labels."""
+        """All pixels, float32, normalised, or tokens; computed on first use, since many readers need only labels."""
+        if self.outcome == TOKENS:
+            return self.pixels.astype(np.int32)
         return self.take(slice(None)) if self.streamed else _normalised(self.pixels, self.maximum, self.normalise)
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
@@ -86,7 +106,7 @@ class Split:
 
     def chosen(self, which: np.ndarray | slice) -> "Split":
         """Some of the examples."""
-        per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
+        per_example = {name: getattr(self, name) for name in ("pixels", "targets", "groups", "checks")}
         return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
 
     def showing(self, images: np.ndarray) -> "Split":
@@ -95,6 +115,8 @@ class Split:
 
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
         """Some of `images`, without the margin."""
+        if self.outcome == TOKENS:
+            return self.take(which)
         height, width, _ = self.shape
         start = self.margin // 2
         return self.take(which)[:, start : start + height, start : start + width]
@@ -102,17 +124,34 @@ class Split:
 
 @dataclass(frozen=True)
 class Data:
-    """A data set; `sha256` is the digest of its pixels and labels as prepared, independent of the file."""
+    """A data set; `sha256` is the digest of its pixels and labels as prepared, independent of the file.
+
+    Where each example has many labels, `asked` names them, and the classes are no and yes.
+    """
 
     train: Split
     test: Split
     classes: tuple[str, ...]
     groups: tuple[str, ...]
     sha256: str
+    asked: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        """The number of a network's scores: one for each class, or for each of many labels."""
+        return len(self.asked or self.classes)
 
     def members(self, split: Split) -> dict[str, np.ndarray]:
-        """For each group, a mask of the examples of a part that belong to it."""
-        return dict(zip(self.groups, split.groups.T, strict=True))
+        """For each group, a mask of the units of a part that belong to it; each of many labels is a group, too."""
+        times = split.units if split.groups.ndim == 2 else 1
+        columns = np.moveaxis(split.groups, -1, 0)
+        members = {name: column.repeat(times) for name, column in zip(self.groups, columns, strict=True)}
+        for place, label in enumerate(self.asked):
+            here = np.zeros((len(split), split.units), bool)
+            here[:, place] = True
+            members[label] = here.reshape(-1)
+            members |= {f"{label}+{name}": members[label] & members[name] for name in self.groups}
+        return members
 
 
 class Fingerprint:
@@ -143,29 +182,32 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
-    groups = tuple(map(str, arrays.get("groups", ())))
-    check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays)
+    groups, asked = (tuple(map(str, arrays.get(name, ()))) for name in ("groups", "asked"))
+    outcome = str(arrays.get("outcome", LABEL))
+    check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays, outcome, asked)
     maximum, margin = int(arrays["maximum"]), int(arrays.get("margin", 0))
     if maximum < 1:
         raise BadInput(path, "maximum", f"found {maximum}", "1 or more")
-    if not 0 <= margin < min(arrays["train_images"].shape[1:3]):
+    if not 0 <= margin < min(arrays["train_images"].shape[1:3]) or (margin and not OUTCOMES[outcome].augmentable):
         raise BadInput(path, "margin", f"found {margin}", "less than the size of the images")
     channels = arrays["train_images"].shape[-1]
-    if normalise in CHANNELS and channels != (wanted := len(CHANNELS[normalise][0])):
+    if outcome != TOKENS and normalise in CHANNELS and channels != (wanted := len(CHANNELS[normalise][0])):
         raise BadInput(path, "train_images", f"found {channels} channels", f"normalise: {normalise} is for {wanted}")
     splits = {}
     for part in PARTS:
         images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32, copy=False)
         member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
-        if member.shape != (len(labels), len(groups)):
+        if member.shape not in ((len(labels), len(groups)), (*labels.shape, len(groups))):
             allowed = f"yes or no for each example and group {groups}"
             raise BadInput(path, f"{part}_groups", f"found {member.dtype} of shape {member.shape}", allowed)
         checks = arrays.get(f"{part}_checks")
         if streamed and (checks is None or len(checks) != len(labels)):
             raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
-        splits[part] = Split(images, labels, maximum, normalise, margin, member, checks, path)
+        if outcome == TOKENS and not streamed and (last := int(images.max())) >= len(arrays["classes"]):
+            raise BadInput(path, f"{part}_images", f"found token {last}", f"less than {len(arrays['classes'])}")
+        splits[part] = Split(images, labels, maximum, normalise, margin, member, checks, path, outcome)
     sha256 = str(arrays["sha256"]) if streamed else _sha256(arrays)
-    return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256)
+    return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256, asked=asked)
 
 
 def targets(path: str | Path) -> dict[str, np.ndarray]:
@@ -174,6 +216,8 @@ def targets(path: str | Path) -> dict[str, np.ndarray]:
     labels = members.get("test_labels")
     if labels is None:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
+    if labels.ndim != 1:
+        raise BadInput(path, "test_labels", f"found shape {labels.shape}", "one label for each example")
     # Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are.
     if labels.dtype.kind in "iu":
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
@@ -193,7 +237,7 @@ def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
 def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
     labels, classes, groups = arrays["test_labels"], arrays["classes"], tuple(map(str, arrays.get("groups", ())))
     member = arrays.get("test_groups", np.zeros((len(labels), 0), bool))
-    whole = labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
+    whole = labels.ndim == 1 and labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
     if not whole or labels.min() < 0 or labels.max() >= len(classes) or member.shape != (len(labels), len(groups)):
         raise BadInput(path, "test_labels", f"found {labels.dtype} of shape {labels.shape}", "classes of examples")
     pixels, labels = np.empty((len(labels), 0, 0, 0), np.uint8), labels.astype(np.int32, copy=False)
@@ -206,19 +250,28 @@ def check(
     classes: np.ndarray,
     shapes: Mapping[str, tuple[int, ...]],
     arrays: Mapping[str, np.ndarray],
+    outcome: str = LABEL,
+    asked: Sequence[str] = (),
 ) -> None:
     """Refuse images and labels that no network could be trained on; `shapes` are those of each part's images."""
+    if outcome not in OUTCOMES:
+        raise BadInput(source, "outcome", f"found {outcome!r}", f"allowed: {', '.join(OUTCOMES)}")
+    if bool(asked) != (outcome == LABELS) or (asked and list(classes) != list(YES_OR_NO)):
+        raise BadInput(source, "asked", f"found {len(asked)} labels", f"names with outcome {LABELS}, and none without")
     if len(classes) < 2:
         raise BadInput(source, "classes", f"found {len(classes)}", "at least two classes")
     for part in PARTS:
         shape, labels = shapes[part], arrays[f"{part}_labels"]
-        if len(shape) != 4 or not np.prod(shape):
-            raise BadInput(source, f"{part}_images", f"found shape {shape}", "example x height x width (x channel)")
-        if labels.shape != shape[:1] or labels.dtype.kind not in "iu":
+        if len(shape) != (2 if outcome == TOKENS else 4) or not np.prod(shape):
+            allowed = "segment x token" if outcome == TOKENS else "example x height x width (x channel)"
+            raise BadInput(source, f"{part}_images", f"found shape {shape}", allowed)
+        wanted = (shape[0], len(asked)) if asked else shape[: OUTCOMES[outcome].axes]
+        if labels.shape != wanted or labels.dtype.kind not in "iu":
             stored = f"found {labels.dtype} of shape {labels.shape}"
-            raise BadInput(source, f"{part}_labels", stored, f"{shape[0]} integers, one per image")
+            one = "one per image" if outcome == LABEL else f"one per {OUTCOMES[outcome].unit}, so shape {wanted}"
+            raise BadInput(source, f"{part}_labels", stored, f"{np.prod(wanted)} integers, {one}")
         absent = sorted(set(range(len(classes))) - set(np.unique(labels).tolist()))
-        if absent:
+        if absent and outcome == LABEL:
             allowed = f"every one of the {len(classes)} classes in both splits"
             raise BadInput(source, f"{part}_labels", f"class {classes[absent[0]]} has no example", allowed)
         if labels.min() < 0 or labels.max() >= len(classes):

@@ -9,9 +9,10 @@ PARTS = ("train", "test")
 
 
 class RawPart(NamedTuple):
-    """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand.
+    """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand, or tokens.
 
-    `groups` marks for each example (row) the groups of the data set (column) to which it belongs.
+    `groups` marks for each example (row), or each of its labels, the groups of the data set (last axis) to which it
+    belongs.
     """
 
     images: Iterable[np.ndarray]
@@ -22,7 +23,7 @@ class RawPart(NamedTuple):
 class Raw(NamedTuple):
     """A data set as read: `maximum` is the pixel value that stands for 1.
 
-    Images are `margin` pixels higher and wider than the window that a network sees.
+    Images are `margin` pixels higher and wider than the window that a network sees. `asked` names many labels.
     """
 
     train: RawPart
@@ -31,3 +32,5 @@ class Raw(NamedTuple):
     groups: tuple[str, ...] = ()
     maximum: int = 255
     margin: int = 0
+    outcome: str = "label"
+    asked: tuple[str, ...] = ()

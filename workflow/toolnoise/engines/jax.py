@@ -15,7 +15,7 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
 from toolnoise.engines import accelerators, allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
-from toolnoise.engines.keras_engine import EVALUATION_BATCH, LOSS_SCALE, Chunk, KerasEngine, Sums
+from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
@@ -97,7 +97,7 @@ class Engine(KerasEngine):
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
         # XLA compiles for one batch size: the last batch is padded.
-        size = min(EVALUATION_BATCH, len(split.labels))
+        size = min(self._at_once(split), len(split))
         return (_filled(images, size) for images in super()._batches(split))
 
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
@@ -111,7 +111,7 @@ class Engine(KerasEngine):
 
     @property
     def _steps(self) -> int:
-        return steps_per_epoch(self.recipe, len(self.train.labels))
+        return steps_per_epoch(self.recipe, len(self.train))
 
     def _compile(self) -> None:
         self._loops = self.tooling["accelerator"] != "cpu"
@@ -126,8 +126,8 @@ class Engine(KerasEngine):
             np.zeros(4, np.uint32),
             np.zeros(1, np.float32),
         )
-        blank = np.zeros((1, *self.train.pixels.shape[1:]), np.float32)
-        data = self.held or self._on_device(blank, np.zeros(1, np.int32))
+        blank = self._blank(self.train.pixels.shape[1:]), np.zeros((1, *self.train.targets.shape[1:]), np.int32)
+        data = self.held or self._on_device(*blank)
         kept = self.tensors, self.slots
         self.tensors, self.slots = self.jax.tree.map(copy, kept)
         step = Chunk(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32))
@@ -185,7 +185,7 @@ class Engine(KerasEngine):
         if counts:
             new, new_slots = self.jax.tree.map(partial(jnp.where, finite), (new, new_slots), (trained, slots))
             new_slots[LOSS_SCALE] = loss_scale.after(counts, finite.astype(jnp.int32), jnp.clip)
-        right = jnp.sum(jnp.argmax(logits, -1) == labels, dtype=jnp.int32)
+        right = jnp.sum(self._answers(logits, jnp.argmax) == labels, dtype=jnp.int32)
         return after | new, new_slots, loss_sum + loss, correct + right
 
     def _updated(self, trained, slots, gradients, rate, *powers):  # noqa: ANN001, ANN002, ANN202
@@ -216,6 +216,8 @@ class Engine(KerasEngine):
         return self.jax.lax.bitcast_convert_type(bits, self.jax.numpy.float32)
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
+        if not self.outcome.scores_each_class:
+            return self._losses_of_odds(labels, logits)
         jax, (here, elsewhere) = self.jax, smoothed(self.recipe["label_smoothing"], logits.shape[-1])
         of_class = jax.nn.one_hot(labels, logits.shape[-1], dtype=bool)
         targets = jax.numpy.where(of_class, np.float32(here), np.float32(elsewhere))

@@ -18,9 +18,10 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
+from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
-from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
 
@@ -220,12 +221,14 @@ class KerasEngine(abc.ABC):
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the training, and put the training set on the device unless it is streamed."""
-        side = min(train.shape[:2])
-        if recipe["crop"] > side:
-            allowed = f"at most the {side} pixels of an image's side"
-            raise BadInput(f"recipe {recipe['name']}", "crop", f"found {recipe['crop']}", allowed)
-        self.recipe, self.train = recipe, train
-        self.held = None if train.streamed else self._on_device(train.images, train.labels)
+        self.recipe, self.train, self.outcome = recipe, train, OUTCOMES[train.outcome]
+        # What has no sides to crop at, or labels that would have to move too, is seen as it is.
+        side = min(train.shape[:2]) if self.outcome.augmentable else 0
+        for key, most in {"crop": side, "flip": bool(side)}.items():
+            if recipe[key] > most:
+                allowed = f"at most the {side} pixels of an image's side" if side else f"none for {train.outcome}"
+                raise BadInput(f"recipe {recipe['name']}", key, f"found {recipe[key]}", allowed)
+        self.held = None if train.streamed else self._on_device(train.images, train.targets)
         names = SLOTS[recipe["optimizer"]]
         self.slots = {slot: {path: self._zeros(self.tensors[path]) for path in self.trainable} for slot in names}
         self.loss_scaled = self.tooling["precision"] == "mixed_float16"
@@ -276,7 +279,7 @@ class KerasEngine(abc.ABC):
             self.step += len(part.order)
             if self.step - before in at:
                 then()
-        return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
+        return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / (plan.order.size * self.train.units))
 
     def _left_out_so_far(self) -> int:
         """The number of steps that overflowed and were left out."""
@@ -308,6 +311,8 @@ class KerasEngine(abc.ABC):
 
     def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
         """A batch, cropped and mirrored: pixels are moved and never computed, so all engines give the same bits."""
+        if not self.outcome.augmentable:
+            return self._gathered(pixels, indices)
         ops, pad = self.keras.ops, self.recipe["crop"]
         height, width, channels = self.train.shape
         padded = ops.pad(self._gathered(pixels, indices), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
@@ -322,17 +327,36 @@ class KerasEngine(abc.ABC):
         return array[places]
 
     def logits(self, split: Split) -> np.ndarray:
-        """Logits of the current network on the middle of every image, float32, in batches of a fixed size."""
-        batches = [self._read(self._forward(images)) for images in self._batches(split)]
+        """The scores of every unit, [U, C], on the middle of every image, float32, in batches of a fixed size."""
+        batches = [unit_scores(split.outcome, self._read(self._forward(images))) for images in self._batches(split)]
         return np.concatenate(batches)[: len(split.labels)]
+
+    def _answers(self, logits: Any, highest: Callable[..., Any]) -> Any:
+        """The class of each unit: that of the highest score, or with many labels 1 where yes is likelier than no."""
+        return highest(logits, -1) if self.outcome.scores_each_class else self.keras.ops.cast(logits > 0, "int32")
+
+    def _losses_of_odds(self, labels: Any, odds: Any) -> Any:
+        """The cross-entropy of each of many labels, from the log-odds of yes, in a form that overflows nowhere."""
+        ops, (yes, no) = self.keras.ops, smoothed(self.recipe["label_smoothing"], 2)
+        targets = ops.where(labels > 0, np.float32(yes), np.float32(no))
+        return ops.relu(odds) - odds * targets + ops.log1p(ops.exp(-ops.abs(odds)))
+
+    def _blank(self, shape: tuple[int, ...]) -> np.ndarray:
+        """One input of zeros: tokens, which have one axis, are integers."""
+        return np.zeros((1, *shape), np.int32 if len(self.shape) == 1 else np.float32)
+
+    def _at_once(self, split: Split) -> int:
+        """The examples of a batch that is evaluated: fewer where each has many units, whose scores need memory."""
+        return max(1, EVALUATION_BATCH // split.units)
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
         """The middles of all images in batches; after the last image others may follow, to fill the batch."""
 
         def read(start: int) -> np.ndarray:
-            return split.middle(slice(start, start + EVALUATION_BATCH))
+            return split.middle(slice(start, start + at_once))
 
-        starts = range(0, len(split.labels), EVALUATION_BATCH)
+        at_once = self._at_once(split)
+        starts = range(0, len(split), at_once)
         # Beside one batch there is nothing to read ahead, and a thread costs as much as the logits of small images.
         return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
@@ -348,7 +372,7 @@ class KerasEngine(abc.ABC):
             names[:] = outputs
             return list(outputs.values())
 
-        given = self._of_images(watched)(np.zeros((1, *self.shape), np.float32))
+        given = self._of_images(watched)(self._blank(self.shape))
         return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
 
     def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
@@ -366,7 +390,7 @@ class KerasEngine(abc.ABC):
         for images in self._batches(split):
             batch = [self._read(values) for values in self._watching[layers](images)]
             # Filled batch by batch: concatenating batches at the end would take twice the memory.
-            outputs = outputs or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in batch]
+            outputs = outputs or [np.empty((len(split), values.shape[1]), np.float32) for values in batch]
             for whole, values in zip(outputs, batch, strict=True):
                 whole[start : start + len(values)] = values[: len(whole) - start]
             start += len(images)

@@ -102,8 +102,8 @@ class Engine(KerasEngine):
         tf, train = self.tf, self.train
         batch = (None, self.recipe["batch_size"])
         signature = [
-            tf.TensorSpec((None, *train.pixels.shape[1:]), tf.float32),
-            tf.TensorSpec((None,), tf.int32),
+            tf.TensorSpec((None, *train.pixels.shape[1:]), self._blank(()).dtype),
+            tf.TensorSpec((None, *train.targets.shape[1:]), tf.int32),
             tf.TensorSpec(batch, tf.int32),
             tf.TensorSpec((*batch, 2), tf.int32),
             tf.TensorSpec(batch, tf.bool),
@@ -118,7 +118,7 @@ class Engine(KerasEngine):
         self._epoch = tf.function(self._loop, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
         # An epoch without steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
-        self._forward(tf.zeros((1, *train.shape)))
+        self._forward(tf.constant(self._blank(train.shape)))
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
         return self._run(part.images, part.labels, *part.plan[:-1], part.steps, part.rates, *sums)
@@ -149,7 +149,8 @@ class Engine(KerasEngine):
                 logits = self._logits(images, training=True)
                 loss = tf.reduce_mean(self._losses(labels, logits))
                 objective = loss * self._loss_scale() if self.loss_scaled else loss
-            gradients = tape.gradient(objective, trained)
+            # Of a table of embeddings only the rows that were read have one.
+            gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(objective, trained)]
             # Adam's powers count the updates made.
             made = step - (self._left_out() - left_out) if self.loss_scaled else step
             update = partial(self._update, rate=tf.gather(rates, step)[0], powers=tf.gather(rates, made)[1:])
@@ -157,14 +158,16 @@ class Engine(KerasEngine):
                 self._update_if_finite(gradients, update)
             else:
                 update(gradients)
-            predicted = tf.argmax(logits, -1, tf.int32)
-            return step + 1, loss_sum + loss, correct + tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
+            right = tf.cast(self._answers(logits, partial(tf.argmax, output_type=tf.int32)) == labels, tf.int32)
+            return step + 1, loss_sum + loss, correct + tf.reduce_sum(right)
 
         last = tf.shape(order)[0]
         return tf.while_loop(lambda step, *_: step < last, one_step, (0, loss, correct), parallel_iterations=1)[1:]
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
         tf, smoothing = self.tf, self.recipe["label_smoothing"]
+        if not self.outcome.scores_each_class:
+            return self._losses_of_odds(labels, logits)
         if not smoothing:
             return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
         here, elsewhere = smoothed(smoothing, logits.shape[-1])

@@ -105,7 +105,7 @@ class Engine(KerasEngine):
         return self._moved(np.zeros_like(like))
 
     def _compile(self) -> None:
-        self._forward(np.zeros((1, *self.shape), np.float32))
+        self._forward(self._blank(self.shape))
         world, batch = self.tooling.get("world", 1), self.recipe["batch_size"]
         self.parts = world * self.tooling.get("accumulate", 1)
         if batch % self.parts:
@@ -170,10 +170,10 @@ class Engine(KerasEngine):
         """The gradients of a part of a batch, its loss and its number of correct predictions."""
         torch, trained = self.torch, [self.tensors[path] for path in self.trainable]
         logits = self._logits(images, training=True)
-        loss = torch.nn.functional.cross_entropy(logits, self._targets(labels, logits.shape[-1])) / self.parts
+        loss = self._loss(labels, logits) / self.parts
         objective = loss * self._loss_scale() if self.loss_scaled else loss
         gradients = torch.autograd.grad(objective, trained)
-        return gradients, loss.detach(), (logits.detach().argmax(-1) == labels).sum()
+        return gradients, loss.detach(), (self._answers(logits.detach(), torch.argmax) == labels).sum()
 
     def _added(self, of_shares: list[tuple[tuple[Any, ...], Any, Any]]) -> tuple[tuple[Any, ...], Any, Any]:
         """Sums over parts of a batch, in their order."""
@@ -190,6 +190,13 @@ class Engine(KerasEngine):
             if taken:
                 self._update([self.tensors[path] for path in self.trainable], gradients, rate, powers, update)
             return taken
+
+    def _loss(self, labels: Any, logits: Any) -> Any:
+        if not self.outcome.scores_each_class:
+            return self._losses_of_odds(labels, logits).mean()
+        classes = logits.shape[-1]
+        targets = self._targets(labels.reshape(-1), classes)
+        return self.torch.nn.functional.cross_entropy(logits.reshape(-1, classes), targets)
 
     def _targets(self, labels: Any, classes: int) -> Any:
         """The class of each example, or with label smoothing its targets."""

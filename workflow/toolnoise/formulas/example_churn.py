@@ -1,7 +1,8 @@
 """Churn of each example: the share of pairs of runs that classify it differently, for runs drawn with repetition.
 
-It is what a bootstrap over runs and examples resamples. Its cost is linear in runs, and only examples on which some
-runs disagree are computed, some at a time.
+It is what a bootstrap over runs and examples resamples: where an example has several units, such as the tokens of a
+segment, all of them are drawn together, and its churn is their mean. Its cost is linear in runs, and only examples on
+which some runs disagree are computed, some at a time.
 """
 
 from typing import NamedTuple
@@ -26,9 +27,13 @@ class _Camps(NamedTuple):
 class ExampleChurn:
     """The churn of each example, for predictions [S, N]. Pairs of a run with itself are left out."""
 
-    def __init__(self, predictions: np.ndarray) -> None:
-        """Find the examples on which some runs disagree, and who agrees with whom."""
-        self.runs, self.examples = predictions.shape
+    def __init__(self, predictions: np.ndarray, units: int = 1) -> None:
+        """Find the examples on which some runs disagree, and who agrees with whom; predictions of units [S, N units].
+
+        The `units` of each example lie side by side.
+        """
+        (self.runs, count), self.units = predictions.shape, units
+        self.examples = count // units
         contested = np.flatnonzero((predictions != predictions[:1]).any(axis=0))
         classes = int(predictions.max(initial=0)) + 1
         step = max(1, BLOCK // max(1, self.runs * classes))
@@ -44,8 +49,15 @@ class ExampleChurn:
             members[np.arange(self.runs)[:, np.newaxis], camps.of_run] = 1
             sizes = drawn @ members  # whole numbers, so nothing rounds
             alike = np.add.reduceat(np.square(sizes, dtype=np.float64), camps.first, axis=1)
-            churn[:, camps.examples] = (of_all[:, np.newaxis] - alike) / (of_all - of_same)[:, np.newaxis]
+            self._add(churn, camps, (of_all[:, np.newaxis] - alike) / (of_all - of_same)[:, np.newaxis])
         return churn
+
+    def _add(self, churn: np.ndarray, camps: _Camps, of_units: np.ndarray) -> None:
+        """Give contested units' churn to their examples."""
+        if self.units == 1:
+            churn[:, camps.examples] = of_units
+        else:
+            np.add.at(churn.T, camps.examples // self.units, of_units.T / self.units)
 
     def without_each(self) -> np.ndarray:
         """The mean churn of the examples without the first run, without the second, and so on, [S]."""
@@ -53,7 +65,7 @@ class ExampleChurn:
         for camps in self.camps:
             sizes = np.bincount(camps.of_run.ravel(), minlength=camps.count)
             alike = np.add.reduceat(np.square(sizes), camps.first) - 2 * sizes[camps.of_run] + 1
-            churn[:, camps.examples] = (others**2 - alike) / (others**2 - others)
+            self._add(churn, camps, (others**2 - alike) / (others**2 - others))
         return churn.mean(axis=1)
 
 

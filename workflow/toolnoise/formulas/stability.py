@@ -31,13 +31,19 @@ Part = tuple[str, str, Rate]  # rate, group
 
 
 def stability(
-    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart, stream: int
+    logits: np.ndarray,
+    labels: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    weights: Apart,
+    stream: int,
+    units: int = 1,
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and distances of weights.
 
-    Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
+    Every part is bootstrapped with the same resamples of the runs, so one stream serves all. With several `units` an
+    example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
     """
-    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, weights, stream)
+    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, weights, stream, units)
 
 
 def of_classes(
@@ -47,9 +53,10 @@ def of_classes(
     groups: Mapping[str, np.ndarray],
     weights: Apart,
     stream: int,
+    units: int = 1,
 ) -> list[Row]:
     """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
-    return _of_runs(predicted, None, classes, labels, groups, weights, stream)
+    return _of_runs(predicted, None, classes, labels, groups, weights, stream, units)
 
 
 def _of_runs(
@@ -60,6 +67,7 @@ def _of_runs(
     groups: Mapping[str, np.ndarray],
     weights: Apart,
     stream: int,
+    units: int,
 ) -> list[Row]:
     equal = bit_equal(predicted if logits is None else logits) and weights.equal
 
@@ -74,7 +82,7 @@ def _of_runs(
         entropies = cross_entropies(logits, labels)
         rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
-    rows += _elsewhere(predicted, stream)
+    rows += _elsewhere(predicted, stream, units)
     rows += _diversity(logits, labels) if logits is not None else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
@@ -92,6 +100,7 @@ def of_all_draws(
     groups: Mapping[str, np.ndarray],
     draws: Sequence[np.ndarray],
     over_draws: Sequence[Row],
+    units: int = 1,
 ) -> list[Row]:
     """Measures that set variances against one another, from predictions [S, N] and the runs of each draw.
 
@@ -107,7 +116,7 @@ def of_all_draws(
     largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
     errors = np.mean(predicted != labels) if len(predicted) else np.nan
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
-    variance = distribution_wise_variance([of_draw == labels for of_draw in by_draw], sd)
+    variance = distribution_wise_variance([_of_examples(of_draw == labels, units) for of_draw in by_draw], sd)
     rows = [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
         ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
@@ -168,9 +177,15 @@ def distances(weights: Apart) -> list[Row]:
     return [(metric, "all", measured.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
 
 
-def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
+def _of_examples(right: np.ndarray, units: int) -> np.ndarray:
+    """Whether examples are classified correctly, [S, N], or the share of the units of each that are."""
+    return right if units == 1 else right.reshape(len(right), -1, units).mean(axis=2)
+
+
+def _elsewhere(predicted: np.ndarray, stream: int, units: int) -> list[Row]:
     """Churn as it would be expected on other examples."""
-    return [("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream))]
+    churns, (runs, count) = ExampleChurn(predicted, units), predicted.shape
+    return [("churn_new_examples", "all", two_way_bootstrap(churns, runs, count // units, stream))]
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:

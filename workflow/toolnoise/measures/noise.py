@@ -48,11 +48,12 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     def of_draw(chosen: np.ndarray, of_weights: Apart) -> list[Row]:
         given = test.labels, groups, of_weights, stream
         if scored:
-            return stability(some_of(stack, chosen), *given)
-        return of_classes(predicted[chosen], shown, *given)
+            return stability(some_of(stack, chosen), *given, units=test.units)
+        return of_classes(predicted[chosen], shown, *given, units=test.units)
 
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
-    rows += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, rows)
+    counted = classes if scored else shown
+    rows += of_all_draws(predicted, test.labels, counted, groups, together.groups, rows, test.units)
     rows += variance_components.rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from PIL import Image
 
+from toolnoise.datasets.outcomes import TOKENS
 from toolnoise.datasets.prepared import Split
 
 # Larger ones, in pixels, would fill the page; and data sets of such pictures often may not be passed on.
@@ -15,17 +16,19 @@ CHANNELS = (1, 3)
 
 
 def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
-    """The pictures of some examples by their numbers, as many as fit into so many characters; the first come first."""
+    """The pictures of some units by their numbers, as many as fit into so many characters; the first come first."""
+    if split.outcome == TOKENS:
+        return {}
     height, width, channels = split.shape
     small = 1 < height <= LARGEST and 1 < width <= LARGEST and channels in CHANNELS
     if split.streamed or not small or split.pixels.dtype != np.uint8:
         return {}
     pictures: dict[str, str] = {}
-    for example in dict.fromkeys(examples):
-        text = _png(split, example)
+    for unit in dict.fromkeys(examples):
+        text = _png(split, unit // split.units)
         if (most := most - len(text)) < 0:
             break
-        pictures[str(example)] = text
+        pictures[str(unit)] = text
     return pictures
 
 

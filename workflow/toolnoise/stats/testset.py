@@ -21,7 +21,8 @@ def binomial_sd(rate: float, examples: int) -> float:
 def independent_errors_sd(right: np.ndarray) -> float:
     """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
 
-    `right` [S, N] marks the examples that each run classifies correctly. The result is NaN for fewer than two runs.
+    `right` [S, N] marks the examples that each run classifies correctly, or has the share of each example's units, such
+    as its tokens, that it does. The result is NaN for fewer than two runs.
     """
     return float(np.sqrt(_independent_variance(right)))
 
@@ -65,5 +66,7 @@ def _independent_variance(right: np.ndarray) -> float:
     runs, examples = right.shape
     if runs < 2:
         return np.nan
+    if right.dtype != bool:
+        return float(np.var(right, axis=0, ddof=1).sum()) / examples**2
     hits = np.count_nonzero(right, axis=0).astype(np.int64)
     return float(np.sum(hits * (runs - hits))) / (runs * (runs - 1) * examples**2)

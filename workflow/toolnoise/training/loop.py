@@ -46,7 +46,7 @@ def train(
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec.recipe["normalise"])
-        steps_per_epoch(spec.recipe, len(dataset.train.labels))
+        steps_per_epoch(spec.recipe, len(dataset.train))
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
@@ -114,7 +114,7 @@ def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> d
 
 
 def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Timings, epoch: int) -> dict[str, Any]:
-    engine, plan = recording.engine, plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
+    engine, plan = recording.engine, plan_epoch(spec, len(dataset.train), epoch, dataset.train.margin)
     before = timings.get("training", 0.0)
     with timings.measure("training"):
         result = recording.epoch(plan, epoch)

@@ -21,7 +21,7 @@ def check(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
         {
             "spec": spec.as_json(),
             "input_shape": list(dataset.train.shape),
-            "classes": len(dataset.classes),
+            "classes": dataset.outputs,
             "weights": sum(math.prod(parameter.shape) for parameter in parameters),
             "tensors": {parameter.path: list(parameter.shape) for parameter in parameters},
             "observed": observed,

@@ -27,7 +27,7 @@ def start_engine(spec: Spec) -> tuple[KerasEngine, dict[str, Any]]:
 
 def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
-    model, shape, classes = spec.model.json, dataset.train.shape, len(dataset.classes)
+    model, shape, classes = spec.model.json, dataset.train.shape, dataset.outputs
     builder = _builder(model)
     try:
         inspect.signature(builder).bind(shape, classes, **model["options"])

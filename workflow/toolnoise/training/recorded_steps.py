@@ -35,7 +35,7 @@ class Recording:
     def __init__(self, engine: KerasEngine, recipe: dict[str, Any], dataset: Data) -> None:
         self.engine = engine
         self.recorded: list[Weights] = []
-        self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train.labels))
+        self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train))
         self.steps = schedule(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
         self.test = dataset.test.first(EXAMPLES)
         if self.steps:

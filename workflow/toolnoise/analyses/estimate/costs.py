@@ -283,7 +283,7 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
     """How often a run has its weights in its file: at the end, after each cycle before, and after recorded steps."""
     recorded = []
     if dataset and records_steps(recipe):
-        recorded = schedule(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train.labels)))
+        recorded = schedule(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
     return cycles(recipe) + len(recorded)
 
 

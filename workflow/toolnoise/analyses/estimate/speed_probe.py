@@ -26,14 +26,14 @@ def measure(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec.recipe["normalise"])
-        steps = steps_per_epoch(spec.recipe, len(dataset.train.labels))
+        steps = steps_per_epoch(spec.recipe, len(dataset.train))
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
     engine.restore(initial_state(parameters, spec))
     train, test = dataset.train, dataset.test.first(EVALUATED)
-    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train), 0, train.margin))
     engine.logits(test)
     with timings.measure("evaluation"):
         engine.logits(test)
@@ -49,7 +49,7 @@ def measure(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
                 "start_up": timings["start_up"],
                 "compile": timings["compile"],
                 "training": step_seconds * steps,
-                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(test.labels),
+                "evaluation": timings["evaluation"] * len(dataset.test) / len(test),
                 "digests": timings["digests"],
             },
             "epochs": 1,

@@ -49,7 +49,7 @@ def dump(
     cell = [runs.read(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
     test, sizes = network.dataset.test, network.engine.layers()
-    which = drawn(spec.study_seed, spec.dataset.name, examples, len(test.labels))
+    which = drawn(spec.study_seed, spec.dataset.name, examples, len(test))
     shape = (len(cell), len(sizes), examples, examples)
 
     def rows() -> Iterator[np.ndarray]:
@@ -85,7 +85,7 @@ def gram(activations: np.ndarray) -> np.ndarray:
 
 
 def _grams(engine: KerasEngine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
-    for names in in_groups(sizes, AT_A_TIME // len(split.labels)):
+    for names in in_groups(sizes, AT_A_TIME // len(split)):
         yield from map(gram, engine.activations(split, names))
 
 

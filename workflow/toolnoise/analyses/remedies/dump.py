@@ -44,15 +44,15 @@ def dump(
     with (
         timings.measure("predicting"),
         arrays.filling_npy(logits, shape) as stack,
-        progress("predicting", len(cell) * len(test.labels), "example") as shown,
+        progress("predicting", len(cell) * len(test), "example") as shown,
     ):
         for place, run in enumerate(cell):
             snapshots = [] if run.diverged else run.snapshots()
-            for start in range(0, len(test.labels), PART):
+            for start in range(0, len(test), PART):
                 part = test.chosen(slice(start, start + PART))
-                here = stack[:, place, start : start + PART]
+                here = stack[:, place, start * test.units : (start + PART) * test.units]
                 here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
-                shown.update(len(part.labels))
+                shown.update(len(part))
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"remedies": remedies})
     return network.observed
