@@ -141,6 +141,12 @@ class Data:
         """The number of a network's scores: one for each class, or for each of many labels."""
         return len(self.asked or self.classes)
 
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """The shape of a network's scores for one example."""
+        units = () if self.asked else self.train.targets.shape[1:]
+        return *units, self.outputs
+
     def members(self, split: Split) -> dict[str, np.ndarray]:
         """For each group, a mask of the units of a part that belong to it; each of many labels is a group, too."""
         times = split.units if split.groups.ndim == 2 else 1

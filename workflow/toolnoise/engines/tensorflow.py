@@ -89,7 +89,7 @@ class Engine(KerasEngine):
         return {"device": names[place]}
 
     def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        signature = [self.tf.TensorSpec((None, *self.shape), self.tf.float32)]
+        signature = [self.tf.TensorSpec((None, *self.shape), self._blank(()).dtype)]
         return self.tf.function(function, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
 
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:

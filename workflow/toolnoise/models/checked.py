@@ -16,8 +16,8 @@ NO_LOGITS = ("softmax", "sigmoid")
 EXPECTED = "expected a function of (input_shape, classes) that returns a keras.Model"
 
 
-def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[..., Any]:
-    """The builder of a model; what is wrong with it, or with its network, is one line."""
+def checked(builder: Callable[..., Any], model: dict[str, Any], scores: tuple[int, ...]) -> Callable[..., Any]:
+    """The builder of a model that gives `scores`; what is wrong with it, or with its network, is one line."""
 
     def build(shape: tuple[int, ...], classes: int, **options: Any) -> Any:
         try:
@@ -27,7 +27,7 @@ def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[...,
             raise
         except (Exception, SystemExit) as error:
             raise refusal(model, error) from None
-        fault, allowed = _fault(network, classes)
+        fault, allowed = _fault(network, scores)
         if fault:
             raise BadInput(f"model {model['name']}", "builder", f"{model['builder']} {fault}", allowed)
         return network
@@ -48,7 +48,7 @@ def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
     return BadInput(f"model {model['name']}", "builder", problem, EXPECTED)
 
 
-def _fault(network: Any, classes: int) -> tuple[str, str]:
+def _fault(network: Any, scores: tuple[int, ...]) -> tuple[str, str]:
     """What is wrong with a network, and what is allowed; nothing if it is in order."""
     import keras
 
@@ -60,9 +60,13 @@ def _fault(network: Any, classes: int) -> tuple[str, str]:
     if not (outputs := getattr(network, "outputs", None)):
         return "", ""
     shapes = [tuple(output.shape[1:]) for output in outputs]
-    if shapes != [(classes,)]:
+    if shapes != [scores]:
         sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        return f"gives outputs of shape {sizes}", f"expected one output of {classes} logits, one for each class"
+        units = f"{' x '.join(map(str, scores[:-1]))} times " if scores[1:] else ""
+        return (
+            f"gives outputs of shape {sizes}",
+            f"expected one output of {units}{scores[-1]} logits, one for each class",
+        )
     last = _last(outputs[0])
     if last in NO_LOGITS:
         return f"ends in a {last}", "expected logits: a last layer without an activation"

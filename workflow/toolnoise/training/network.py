@@ -35,7 +35,7 @@ def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tupl
         problem = f"{model['builder']}: {error}"
         raise BadInput(f"model {model['name']}", "options", problem, "allowed: the builder's own") from None
     try:
-        return engine.build(checked(builder, model), model["options"], shape, classes)
+        return engine.build(checked(builder, model, dataset.output_shape), model["options"], shape, classes)
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
         size = " x ".join(map(str, shape))
