@@ -7,8 +7,6 @@ labels, a mask as many as it has pixels. All units of an example are neighbours,
 
 from typing import NamedTuple
 
-import numpy as np
-
 LABEL, LABELS, TOKENS, MASKS = "label", "labels", "tokens", "masks"
 # The classes of each of many labels.
 YES_OR_NO = ("no", "yes")
@@ -32,14 +30,3 @@ OUTCOMES = {
     TOKENS: Outcome("token", "segment", 2, augmentable=False),
     MASKS: Outcome("pixel", "picture", 3, augmentable=False),
 }
-
-
-def unit_scores(outcome: str, scores: np.ndarray) -> np.ndarray:
-    """A network's output for some examples as scores of units, [U, C].
-
-    A log-odds is halved, which is exact, for yes, and negated for no: the difference and so the probability stay.
-    """
-    if OUTCOMES[outcome].scores_each_class:
-        return scores.reshape(-1, scores.shape[-1])
-    yes = scores.reshape(-1, 1) / np.float32(2)
-    return np.concatenate([-yes, yes], axis=1)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from toolnoise.datasets.outcomes import LABEL, TOKENS
+
 
 def records_steps(recipe: Mapping[str, Any]) -> bool:
     """Whether runs keep their weights and test logits after steps 1, 2, 4, 8, ..."""
@@ -17,6 +19,11 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
     return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
+
+
+def outcome(dataset: Mapping[str, Any]) -> str:
+    """What is asked about the examples of a data set, by its entry."""
+    return TOKENS if dataset["reader"] == "text" else dataset.get("outcome", LABEL)
 
 
 def cores(tooling: Mapping[str, Any]) -> int:

@@ -1,0 +1,60 @@
+"""Continuations: what each run of a cell writes after the same beginnings, token by token, the likeliest one each time.
+
+A beginning is the first half of a test segment. What follows has the length of the other half, so no network sees more
+tokens than in training.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base import arrays, files
+from toolnoise.base.spec import Spec
+from toolnoise.base.timings import Timings
+from toolnoise.datasets.prepared import Split
+from toolnoise.dumps import prediction_dump
+from toolnoise.engines.keras_engine import KerasEngine
+from toolnoise.training import runs
+
+BEGINNINGS = 100
+NOTHING = -1  # in the place of what a diverged run would write
+
+
+def dump(spec: Spec, data: str | Path, records: list[str], texts: str | Path, index: str | Path) -> dict[str, Any]:
+    """Let every network of a cell continue some test segments; `spec` is that of any of its runs.
+
+    Return the observed machine.
+    """
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    network = prediction_dump.build(spec, data, timings)
+    begun = beginnings(network.dataset.test, spec.study_seed, spec.dataset.name)
+    stack = np.full((len(cell), len(begun), begun.units - begun.units // 2), NOTHING, np.int64)
+    with timings.measure("writing"):
+        for place, run in enumerate(cell):
+            if not run.diverged:
+                network.take(run.weights(), run)
+                stack[place] = continued(network.engine, begun)
+    arrays.write_npy(texts, stack)
+    about = prediction_dump.about(spec, cell, stack.shape, network.observed, timings)
+    files.write_json(index, about | {"outcome": "classes"})
+    return network.observed
+
+
+def beginnings(test: Split, study_seed: int, dataset: str) -> Split:
+    """The test segments to continue, in their order; drawn once per data set, so that all cells can be compared."""
+    order = streams.permutation(streams.key(study_seed, streams.ANALYSIS, 0, "continuations", dataset), len(test))
+    return test.chosen(np.sort(order[:BEGINNINGS]))
+
+
+def continued(engine: KerasEngine, begun: Split) -> np.ndarray:
+    """The tokens that a network puts in place of the second half of each segment."""
+    half, tokens = begun.units // 2, begun.pixels.copy()
+    tokens[:, half:] = 0  # no network looks ahead
+    for place in range(half, begun.units):
+        scores = engine.logits(replace(begun, pixels=tokens)).reshape(*tokens.shape, -1)
+        tokens[:, place] = scores[:, place - 1].argmax(axis=-1)
+    return tokens[:, half:]
