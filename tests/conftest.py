@@ -36,6 +36,7 @@ LONG = (
             "gpu_script",
             "model_signing",
             "module",
+            "outcomes",
             "overhead",
             "own_model_and_data",
             "profiles",

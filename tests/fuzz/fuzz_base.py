@@ -32,6 +32,12 @@ def small(input_shape, classes, width=4):
     image = keras.Input(input_shape)
     hidden = keras.layers.Dense(width, activation="relu")(keras.layers.Flatten()(image))
     return keras.Model(image, keras.layers.Dense(classes)(hidden))
+
+
+def text(input_shape, classes):
+    tokens = keras.Input(input_shape, dtype="int32")
+    hidden = keras.layers.Embedding(classes, 4)(tokens)
+    return keras.Model(tokens, keras.layers.Dense(classes)(hidden))
 """
 # A training program that leaves what lies in a folder, so that the fuzzer can change what it leaves.
 PROGRAM = "sh -c 'cp -r left/$0/. \"$1\"' {} {{out}}"
@@ -55,6 +61,7 @@ STUDY = {
     "study": "fuzz",
     "models": {
         "own": {"builder": "networks:small", "options": {"width": 3}},
+        "text": {"builder": "networks:text"},
         "scores": {"command": PROGRAM.format("scores"), "sources": ["init"]},
         "classes": {"command": PROGRAM.format("classes"), "sources": ["init"], "outcome": "classes"},
         "numbers": {"command": PROGRAM.format("numbers"), "sources": ["init"], "outcome": "values"},
@@ -63,13 +70,15 @@ STUDY = {
     "datasets": {
         "mine": {"reader": "npz", "path": "mine.npz"},
         "folder": {"reader": "npy", "path": "folder", "streamed": True},
+        "text": {"reader": "npz", "path": "text.npz", "outcome": "tokens"},
         "targets": {"reader": "outcome"},
         "nothing": {"reader": "outcome"},
         "faces": {"train_examples": 40, "test_examples": 24, "image_size": 8},
     },
     "recipes": {
         "short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}
-        | {"record_steps": True, "crop": 1}
+        | {"record_steps": True, "crop": 1},
+        "plain": {"epochs": 1, "batch_size": 4, "learning_rate": 0.01},
     },
     "grid": [
         block("linear", "mine", "cpu", "control", remedies=["flip"], layers=6),
@@ -78,6 +87,7 @@ STUDY = {
         block("linear", "folder", "cpu", "control"),
         block("linear", "faces", "cpu", "control"),
         block("own", "mine", "cpu", "control"),
+        block("text", "text", "cpu", "control", recipe="plain"),
         block("hidden", "mine", "cpu", "algo", atlas=True),
         block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
         programmed("scores"),
@@ -162,6 +172,16 @@ def _images(count: int) -> dict[str, np.ndarray]:
     }
 
 
+def _text() -> dict[str, np.ndarray]:
+    """Segments of four tokens, each with the next of the tokens 0 to 3, in turn."""
+    tokens = np.arange(12)[:, np.newaxis] + np.arange(5)
+    return {
+        f"{part}_{what}": (tokens[:, :-1].astype(np.uint16) if what == "images" else tokens[:, 1:]) % CLASSES
+        for part in ("train", "test")
+        for what in ("images", "labels")
+    }
+
+
 def _foreign(folder: Path) -> None:
     """Files from elsewhere: predictions to compare and to adopt, labels, what programs leave."""
     draw = np.random.default_rng(2)
@@ -212,6 +232,7 @@ def make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     arrays.write_npz(folder / "mine.npz", _images(EXAMPLES))
+    arrays.write_npz(folder / "text.npz", _text())
     (folder / "folder").mkdir()
     for name, array in _images(EXAMPLES).items():
         np.save(folder / f"folder/{name}.npy", array)

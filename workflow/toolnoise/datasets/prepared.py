@@ -217,21 +217,20 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
 
 
 def targets(path: str | Path) -> dict[str, np.ndarray]:
-    """The labels of the test examples, classes or numbers, as `test_labels`, and what else is stored of them."""
+    """The labels of the test units, classes or numbers, as `test_labels`, and what else is stored of them."""
     members = _stored(path, npz_names(path))
     labels = members.get("test_labels")
     if labels is None:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
-    if labels.ndim != 1:
-        raise BadInput(path, "test_labels", f"found shape {labels.shape}", "one label for each example")
     # Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are.
     if labels.dtype.kind in "iu":
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
             raise BadInput(path, "test_labels", f"found labels {labels.min()} to {labels.max()}", "classes, from 0 up")
         labels = labels.astype(np.int32, copy=False)
-    if "groups" in members and members.get("test_groups", np.empty(0)).shape != (len(labels), len(members["groups"])):
+    groups = len(members.get("groups", ()))
+    if groups and members.get("test_groups", labels).shape not in ((len(labels), groups), (*labels.shape, groups)):
         raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
-    return members | {"test_labels": labels}
+    return members | {"test_labels": labels.reshape(-1)}
 
 
 def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:

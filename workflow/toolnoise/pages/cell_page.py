@@ -18,6 +18,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.datasets import prepared
+from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy
@@ -80,7 +81,9 @@ def compared(
     return {
         "partings": parted,
         "examples": examples,
+        "unit": OUTCOMES[known.test.outcome].unit if known else "",
         "pictures": pictures.drawn(known.test, named, most_drawn(points)) if known else {},
+        "texts": pictures.contexts(known, named, most_drawn(points)) if known else {},
     }
 
 

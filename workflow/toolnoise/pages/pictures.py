@@ -1,4 +1,4 @@
-"""Test examples as small pictures, for the page: PNG in base64, where the data are small pictures."""
+"""Test examples on the page: small pictures as PNG in base64, and the text before a token."""
 
 import base64
 import io
@@ -8,11 +8,13 @@ import numpy as np
 from PIL import Image
 
 from toolnoise.datasets.outcomes import TOKENS
-from toolnoise.datasets.prepared import Split
+from toolnoise.datasets.prepared import Data, Split
 
 # Larger ones, in pixels, would fill the page; and data sets of such pictures often may not be passed on.
 LARGEST = 64
 CHANNELS = (1, 3)
+SIGNS = 300
+SHOWN = 30  # tokens before the one that is predicted
 
 
 def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
@@ -30,6 +32,24 @@ def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
             break
         pictures[str(unit)] = text
     return pictures
+
+
+def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
+    """The tokens before some units by their numbers, within their segment, as many as fit into so many characters."""
+    split = data.test
+    if split.outcome != TOKENS:
+        return {}
+    # Signs and bytes are so many at most; words have a space between them.
+    between = "" if len(data.classes) <= SIGNS else " "
+    texts: dict[str, str] = {}
+    for unit in dict.fromkeys(units):
+        segment, place = divmod(unit, split.units)
+        seen = split.pixels[segment, max(0, place + 1 - SHOWN) : place + 1]
+        text = between.join(data.classes[token] for token in seen)
+        if (most := most - len(text)) < 0:
+            break
+        texts[str(unit)] = text
+    return texts
 
 
 def _png(split: Split, example: int) -> str:

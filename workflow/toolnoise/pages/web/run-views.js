@@ -140,19 +140,20 @@ function partingOf(parted, part) {
       const number = parted.flips[kind];
       const examples = part.examples.filter(([place, flip]) => flip === kind && part.partings[place] === parted);
       const first = number > examples.length ? `; the first ${examples.length}` : "";
-      return pair(label, `${countOf(number, ["example", "examples"])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((example) => exampleOf(example, part))));
+      return pair(label, `${countOf(number, [part.unit, `${part.unit}s`])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((example) => exampleOf(example, part))));
     }),
   );
 }
 
-// A test example by its number, as a picture where there is one, with its label and what the two runs predict.
+// A test example by its number, as a picture or after the text before it, with its label and what two runs predict.
 function exampleOf([, , number, label, a, b], part) {
-  const picture = part.pictures[number];
+  const [picture, text, unit] = [part.pictures[number], part.texts[number], part.unit];
   return el(
     "figure",
     null,
-    picture && el("img", { src: `data:image/png;base64,${picture}`, alt: `Test example ${number}` }),
-    el("figcaption", null, `Example ${number}`, el("br"), "Label: ", shown(label), el("br"), "A: ", shown(a), ", B: ", shown(b)),
+    picture && el("img", { src: `data:image/png;base64,${picture}`, alt: `Test ${unit} ${number}` }),
+    text && el("p", { class: "context" }, `${text} `, el("b", null, "?")),
+    el("figcaption", null, `${unit[0].toUpperCase()}${unit.slice(1)} ${number}`, el("br"), "Label: ", shown(label), el("br"), "A: ", shown(a), ", B: ", shown(b)),
   );
 }
 

@@ -1,0 +1,237 @@
+"""Networks that answer more than one question an example: text, masks and many labels, from arrays to the page.
+
+What is stored and measured is computed again here, in float64, from the dumps alone.
+"""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from toolnoise.analyses.language.metric import LANGUAGE
+from toolnoise.base import metric_files
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
+
+NETWORKS = """
+import keras
+from keras import layers
+from toolnoise.models.dropout import Dropout
+
+
+def text(shape, classes):
+    tokens = keras.Input(shape, dtype="int32", name="tokens")
+    values = layers.Embedding(classes, 8, name="embedding")(tokens)
+    values = layers.Conv1D(16, 3, padding="causal", activation="relu", name="conv")(values)
+    values = Dropout(0.1, name="dropout")(values)
+    return keras.Model(tokens, layers.Dense(classes, name="logits")(values))
+
+
+def mask(shape, classes):
+    images = keras.Input(shape, name="images")
+    values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
+    return keras.Model(images, layers.Conv2D(classes, 1, name="logits")(values))
+
+
+def many(shape, classes):
+    images = keras.Input(shape, name="images")
+    values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
+    return keras.Model(images, layers.Dense(classes, name="logits")(layers.Flatten(name="flat")(values)))
+"""
+TASKS = {"text": "chain", "mask": "masks", "many": "labels"}
+VARIANTS, TOOLINGS = ("algo_impl", "control"), ("cpu", "cpu-jax")
+STUDY = {
+    "study": "outcomes",
+    "models": {name: {"builder": f"networks:{name}"} for name in TASKS},
+    "datasets": {
+        "chain": {"reader": "npz", "path": "chain.npz", "outcome": "tokens"},
+        "masks": {"reader": "npz", "path": "masks.npz", "outcome": "masks"},
+        "labels": {"reader": "npz", "path": "labels.npz", "outcome": "labels"},
+    },
+    "recipes": {"short": {"epochs": 2, "batch_size": 40, "learning_rate": 0.01, "schedule": "constant"}},
+    "grid": [
+        {"models": [model], "datasets": [dataset], "hardware": list(TOOLINGS), "variants": list(VARIANTS), "seeds": 3}
+        | {"recipe": "short"}
+        for model, dataset in TASKS.items()
+    ],
+    "figures": ["table2", "noise_by_source"],
+}
+LENGTH = 16
+
+
+def write_data(folder):
+    """A chain of signs, and pictures whose pixels and parts are bright or not."""
+    draw = np.random.default_rng(0)
+    following = draw.dirichlet(np.full(12, 0.3), size=12).cumsum(axis=1)
+
+    def chain(segments):
+        signs = [0]
+        for share in draw.random(segments * LENGTH):
+            signs.append(int(np.searchsorted(following[signs[-1]], share).clip(0, 11)))
+        return np.array(signs[:-1]).reshape(-1, LENGTH).astype(np.uint16), np.array(signs[1:]).reshape(-1, LENGTH)
+
+    def drawn(count):
+        images = draw.integers(0, 256, (count, 8, 8, 1)).astype(np.uint8)
+        masks = (images[..., 0].astype(int) + np.roll(images[..., 0], 1, 1) > 256).astype(int)
+        labels = [images[:, rows].mean((1, 2, 3)) > 127 for rows in (slice(8), slice(4), slice(4, 8))]
+        return images, masks, np.stack(labels, axis=1).astype(int)
+
+    text, shown = [chain(count) for count in (200, 60)], [drawn(count) for count in (200, 60)]
+    for name, parts, further in (
+        ("chain", text, {"classes": list("abcdefghijkl")}),
+        ("masks", [(images, masks) for images, masks, _ in shown], {"classes": ["dark", "bright"]}),
+        ("labels", [(images, labels) for images, _, labels in shown], {"asked": ["bright", "top", "bottom"]}),
+    ):
+        named = zip(("train", "test"), parts, strict=True)
+        arrays = {
+            f"{part}_{what}": values
+            for part, pair in named
+            for what, values in zip(("images", "labels"), pair, strict=False)
+        }
+        np.savez(folder / f"{name}.npz", **arrays, **further)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, write_study, snakemake):
+    folder = tmp_path_factory.mktemp("outcomes")
+    (folder / "networks.py").write_text(NETWORKS)
+    write_data(folder)
+    write_study(folder, STUDY)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results/outcomes"
+
+
+CELLS = [(model, tooling) for model in TASKS for tooling in TOOLINGS]
+
+
+def stacked(study, model, tooling, variant):
+    """Logits of a cell in float64, and the label of each unit."""
+    path = study / f"predictions/{model}/{TASKS[model]}/{tooling}/{variant}.npy"
+    with np.load(study.parents[1] / f"{TASKS[model]}.npz") as arrays:
+        labels = arrays["test_labels"].reshape(-1)
+    return np.load(path).astype(np.float64), labels
+
+
+def values(study, file, columns, model, tooling, variant):
+    rows = metric_files.read([study / f"metrics/{file}.csv"], columns)
+    chosen = (rows["model"] == model) & (rows["hardware"] == tooling) & (rows["variant"] == variant)
+    return rows[chosen]
+
+
+@pytest.mark.parametrize(("model", "tooling"), CELLS)
+def test_dumps_have_the_scores_of_every_unit_and_measures_follow_from_them(study, model, tooling):
+    logits, labels = stacked(study, model, tooling, "algo_impl")
+    assert logits.shape == (3, len(labels), {"text": 12, "mask": 2, "many": 2}[model])
+    losses = logsumexp(logits, axis=2) - np.take_along_axis(logits, labels[None, :, None], axis=2)[..., 0]
+    predicted = logits.argmax(axis=2)
+    pairs = list(itertools.combinations(range(3), 2))
+    expected = {
+        "accuracy_mean": (predicted == labels).mean(),
+        "accuracy_sd": (predicted == labels).mean(axis=1).std(ddof=1),
+        "cross_entropy_mean": losses.mean(),
+        "cross_entropy_sd": losses.mean(axis=1).std(ddof=1),
+        "churn": np.mean([(predicted[a] != predicted[b]).mean() for a, b in pairs]),
+        "correlation_pearson": np.mean([np.corrcoef(logits[a].ravel(), logits[b].ravel())[0, 1] for a, b in pairs]),
+    }
+    found = values(study, "stability", STABILITY, model, tooling, "algo_impl")
+    of_all = found[found["group"] == "all"].set_index("metric")["value"]
+    np.testing.assert_allclose(of_all[list(expected)], list(expected.values()), rtol=1e-12)
+    # What training recorded of its last epoch is what the dump has.
+    for run, loss in zip((1, 2, 3), losses.mean(axis=1), strict=True):
+        history = (study / f"runs/{model}/{TASKS[model]}/{tooling}/algo_impl/{run}/history.csv").read_text()
+        columns, *_, last = (line.split(",") for line in history.splitlines())
+        np.testing.assert_allclose(float(dict(zip(columns, last, strict=False))["test_loss"]), loss, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("model", "tooling"), CELLS)
+def test_runs_with_everything_fixed_have_the_same_bits(study, model, tooling):
+    logits, _ = stacked(study, model, tooling, "control")
+    assert len(logits) == 2
+    assert logits[0].tobytes() == logits[1].tobytes()
+    other, _ = stacked(study, model, tooling, "algo_impl")
+    assert other[0].tobytes() != other[1].tobytes()
+    found = values(study, "stability", STABILITY, model, tooling, "control").set_index(["metric", "group"])["value"]
+    for metric in ("churn", "accuracy_sd", "cross_entropy_sd", "l2_raw", "churn_new_examples"):
+        assert found[metric, "all"] == 0, metric
+
+
+def test_each_of_many_labels_has_measures_of_its_own(study):
+    logits, labels = stacked(study, "many", "cpu", "algo_impl")
+    right = (logits.argmax(axis=2) == labels).reshape(3, -1, 3)
+    found = values(study, "stability", STABILITY, "many", "cpu", "algo_impl").set_index(["metric", "group"])["value"]
+    for place, label in enumerate(("bright", "top", "bottom")):
+        np.testing.assert_allclose(found["accuracy_mean", label], right[..., place].mean(), rtol=1e-12)
+        negative = labels.reshape(-1, 3)[:, place] == 0
+        np.testing.assert_allclose(found["fpr_mean", label], 1 - right[:, negative, place].mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("tooling", TOOLINGS)
+def test_language_models_are_measured_as_such(study, tooling):
+    logits, labels = stacked(study, "text", tooling, "algo_impl")
+    losses = logsumexp(logits, axis=2) - np.take_along_axis(logits, labels[None, :, None], axis=2)[..., 0]
+    perplexities = np.exp(losses.mean(axis=1))
+    shares = np.exp(logits - logsumexp(logits, axis=2, keepdims=True))
+    texts = np.load(study / f"continuations/text/chain/{tooling}/algo_impl.npy")
+    assert texts.shape == (3, 60, LENGTH // 2)
+    answers = logits.argmax(axis=2).reshape(3, -1, LENGTH)
+
+    def divergence(a, b):
+        between = (shares[a] + shares[b]) / 2
+        of_each = [(shares[run] * np.log2(shares[run] / between)).sum(axis=1) for run in (a, b)]
+        return np.mean(of_each)
+
+    def left(a, b):
+        return np.mean(
+            [np.cumsum(one != other).astype(bool).mean() for one, other in zip(texts[a], texts[b], strict=False)]
+        )
+
+    pairs = list(itertools.combinations(range(3), 2))
+    expected = {
+        "perplexity_mean": perplexities.mean(),
+        "perplexity_sd": perplexities.std(ddof=1),
+        "divergence": np.mean([divergence(*pair) for pair in pairs]),
+        "segment_churn": np.mean([(answers[a] != answers[b]).any(axis=1).mean() for a, b in pairs]),
+        "continuation_churn": np.mean([(texts[a] != texts[b]).any(axis=1).mean() for a, b in pairs]),
+        "continuation_left": np.mean([left(*pair) for pair in pairs]),
+    }
+    found = values(study, "language", LANGUAGE, "text", tooling, "algo_impl").set_index("metric")["value"]
+    np.testing.assert_allclose(found[list(expected)], list(expected.values()), rtol=1e-12)
+    control = values(study, "language", LANGUAGE, "text", tooling, "control").set_index("metric")["value"]
+    assert (control[[name for name in expected if name != "perplexity_mean"]] == 0).all()
+
+
+def test_a_continuation_is_the_likeliest_token_each_time(study):
+    """The first token of each continuation is the dump's answer at the end of the beginning."""
+    logits, _ = stacked(study, "text", "cpu", "algo_impl")
+    texts = np.load(study / "continuations/text/chain/cpu/algo_impl.npy")
+    answers = logits.argmax(axis=2).reshape(3, -1, LENGTH)
+    # All 60 test segments are continued, in their order.
+    np.testing.assert_array_equal(texts[..., 0], answers[..., LENGTH // 2 - 1])
+
+
+def test_an_audit_finds_nothing_but_code_that_is_not_committed(study, toolnoise):
+    done = toolnoise(study.parents[1], "audit", "results/outcomes", "--json")
+    found = json.loads(done.stdout)
+    assert {finding["rule"] for finding in found["findings"]} <= {"commit-is-known"}, done.stdout[-2000:]
+
+
+def test_single_runs_have_their_values(study):
+    rows = values(study, "runs", RUNS, "text", "cpu", "algo_impl")
+    assert set(rows["metric"]) >= {"accuracy", "cross_entropy", "churn"}
+    assert len(rows[(rows["metric"] == "accuracy") & (rows["group"] == "all")]) == 3
+
+
+@pytest.mark.parametrize(("key", "value"), [("crop", 1), ("flip", True)])
+def test_text_and_masks_are_not_cropped_or_mirrored(study, key, value, write_study, snakemake, tmp_path):
+    for name in ("chain.npz", "networks.py"):
+        (tmp_path / name).write_bytes((study.parents[1] / name).read_bytes())
+    grid = [STUDY["grid"][0] | {"hardware": ["cpu"], "variants": ["control"], "seeds": 2}]
+    recipes = {"short": STUDY["recipes"]["short"] | {key: value}}
+    write_study(tmp_path, STUDY | {"grid": grid, "recipes": recipes, "figures": []})
+    done = snakemake(tmp_path)
+    said = done.stdout + done.stderr + "".join(path.read_text() for path in tmp_path.rglob("*.log"))
+    assert done.returncode != 0
+    assert f"recipe short: {key}: found {value}; none for tokens" in said
