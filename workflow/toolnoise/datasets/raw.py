@@ -31,3 +31,4 @@ class Raw(NamedTuple):
     groups: tuple[str, ...] = ()
     maximum: int = 255
     margin: int = 0
+    outcome: str = "label"
