@@ -26,8 +26,6 @@ MOST = 2**24
 # A space would be lost in a table, and a backslash begins the number of a character that cannot be printed.
 SHOWN = {" ": "␣", "␣": r"\u{2423}", "\\": r"\\"}
 
-Tokens = str | list[str] | list[bytes]
-
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read both parts and cut them into segments."""
@@ -42,25 +40,22 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
         ((source, whole),) = texts
         start = len(whole) - round(entry["test_share"] * len(whole))
         texts = [(source, whole[:start]), (source, whole[start:])]
-    length, parts = entry["length"], []
+    length = entry["length"]
     for part, (source, tokens) in zip(PARTS, texts, strict=True):
         if not length < len(tokens) <= MOST:
             raise BadInput(source, part, f"found {len(tokens)} tokens", f"allowed: {length + 1} to {MOST}")
-    vocabulary = _vocabulary(texts[0][1], entry, listed)
+    (first, train), (source, test) = texts
+    vocabulary = _vocabulary(train, entry, listed)
     numbers = {token: number for number, token in enumerate(vocabulary)}
     other = numbers[entry.get("unknown", UNKNOWN)] if entry["tokens"] == "words" else -1
-    train, test = (np.fromiter((numbers.get(token, other) for token in part), np.int32) for _, part in texts)
-    if test.min() < 0:
-        before = texts[0][1] if texts[0][0] == texts[1][0] else ""
-        line, new = 1 + (before + texts[1][1][: test.argmin()]).count("\n"), shown(texts[1][1][test.argmin()])
-        allowed = "characters of the training part, or tokens: bytes"
-        raise BadInput(texts[1][0], f"line {line}", f"found {new}, which the training part lacks", allowed)
-    groups, member = _groups(entry.get("frequency", []), np.bincount(train, minlength=len(vocabulary)))
-    for tokens in (train, test):
-        count = (len(tokens) - 1) // length
-        inputs, labels = (tokens[start : start + count * length].reshape(count, length) for start in (0, 1))
-        smallest = np.uint16 if len(vocabulary) <= 2**16 else np.uint32
-        parts.append(RawPart(inputs.astype(smallest), labels.copy(), member[labels]))
+    coded = [np.fromiter((numbers.get(token, other) for token in part), np.int32) for part in (train, test)]
+    if coded[1].min() < 0:
+        place = int(coded[1].argmin())
+        line = 1 + ((train if first == source else "") + test[:place]).count("\n")
+        problem = f"found {shown(test[place])}, which the training part lacks"
+        raise BadInput(source, f"line {line}", problem, "characters of the training part, or tokens: bytes")
+    groups, member = _groups(entry.get("frequency", []), np.bincount(coded[0], minlength=len(vocabulary)))
+    parts = [_segments(tokens, length, member) for tokens in coded]
     for group, present in zip(groups, parts[1].groups.any((0, 1)), strict=True):
         if not present:
             raise BadInput(f"dataset {name}", "frequency", f"no label of the test part is in {group}", "other bounds")
@@ -98,7 +93,7 @@ def _named(path: Path) -> list[tuple[str, bytes]]:
     raise BadInput(path, "", "no pair of texts", f"allowed: {', '.join(map(' and '.join, pairs))}")
 
 
-def _tokens(source: str, text: bytes, kind: str, listed: list[str]) -> Tokens:
+def _tokens(source: str, text: bytes, kind: str, listed: list[str]) -> str | list[Any]:
     if kind == "characters":
         return _decoded(source, text)
     if kind == "words":
@@ -114,7 +109,7 @@ def _tokens(source: str, text: bytes, kind: str, listed: list[str]) -> Tokens:
     return tokens
 
 
-def _vocabulary(train: Tokens, entry: dict[str, Any], listed: list[str]) -> Tokens:
+def _vocabulary(train: str | list[Any], entry: dict[str, Any], listed: list[str]) -> list[Any]:
     if entry["tokens"] == "characters":
         return sorted(set(train))
     if entry["tokens"] == "words":
@@ -125,7 +120,7 @@ def _vocabulary(train: Tokens, entry: dict[str, Any], listed: list[str]) -> Toke
 
 
 def _listed(path: str) -> list[str]:
-    lines = _decoded(path, _content(path)).removesuffix("\n").split("\n")
+    lines = _decoded(path, _content(path)).replace("\r\n", "\n").removesuffix("\n").split("\n")
     first = {line: number for number, line in reversed(list(enumerate(lines, 1)))}
     for number, line in enumerate(lines, 1):
         if not line or first[line] < number:
@@ -153,3 +148,9 @@ def _groups(bounds: list[int], counts: np.ndarray) -> tuple[tuple[str, ...], np.
     between = [f"from-{low + 1}-to-{high}" for low, high in itertools.pairwise(bounds)]
     names = (f"up-to-{bounds[0]}", *between, f"over-{bounds[-1]}") if bounds else ()
     return names, np.searchsorted(bounds, counts)[:, np.newaxis] == np.arange(len(names))
+
+
+def _segments(tokens: np.ndarray, length: int, member: np.ndarray) -> RawPart:
+    count = (len(tokens) - 1) // length
+    inputs, labels = (tokens[start : start + count * length].reshape(count, length) for start in (0, 1))
+    return RawPart(inputs.astype(np.uint16 if len(member) <= 2**16 else np.uint32), labels.copy(), member[labels])
