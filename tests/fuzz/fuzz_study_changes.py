@@ -62,10 +62,13 @@ datasets:
   people: {reader: celeba, files: {images: {path: a.zip}, attributes: {path: a.txt}, partition: {path: b.txt}},
     image_size: 8, target: Blond_Hair, groups: {Male: Male, Female: not Male}}
   numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8}
+  novel: {reader: text, path: novel.txt, tokens: words, length: 8, test_share: 0.25, vocabulary: words.txt, most: 50,
+    unknown: "?", frequency: [1, 10]}
+  poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}
 only: [cpu, mine, command, adopted]
 """)
 OWN["grid"] = [
-    PLAIN["grid"][0] | {"models": ["own"], "datasets": ["own", "pictures", "people", "numbers"]},
+    PLAIN["grid"][0] | {"models": ["own"], "datasets": ["own", "pictures", "people", "numbers", "novel", "poem"]},
     PLAIN["grid"][1] | {"remedies": []},
     *yaml.safe_load("""
 - {models: [outside], datasets: [outcome], hardware: [command], variants: [control], seeds: 2}

@@ -38,6 +38,10 @@ def cost_of(**changes):
 MERGED = {"animal": ["cat", "dog"], "vehicle": ["bus"]}
 
 
+def novel(**keys):
+    return {"mine": {"reader": "text", "path": "novel.txt", "tokens": "words", "length": 8, "test_share": 0.1, **keys}}
+
+
 def pictures(**keys):
     return {"mine": {"reader": "image-folder", "path": "pictures", **keys}}
 
@@ -131,6 +135,24 @@ BAD_VALUES = [
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
     ("datasets", {"mine": {"reader": "npz", "group": "elk"}}, "datasets.mine.group", "'npz'", "reader: image-folder"),
+    (
+        "datasets",
+        novel(tokens="letters"),
+        "datasets.mine.tokens",
+        'found "letters"',
+        "bytes, characters, subwords, words",
+    ),
+    ("datasets", novel(length=0), "datasets.mine.length", "found 0", "an integer from 1 to 65536"),
+    ("datasets", novel(test_share=1), "datasets.mine.test_share", "found 1", "above 0 and below 1"),
+    ("datasets", novel(embedded="alice"), "datasets.mine.embedded", 'found "alice"', "paradise-lost"),
+    ("datasets", novel(unknown="a b"), "datasets.mine.unknown", 'found "a b"', "without white space"),
+    ("datasets", novel(most=0), "datasets.mine.most", "found 0", "from 1 to 1000000"),
+    ("datasets", novel(frequency=[]), "datasets.mine.frequency", "found []", "a list of integers"),
+    ("datasets", novel(frequency=[9, 9]), "datasets.mine.frequency", "found [9, 9]", "each once"),
+    ("datasets", novel(frequency=[-1]), "datasets.mine.frequency[0]", "found -1", "from 0 to 16777216"),
+    ("datasets", novel(tokens="bytes", most=9), "datasets.mine.most", "with tokens 'bytes'", "tokens: words"),
+    ("datasets", novel(tokens="subwords", unknown="?"), "datasets.mine.unknown", "'subwords'", "tokens: words"),
+    ("datasets", novel(tokens="bytes", vocabulary="a"), "datasets.mine.vocabulary", "'bytes'", "words or subwords"),
     ("datasets", pictures(group_share=0.1), "datasets.mine", "lacks the key 'group'", "with 'group_share'"),
     (
         "datasets",
@@ -380,7 +402,8 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, outcome\n"
+    expected += "allowed: celeba, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, outcome, "
+    expected += "paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

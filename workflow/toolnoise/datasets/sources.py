@@ -12,7 +12,8 @@ NOT_CHECKED = "none"
 
 def sources(entry: dict[str, Any]) -> list[Source]:
     """Each file with its `path`, and the `url`, `page` and `checksum` it may have; nothing for embedded data."""
-    return [entry] if "path" in entry else list(entry.get("files", {}).values())
+    read = [entry] if "path" in entry else list(entry.get("files", {}).values())
+    return [*read, {"path": entry["vocabulary"]}] if "vocabulary" in entry else read
 
 
 def checksums(entry: dict[str, Any]) -> list[str]:
@@ -39,6 +40,11 @@ def paths_of(name: str, entry: dict[str, Any], *roles: str) -> list[Path]:
         if role not in files:
             raise BadInput(f"dataset {name}", f"files.{role}", "missing", f"required: {', '.join(roles)}")
     return [Path(files[role]["path"]) for role in roles]
+
+
+def embedded(entry: dict[str, Any]) -> tuple[str, ...]:
+    """The text of the repository that a data set is made of, if it is."""
+    return (f"resources/texts/{entry['embedded']}.txt",) if "embedded" in entry else ()
 
 
 def bundled(entry: dict[str, Any]) -> tuple[str, str] | None:

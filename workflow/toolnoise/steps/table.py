@@ -114,6 +114,7 @@ ROWS = {
             "toolnoise.datasets.preparation:prepare",
             aside=("threads",),
             further=lambda parameters: (READERS[parameters["entry"]["reader"]].partition(":")[0],),
+            files=lambda parameters: sources.embedded(parameters["entry"]),
         ),
         # ImageNet's 1.3 million pictures.
         needs=Needs(minutes=lambda _study, _place: A_DAY),

@@ -17,6 +17,8 @@ REQUIRED = {
     "group_share": ("group", "train_examples"),
     "group_test_examples": ("group",),
 }
+# Keys of the reader of text, each with the tokens that it is for.
+TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("words",)}
 
 
 def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: str | Path) -> None:
@@ -29,6 +31,10 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
             for other in needed:
                 if key in entry and other not in entry:
                     raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
+        for key, kinds in TOKENS.items():
+            if key in entry and entry.get("tokens") not in kinds:
+                problem = f"found it with tokens {entry.get('tokens', 'missing')!r}"
+                raise BadInput(file, f"{at}{name}.{key}", problem, f"tokens: {' or '.join(kinds)}")
         if "classes" in entry:
             _require_each_once(entry, f"{at}{name}", file)
 

@@ -18,7 +18,7 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
-    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
+    return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "group", "frequency"))
 
 
 def outcome(dataset: Mapping[str, Any]) -> str:

@@ -12,4 +12,5 @@ READERS = {
     "mnist": "toolnoise.datasets.readers.mnist:read",
     "npy": "toolnoise.datasets.readers.npz:read_folder",
     "npz": "toolnoise.datasets.readers.npz:read",
+    "text": "toolnoise.datasets.readers.text:read",
 }
