@@ -1,5 +1,6 @@
 """A builder, called and checked: what it returns must be a built Keras model that gives one score per class, a logit.
 
+Of tokens, whose shape is their number, it gives one per position and class: the classes are the tokens that may follow.
 A softmax at the end would be taken for logits by the loss, and training would still seem to work.
 """
 
@@ -27,7 +28,7 @@ def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[...,
             raise
         except (Exception, SystemExit) as error:
             raise refusal(model, error) from None
-        fault, allowed = _fault(network, classes)
+        fault, allowed = _fault(network, shape, classes)
         if fault:
             raise BadInput(f"model {model['name']}", "builder", f"{model['builder']} {fault}", allowed)
         return network
@@ -48,7 +49,7 @@ def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
     return BadInput(f"model {model['name']}", "builder", problem, EXPECTED)
 
 
-def _fault(network: Any, classes: int) -> tuple[str, str]:
+def _fault(network: Any, shape: tuple[int, ...], classes: int) -> tuple[str, str]:
     """What is wrong with a network, and what is allowed; nothing if it is in order."""
     import keras
 
@@ -59,10 +60,13 @@ def _fault(network: Any, classes: int) -> tuple[str, str]:
     # A subclass of keras.Model has none: its outputs show when it is called.
     if not (outputs := getattr(network, "outputs", None)):
         return "", ""
+    positions = shape if len(shape) == 1 else ()
     shapes = [tuple(output.shape[1:]) for output in outputs]
-    if shapes != [(classes,)]:
+    if shapes != [(*positions, classes)]:
         sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        return f"gives outputs of shape {sizes}", f"expected one output of {classes} logits, one for each class"
+        size = " x ".join(map(str, (*positions, classes)))
+        each = "position and class" if positions else "class"
+        return f"gives outputs of shape {sizes}", f"expected one output of {size} logits, one for each {each}"
     last = _last(outputs[0])
     if last in NO_LOGITS:
         return f"ends in a {last}", "expected logits: a last layer without an activation"

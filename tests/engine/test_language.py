@@ -1,0 +1,121 @@
+"""Networks for language models: the papers' formulas, nothing from the future, finite gradients, the same bits twice.
+
+The formulas are computed here in float64, position by position.
+"""
+
+import numpy as np
+import pytest
+
+from toolnoise import streams
+
+NAMES = ("lstm",)
+STEPS = 3
+QUICK = {"epochs": 1, "batch_size": 32, "learning_rate": 0.1}
+
+
+def sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def lstm(weights, values, name):
+    """Every h_t of one sequence."""
+    units = weights[f"{name}/recurrent"].shape[0]
+    hidden, cell, given = np.zeros(units), np.zeros(units), []
+    for value in values:
+        parts = value @ weights[f"{name}/kernel"] + hidden @ weights[f"{name}/recurrent"] + weights[f"{name}/bias"]
+        i, f, g, o = (parts[start : start + units] for start in range(0, 4 * units, units))
+        cell = sigmoid(f + 1) * cell + sigmoid(i) * np.tanh(g)
+        hidden = sigmoid(o) * np.tanh(cell)
+        given.append(hidden)
+    return np.array(given)
+
+
+def of_lstm(weights, values):
+    for name in ("lstm1", "lstm2"):
+        values = lstm(weights, values, name)
+    return values
+
+
+HIDDEN = {"lstm": of_lstm}
+
+
+def dense(weights, values, name):
+    return values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+
+
+@pytest.fixture(scope="module")
+def once(framework, toolings, workshop):
+    """What the networks give on a framework, and what they give again in another process."""
+    here = workshop(QUICK, own_hardware={"cpu": toolings[framework]}, hardware=("cpu",))
+    return [here.drive("language", "train", STEPS, *NAMES, out=out) for out in ("once.npz", "again.npz")]
+
+
+@pytest.fixture(scope="module")
+def found(once):
+    return once[0]
+
+
+def part(found, start):
+    return {key.removeprefix(start): values for key, values in found.items() if key.startswith(start)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_are_those_of_the_papers_formulas(name, found):
+    weights = {path: values.astype(np.float64) for path, values in part(found, f"{name}/weights/").items()}
+    rows = weights["embedding/embeddings"][found[f"{name}/tokens"]]
+    exact = np.array([dense(weights, HIDDEN[name](weights, values), "logits") for values in rows])
+    # Of the largest logit.
+    np.testing.assert_allclose(found[f"{name}/logits"], exact, rtol=0, atol=1e-5 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_token_changes_nothing_before_it_and_something_at_every_position_from_it_on(name, found):
+    before, after = found[f"{name}/logits"], found[f"{name}/changed"]
+    same = (before == after).all((0, 2))
+    assert same.tolist() == [position < found["changed_at"] for position in range(len(same))]
+
+
+@pytest.mark.parametrize("name", [way for name in NAMES for way in (name, f"{name}-dropout")])
+def test_every_weight_has_a_finite_gradient_and_the_loss_falls(name, found):
+    weights = part(found, f"{name}/weights/")
+    for step in range(STEPS):
+        gradients = part(found, f"{name}/gradient/{step}/")
+        assert set(gradients) == set(weights)
+        for path, gradient in gradients.items():
+            assert gradient.shape == weights[path].shape
+            assert np.isfinite(gradient).all(), path
+            assert np.any(gradient), path
+    losses = [found[f"{name}/loss/{step}"] for step in range(STEPS)]
+    assert name.endswith("-dropout") or losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dropout_of_sequences_is_the_streams(name, found):
+    masks = part(found, f"{name}-dropout/mask/")
+    assert masks
+    for number, mask in enumerate(masks.values()):
+        size = mask[0].size
+        elements = found["slots"][:, None] * np.uint32(size) + np.arange(size, dtype=np.uint32)
+        counters = (np.array([STEPS], np.uint32), np.array([number], np.uint32), elements)
+        kept = streams.keep_mask(np, found["words"][:, None], counters, 0.5)
+        np.testing.assert_array_equal(mask, np.where(kept, 2, 0).reshape(mask.shape))
+    assert np.any(found[f"{name}-dropout/loss/0"] != found[f"{name}/loss/0"])
+
+
+def test_another_process_gives_the_same_bits(once):
+    first, second = once
+    assert set(first) == set(second)
+    for key, values in first.items():
+        assert values.tobytes() == second[key].tobytes(), key
+
+
+def test_what_is_no_network_for_language_is_refused_in_one_line(found):
+    *lines, right = found["refusals"].tolist()
+    assert right == ""
+    expected = "expected one output of 12 x 11 logits, one for each position and class"
+    assert all(line.startswith("model mine: builder: own:build ") for line in lines)
+    assert [line.partition("own:build ")[2] for line in lines] == [
+        f"gives outputs of shape 11; {expected}",
+        f"gives outputs of shape 11 x 11; {expected}",
+        "ends in a softmax; expected logits: a last layer without an activation",
+    ]
