@@ -8,7 +8,7 @@ import pytest
 
 from toolnoise import streams
 
-NAMES = ("lstm",)
+NAMES = ("lstm", "qrnn")
 STEPS = 3
 QUICK = {"epochs": 1, "batch_size": 32, "learning_rate": 0.1}
 
@@ -36,7 +36,22 @@ def of_lstm(weights, values):
     return values
 
 
-HIDDEN = {"lstm": of_lstm}
+def of_qrnn(weights, values):
+    for number, width in ((1, 3), (2, 1)):
+        kernel, bias = weights[f"convolution{number}/kernel"], weights[f"convolution{number}/bias"]
+        # The matrices of the position itself, of the one before it, and so on.
+        matrices, units = kernel.reshape(width, -1, kernel.shape[1]), kernel.shape[1] // 3
+        cell, given = np.zeros(units), []
+        for position in range(len(values)):
+            terms = [values[position - back] @ matrices[back] for back in range(min(width, position + 1))]
+            z, f, o = np.split(sum(terms) + bias, 3)
+            cell = sigmoid(f) * cell + (1 - sigmoid(f)) * np.tanh(z)
+            given.append(sigmoid(o) * cell)
+        values = np.array(given)
+    return values
+
+
+HIDDEN = {"lstm": of_lstm, "qrnn": of_qrnn}
 
 
 def dense(weights, values, name):

@@ -154,8 +154,10 @@ def test_a_shallow_network_has_what_its_layers_add_up_to(name, found):
 
 
 # By hand, at 64 positions and 256 tokens. Embedding; four parts of an LSTM, each (inputs + units + 1) x units; dense.
+# Three parts of a quasi-recurrent layer, each (window x inputs + 1) x units.
 LANGUAGE = {
     "lstm": 256 * 64 + 4 * (64 + 128 + 1) * 128 + 129 * 256,
+    "qrnn": 256 * 64 + 3 * (2 * 64 + 1) * 128 + 3 * (128 + 1) * 128 + 129 * 256,
 }
 
 

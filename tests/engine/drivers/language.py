@@ -17,6 +17,7 @@ WORDS, SLOTS = np.array([3, 141, 59, 26], np.uint32), np.array([4, 0, 3, 1, 2], 
 # Small, with more than one of everything.
 OPTIONS = {
     "lstm": {"units": 7, "layers": 2, "embedding": 5},
+    "qrnn": {"units": [7, 4], "windows": [3, 1], "embedding": 5},
 }
 
 
@@ -119,7 +120,7 @@ def trained(engine, builder, options, steps):
 
 
 def refusals():
-    """Lines that refuse networks: scores of a whole sequence, a position too few, probabilities; none for a right one."""
+    """Lines that refuse networks: scores of a whole sequence, a position too few, probabilities; the last is right."""
     import keras
 
     def builder(last):
