@@ -3,12 +3,14 @@
 The formulas are computed here in float64, position by position.
 """
 
+import math
+
 import numpy as np
 import pytest
 
 from toolnoise import streams
 
-NAMES = ("lstm", "qrnn")
+NAMES = ("lstm", "qrnn", "transformer")
 STEPS = 3
 QUICK = {"epochs": 1, "batch_size": 32, "learning_rate": 0.1}
 
@@ -51,7 +53,39 @@ def of_qrnn(weights, values):
     return values
 
 
-HIDDEN = {"lstm": of_lstm, "qrnn": of_qrnn}
+def normalised(weights, values, name):
+    centred = values - values.mean(-1, keepdims=True)
+    scaled = centred / np.sqrt(values.var(-1, keepdims=True) + 1e-5)
+    return scaled * weights[f"{name}/gamma"] + weights[f"{name}/beta"]
+
+
+def attended(mixed, heads):
+    """Attention of each position to itself and to those before it, head by head."""
+    width = mixed.shape[1] // 3
+    given = np.zeros((len(mixed), width))
+    for part in np.split(np.arange(width), heads):
+        queries, keys, values = (mixed[:, part + start] for start in (0, width, 2 * width))
+        for position, query in enumerate(queries):
+            shares = np.exp(keys[: position + 1] @ query / math.sqrt(len(part)))
+            given[position, part] = shares @ values[: position + 1] / shares.sum()
+    return given
+
+
+def gelu(values):
+    return values * (1 + np.vectorize(math.erf)(values / math.sqrt(2))) / 2
+
+
+def of_transformer(weights, values):
+    values = values + weights["positions/vectors"]
+    for block in ("block1", "block2"):
+        mixed = dense(weights, normalised(weights, values, f"{block}_attention_norm"), f"{block}_heads")
+        values = values + dense(weights, attended(mixed, 2), f"{block}_mixed")
+        wide = gelu(dense(weights, normalised(weights, values, f"{block}_mlp_norm"), f"{block}_wide"))
+        values = values + dense(weights, wide, f"{block}_narrow")
+    return normalised(weights, values, "last_norm")
+
+
+HIDDEN = {"lstm": of_lstm, "qrnn": of_qrnn, "transformer": of_transformer}
 
 
 def dense(weights, values, name):

@@ -154,9 +154,11 @@ def test_a_shallow_network_has_what_its_layers_add_up_to(name, found):
 
 
 # By hand, at 64 positions and 256 tokens. Embedding; four parts of an LSTM, each (inputs + units + 1) x units; dense.
-# Three parts of a quasi-recurrent layer, each (window x inputs + 1) x units.
+# Three parts of a quasi-recurrent layer, each (window x inputs + 1) x units. A block's two
+# normalisations, the four matrices of its attention, and its MLP.
 LANGUAGE = {
     "lstm": 256 * 64 + 4 * (64 + 128 + 1) * 128 + 129 * 256,
+    "transformer": (256 + 64 + 2) * 64 + 2 * (4 * 64 + 65 * 4 * 64 + 65 * 4 * 64 + 257 * 64) + 65 * 256,
     "qrnn": 256 * 64 + 3 * (2 * 64 + 1) * 128 + 3 * (128 + 1) * 128 + 129 * 256,
 }
 

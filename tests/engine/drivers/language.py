@@ -18,6 +18,7 @@ WORDS, SLOTS = np.array([3, 141, 59, 26], np.uint32), np.array([4, 0, 3, 1, 2], 
 OPTIONS = {
     "lstm": {"units": 7, "layers": 2, "embedding": 5},
     "qrnn": {"units": [7, 4], "windows": [3, 1], "embedding": 5},
+    "transformer": {"width": 6, "heads": 2},
 }
 
 

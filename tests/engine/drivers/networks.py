@@ -31,7 +31,7 @@ TASKS = {
     "wrn-28-10": [CIFAR100],
     **{name: [MNIST, CIFAR10] for name in ("linear", "hidden", "hidden-conv")},
     **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5")},
-    **{name: [BYTES] for name in ("lstm", "qrnn")},
+    **{name: [BYTES] for name in ("lstm", "qrnn", "transformer")},
     "inception-v3": [((299, 299, 3), 1000)],
     "xception": [((299, 299, 3), 1000)],
 }
