@@ -153,6 +153,22 @@ def test_a_shallow_network_has_what_its_layers_add_up_to(name, found):
     assert tuple(one["trained"] for one in found[name]) == SHALLOW[name]
 
 
+# By hand, at 64 positions and 256 tokens. Embedding; four parts of an LSTM, each (inputs + units + 1) x units; dense.
+# Three parts of a quasi-recurrent layer, each (window x inputs + 1) x units. A block's two
+# normalisations, the four matrices of its attention, and its MLP.
+LANGUAGE = {
+    "lstm": 256 * 64 + 4 * (64 + 128 + 1) * 128 + 129 * 256,
+    "transformer": (256 + 64 + 2) * 64 + 2 * (4 * 64 + 65 * 4 * 64 + 65 * 4 * 64 + 257 * 64) + 65 * 256,
+    "qrnn": 256 * 64 + 3 * (2 * 64 + 1) * 128 + 3 * (128 + 1) * 128 + 129 * 256,
+}
+
+
+@pytest.mark.parametrize(("name", "count"), LANGUAGE.items())
+def test_a_language_model_has_what_its_layers_add_up_to(name, count, found):
+    (one,) = found[name]
+    assert one["parameters"] == one["trained"] == count
+
+
 def test_the_small_network_has_its_parameters_and_the_streams_dropout(found):
     assert found["smallcnn-dropout"][0]["parameters"] == 15_722
     assert found["smallcnn-dropout"][0]["dropouts"] == {"dropout": [0.2, False]}
@@ -164,7 +180,7 @@ def test_efficientnet_trains_as_many_parameters_as_torchvisions(found):
 
 
 def test_every_model_of_the_registry_is_counted_here(found):
-    counted = {*PADDED, *PUBLISHED, *SHALLOW, "resnet38", "resnet56", "smallcnn-dropout"}
+    counted = {*PADDED, *PUBLISHED, *SHALLOW, *LANGUAGE, "resnet38", "resnet56", "smallcnn-dropout"}
     counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "smallcnn-bn-nobias", "resnet18", "resnet34"}
     assert set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels"}
 
@@ -172,7 +188,8 @@ def test_every_model_of_the_registry_is_counted_here(found):
 @pytest.mark.parametrize("name", config.registered("models"))
 def test_a_model_gives_logits_and_draws_nothing_itself(name, found):
     for one in found[name]:
-        assert one["output"] == [None, one["task"][1]]
+        shape, classes = one["task"]
+        assert one["output"] == [None, *(shape if name in LANGUAGE else ()), classes]
         assert one["ends_in"] == "linear"
         assert one["own_random_numbers"] == []
 

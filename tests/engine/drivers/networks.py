@@ -12,6 +12,8 @@ from toolnoise.study import config, grid
 from toolnoise.training import network
 
 CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
+# 64 tokens in a row, of 256.
+BYTES = ((64,), 256)
 # Where a published count is of another task than 224x224 pixels in 1,000 classes.
 TASKS = {
     "smallcnn": [CIFAR10],
@@ -29,6 +31,7 @@ TASKS = {
     "wrn-28-10": [CIFAR100],
     **{name: [MNIST, CIFAR10] for name in ("linear", "hidden", "hidden-conv")},
     **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5")},
+    **{name: [BYTES] for name in ("lstm", "qrnn", "transformer")},
     "inception-v3": [((299, 299, 3), 1000)],
     "xception": [((299, 299, 3), 1000)],
 }

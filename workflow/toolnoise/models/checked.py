@@ -1,5 +1,6 @@
 """A builder, called and checked: what it returns must be a built Keras model that gives one score per class, a logit.
 
+For text and masks it gives one per position and class, for many labels one per label.
 A softmax at the end would be taken for logits by the loss, and training would still seem to work.
 """
 
@@ -62,11 +63,8 @@ def _fault(network: Any, scores: tuple[int, ...]) -> tuple[str, str]:
     shapes = [tuple(output.shape[1:]) for output in outputs]
     if shapes != [scores]:
         sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        units = f"{' x '.join(map(str, scores[:-1]))} times " if scores[1:] else ""
-        return (
-            f"gives outputs of shape {sizes}",
-            f"expected one output of {units}{scores[-1]} logits, one for each class",
-        )
+        wanted, each = " x ".join(map(str, scores)), "position and class" if scores[1:] else "class"
+        return f"gives outputs of shape {sizes}", f"expected one output of {wanted} logits, one for each {each}"
     last = _last(outputs[0])
     if last in NO_LOGITS:
         return f"ends in a {last}", "expected logits: a last layer without an activation"
