@@ -133,7 +133,7 @@ def refusals():
 
     def refused(last):
         try:
-            checked(builder(last), {"name": "mine", "builder": "own:build"})((LENGTH,), CLASSES)
+            checked(builder(last), {"name": "mine", "builder": "own:build"}, (LENGTH, CLASSES))((LENGTH,), CLASSES)
         except BadInput as error:
             return str(error)
         return ""
@@ -149,7 +149,7 @@ def train(study_file, _data, out, steps, *names):
     found = {"words": WORDS, "slots": SLOTS, "changed_at": np.array(CHANGED)}
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
-        builder = checked(network._builder(entry), entry)
+        builder = checked(network._builder(entry), entry, (LENGTH, CLASSES))
         for way, more in ((name, {}), (f"{name}-dropout", {"dropout": 0.5})):
             given = trained(engine, builder, OPTIONS[name] | more, int(steps))
             found |= {f"{way}/{key}": values for key, values in given.items()}
