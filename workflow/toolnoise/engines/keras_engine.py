@@ -328,8 +328,15 @@ class KerasEngine(abc.ABC):
 
     def logits(self, split: Split) -> np.ndarray:
         """The scores of every unit, [U, C], on the middle of every image, float32, in batches of a fixed size."""
-        batches = [_unit_scores(split.outcome, self._read(self._forward(images))) for images in self._batches(split)]
-        return np.concatenate(batches)[: len(split.labels)]
+        return np.concatenate([scores for _, scores in self.scores(split)])
+
+    def scores(self, split: Split) -> Iterator[tuple[slice, np.ndarray]]:
+        """Batch by batch, the places of units and their scores: those of a large vocabulary do not fit into memory."""
+        start = 0
+        for images in self._batches(split):
+            scores = _unit_scores(split.outcome, self._read(self._forward(images)))[: len(split.labels) - start]
+            yield slice(start, start + len(scores)), scores
+            start += len(scores)
 
     def _answers(self, logits: Any, highest: Callable[..., Any]) -> Any:
         """The class of each unit: that of the highest score, or with many labels 1 where yes is likelier than no."""

@@ -6,11 +6,18 @@ predictions have bit-equal accuracies.
 
 import numpy as np
 
+from toolnoise.formulas.likeliest import keeps_likeliest
+
 FEW = 32  # classes, up to which comparing them one by one is faster than NumPy's argmax
 
 
 def predictions(logits: np.ndarray) -> np.ndarray:
-    """The predicted class of each run and example, [S, N], from logits [S, N, C]; ties go to the first class."""
+    """The predicted class of each run and example, [S, N], from logits [S, N, C] or from the likeliest classes [S, N].
+
+    Ties go to the first class.
+    """
+    if keeps_likeliest(logits):
+        return logits["classes"][..., 0]
     # The smallest integers: of many runs, predictions may have as many bytes as the memory.
     predicted = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
     for run, classes in zip(logits, predicted, strict=True):  # one run at a time: NumPy copies a read-only memory map

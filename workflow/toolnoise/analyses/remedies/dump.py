@@ -41,6 +41,7 @@ def dump(
     network = prediction_dump.build(spec, data, timings)
     test, wanted = network.dataset.test, [remedy(name) for name in remedies]
     shape = (len(wanted), len(cell), len(test.labels), len(network.dataset.classes))
+    at_once = max(1, PART // test.units)
     with (
         timings.measure("predicting"),
         arrays.filling_npy(logits, shape) as stack,
@@ -48,9 +49,9 @@ def dump(
     ):
         for place, run in enumerate(cell):
             snapshots = [] if run.diverged else run.snapshots()
-            for start in range(0, len(test), PART):
-                part = test.chosen(slice(start, start + PART))
-                here = stack[:, place, start * test.units : (start + PART) * test.units]
+            for start in range(0, len(test), at_once):
+                part = test.chosen(slice(start, start + at_once))
+                here = stack[:, place, start * test.units : (start + at_once) * test.units]
                 here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
                 shown.update(len(part))
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
