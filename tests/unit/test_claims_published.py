@@ -127,7 +127,8 @@ def test_what_the_papers_numbers_can_and_cannot_show(whole):
 
 def test_phams_own_numbers_are_shown(whole):
     mine = whole[whole["paper"] == "Pham et al."]
-    assert mine["value"].round(3).to_dict() == {
+    # The abstract gives no number for each version.
+    assert mine["value"].dropna().round(3).to_dict() == {
         "default-accuracy": 10.8,
         "impl-accuracy": 2.9,
         "impl-class-accuracy": 52.4,
@@ -138,6 +139,7 @@ def test_phams_own_numbers_are_shown(whole):
         "default-accuracy": CERTAIN,
         "impl-accuracy": SUPPORTED,
         "impl-class-accuracy": SUPPORTED,
+        "every-version": "not published",
         "impl-below-default": CERTAIN,
         "training-time": CERTAIN,
     }
