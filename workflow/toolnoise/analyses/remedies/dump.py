@@ -15,6 +15,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
+from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
@@ -51,22 +52,30 @@ def dump(
             for start in range(0, len(test.labels), PART):
                 part = test.chosen(slice(start, start + PART))
                 here = stack[:, place, start : start + PART]
-                here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
+                here[...] = (
+                    np.nan
+                    if run.diverged
+                    else _averages(network, run, snapshots, part, padding.beyond(spec.recipe, part), wanted)
+                )
                 shown.update(len(part.labels))
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"remedies": remedies})
     return network.observed
 
 
-def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
+def seen(
+    images: np.ndarray, margin: int, views: Iterable[View], beyond: np.ndarray | float = 0.0
+) -> Iterator[tuple[View, np.ndarray]]:
     """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input.
 
-    Views are made as training makes its crops: another window of the normalised image, padded with zeros.
+    Views are made as training makes its crops: another window of the normalised image, with `beyond` beyond its edge.
     """
     views = tuple(views)
     reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
-    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
-    padded, (height, width) = np.pad(images, around), (side - margin for side in images.shape[1:3])
+    (count, *sides, channels), (height, width) = images.shape, (side - margin for side in images.shape[1:3])
+    padded = np.empty((count, *(side + 2 * reach for side in sides), channels), images.dtype)
+    padded[...] = beyond
+    padded[:, reach : reach + sides[0], reach : reach + sides[1]] = images
     start = reach + margin // 2
     for view in views:
         top, left = start + view.down, start + view.right
@@ -75,7 +84,12 @@ def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tup
 
 
 def _averages(
-    network: Predictor, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
+    network: Predictor,
+    run: runs.Run,
+    snapshots: list[dict[str, np.ndarray]],
+    part: Split,
+    beyond: np.ndarray,
+    wanted: list[Remedy],
 ) -> np.ndarray:
     """The mean logits of some examples under each remedy, [remedy, N, C]."""
     sums = np.zeros((len(wanted), len(part.labels), len(network.dataset.classes)))
@@ -83,7 +97,7 @@ def _averages(
         network.take(weights, run)
         last = weights is snapshots[-1]
         views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
-        for view, images in seen(part.images, part.margin, sorted(set().union(*views))):
+        for view, images in seen(part.images, part.margin, sorted(set().union(*views)), beyond):
             logits = network.engine.logits(part.showing(images))
             for total, members in zip(sums, views, strict=True):
                 if view in members:
