@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import files
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study import config
@@ -55,6 +56,10 @@ def test_imagenets_resnets_without_biases_have_torchvisions_parameters_and_runni
     trained, channels = TORCHVISION[name]
     (one,) = found[name]
     assert (one["trained"], one["parameters"]) == (trained, trained + 2 * channels)
+
+
+def test_the_outputs_that_a_warning_of_memory_counts_are_those_of_the_networks(found):
+    assert found["outputs"] == OUTPUTS
 
 
 def test_the_3x3_convolution_of_version_1_5_strides(found):
@@ -190,7 +195,9 @@ def test_every_model_of_the_registry_is_counted_here(found):
         "resnet18",
         "resnet34",
     }
-    assert set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels", "striding"}
+    assert (
+        set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels", "striding", "outputs"}
+    )
 
 
 @pytest.mark.parametrize("name", config.registered("models"))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise import epoch_plan
+from toolnoise.analyses.estimate import study as memory
 from toolnoise.analyses.published import paper_items
 from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.base.program import ROOT
@@ -136,6 +137,46 @@ def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_t
         assert recipe == usual | {"batch_size": size}
     models = [paper.config["models"][model] for model, _ in order.tasks]
     assert all(model == paper.config["models"]["smallcnn"] for model in models)
+
+
+@pytest.fixture(scope="module")
+def modern():
+    return grid.load(ROOT / "workflow/studies/paper-modern.yaml")
+
+
+def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_frameworks(paper, modern):
+    def trained(study):
+        names = {(*cell.task, cell.variant): len(seeds) for cell, seeds in study.seeds.items()}
+        recipes = {task: study.config["recipes"][name] for task, name in study.recipe_of.items()}
+        return names, recipes
+
+    assert trained(modern) == trained(paper)
+    assert modern.config["overhead"] | {"hardware": []} == paper.config["overhead"] | {"hardware": []}
+    engines = {(name.partition("-")[0], entry["engine"]) for name, entry in modern.config["hardware"].items()}
+    machines, frameworks = ("a100", "h100", "h200", "cpu"), ("tensorflow", "jax", "torch")
+    assert engines == {(machine, framework) for machine in machines for framework in frameworks}
+
+
+@pytest.mark.parametrize("only", [["h100"], ["h200-jax", "cpu-torch"]])
+def test_every_item_of_the_paper_but_its_other_gpus_can_be_made_on_one_tooling_of_today(only):
+    file = ROOT / "workflow/studies/paper-modern.yaml"
+    written = config.read_yaml(file) | {"only": only}
+    found = grid.build(config.resolve(written, file), file)
+    for target in (*(f"table{number}" for number in range(1, 6)), *(f"fig{number}" for number in range(2, 6)), "fig7"):
+        assert paper_items.of_target(target, found.figures, file, written), target
+    if len(only) > 1:
+        assert paper_items.of_target("fig6", found.figures, file, written)
+    for target in ("fig8", "fig9a", "fig9b"):
+        assert paper_items.of_target(target, found.figures, file, written), target
+
+
+def test_planning_warns_of_the_one_task_that_cannot_fit_a_small_v100(paper, modern):
+    # 11,113,984 outputs of convolutions and as many of ReLUs, four bytes each, for each of 256 images.
+    (line,) = memory.warnings(paper)
+    assert line.startswith(
+        "resnet50-v15/imagenet on v100 needs 22.8 GB or more for batches of 256; the smallest V100 has"
+    )
+    assert [*memory.warnings(modern)] == []
 
 
 def test_the_paper_study_resolves_to_itself(paper):
