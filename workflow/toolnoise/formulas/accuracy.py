@@ -44,8 +44,10 @@ def accuracies(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def class_accuracies(predictions: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
     """The accuracy of each run on the examples of each class, [S, C]; NaN for a class without examples."""
-    sizes = np.bincount(labels, minlength=classes)
     result = np.full((len(predictions), classes), np.nan)
+    if not classes:  # more than have rows of their own
+        return result
+    sizes = np.bincount(labels, minlength=classes)
     for run, right in enumerate(predictions == labels):
         np.divide(np.bincount(labels[right], minlength=classes), sizes, out=result[run], where=sizes > 0)
     return result

@@ -66,9 +66,9 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     values += by_draw.independent_variances(together, predicted, test.labels, classes, groups)
 
     sizes = []
-    if every:
+    if scored:
         # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
-        largest = max(1, min(map(len, together.groups)) // 2)
+        largest = max(1, min(map(len, together.groups)) // 2) if every else 1
         sizes = [by_size(some_of(stack, chosen), test.labels, largest, stream) for chosen in together.groups]
     return as_rows(cell, dump, together, rows, values, sizes)
 
