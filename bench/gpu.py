@@ -49,7 +49,7 @@ STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.
 PARTS = {
     "control": ("check-control",),
-    "noise": ("measure",),
+    "noise": ("measure", "measure-language"),
     "cost": ("measure-overhead",),
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
