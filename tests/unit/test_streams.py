@@ -1,3 +1,5 @@
+"""Random streams: each independent of the others; and the plan of an epoch, which they draw."""
+
 import hashlib
 import itertools
 import os
@@ -14,7 +16,7 @@ from scipy import special, stats
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
-from toolnoise.epoch_plan import plan_epoch
+from toolnoise.epoch_plan import learning_rates, plan_epoch, steps_per_epoch
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import bitflip
@@ -318,3 +320,157 @@ def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may(m
     assert one["init"]["replicate"] == 1
     assert one["shuffle"]["replicate"] == 0
     assert int(one["init"]["key"], 16) == streams.key(make_spec("control", 1).study_seed, "init", 1)
+
+
+# The plan of an epoch: batches, pictures as they are cropped and flipped, learning rates
+
+
+@pytest.fixture
+def spec(make_spec):
+    """Of a run in which everything varies, in batches of 8, with crops by up to 2 pixels and flips."""
+    return make_spec("algo_impl", 1)
+
+
+def with_recipe(spec, **changes):
+    return Spec.read(spec.json | {"recipe": spec.recipe | changes})
+
+
+def rates(epoch, steps=4, **recipe):
+    defaults = {
+        "epochs": 10,
+        "learning_rate": 0.8,
+        "schedule": "constant",
+        "step_epochs": 3,
+        "step_factor": 0.5,
+        "cycles": 1,
+    }
+    found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
+    assert found.dtype == np.float32
+    return found.tolist()
+
+
+def close(*values):
+    return pytest.approx(values, rel=1e-6)
+
+
+def test_a_constant_rate_stays():
+    assert rates(0) == rates(9) == close(0.8, 0.8, 0.8, 0.8)
+
+
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (2, 0.8), (3, 0.4), (5, 0.4), (6, 0.2), (9, 0.1)])
+def test_steps_come_after_whole_epochs(epoch, rate):
+    assert rates(epoch, schedule="step") == close(*[rate] * 4)
+
+
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (4, 0.8), (5, 0.4), (6, 0.4), (7, 0.2), (99, 0.2)])
+def test_steps_come_after_the_epochs_of_a_list_and_no_more(epoch, rate):
+    assert rates(epoch, schedule="step", step_epochs=[5, 7], epochs=100) == close(*[rate] * 4)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        # cos(pi * progress / 2 epochs) at progress 0, 1/3, 2/3 and at 1, 4/3, 5/3.
+        (0, [0.8, 0.4 * (1 + np.sqrt(3) / 2), 0.4 * 1.5]),
+        (1, [0.4, 0.4 * 0.5, 0.4 * (1 - np.sqrt(3) / 2)]),
+    ],
+)
+def test_a_cosine_falls_from_the_highest_rate_towards_zero(epoch, expected):
+    assert rates(epoch, 3, epochs=2, schedule="cosine") == close(*expected)
+
+
+def test_each_cycle_is_a_whole_training_of_its_length_with_its_own_warm_up():
+    recipe = {"schedule": "cosine", "warmup_epochs": 1.5}
+    alone = [rates(epoch, epochs=4, **recipe) for epoch in range(4)]
+    assert [rates(epoch, epochs=12, cycles=3, **recipe) for epoch in range(12)] == 3 * alone
+    assert alone[0] < alone[1]
+    assert alone[3][-1] < 0.02
+
+
+@pytest.mark.parametrize(
+    ("warmup", "epoch", "expected"),
+    [
+        (2, 0, [0.1, 0.2, 0.3, 0.4]),
+        (2, 1, [0.5, 0.6, 0.7, 0.8]),
+        (2, 2, [0.8, 0.8, 0.8, 0.8]),
+        (0.5, 0, [0.4, 0.8, 0.8, 0.8]),
+    ],
+)
+def test_warm_up_is_a_straight_line_that_ends_at_the_rate(warmup, epoch, expected):
+    assert rates(epoch, warmup_epochs=warmup) == close(*expected)
+
+
+def test_warm_up_multiplies_the_schedule():
+    assert rates(0, 1, epochs=4, schedule="cosine", warmup_epochs=2) == close(0.4)
+
+
+def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(spec):
+    plans = [plan_epoch(spec, EXAMPLES, epoch) for epoch in (0, 1)]
+    for plan in plans:
+        assert plan.order.shape == plan.flips.shape == plan.slots.shape == plan.offsets.shape[:2] == (6, 8)
+        assert plan.rates.shape == (6,)
+        assert len(set(plan.order.ravel())) == 48
+        assert set(plan.order.ravel()) < set(range(EXAMPLES))
+    assert set(plans[0].order.ravel()) != set(plans[1].order.ravel())
+
+
+def test_a_batch_of_the_whole_set_is_one_step(spec):
+    assert steps_per_epoch(with_recipe(spec, batch_size=EXAMPLES).recipe, EXAMPLES) == 1
+
+
+def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
+    line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
+    assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
+
+
+def test_crops_reach_every_offset_that_leaves_the_padded_image_covered_and_no_other(spec):
+    offsets = plan_epoch(spec, 1000, 0).offsets
+    assert [set(offsets[..., axis].ravel().tolist()) for axis in (0, 1)] == [{0, 1, 2, 3, 4}] * 2
+
+
+def test_without_crop_nothing_is_shifted(spec):
+    assert not plan_epoch(with_recipe(spec, crop=0), EXAMPLES, 0).offsets.any()
+
+
+def test_half_the_images_are_mirrored_if_asked_and_none_else(spec):
+    flips = plan_epoch(spec, 1000, 0).flips
+    assert abs(flips.mean() - 0.5) < 5 * np.sqrt(0.25 / flips.size)
+    assert not plan_epoch(with_recipe(spec, flip=False), 1000, 0).flips.any()
+
+
+def of_each_example(plan, name):
+    """What is planned for each example, in the order of the set; every example must be in a whole batch."""
+    return getattr(plan, name).reshape(plan.order.size, -1)[plan.order.argsort(None)]
+
+
+@pytest.mark.parametrize("name", ["offsets", "flips"])
+def test_an_example_is_augmented_alike_wherever_the_order_puts_it(name, make_spec):
+    still, shuffled = (plan_epoch(make_spec(variant, 1), 48, 0) for variant in ("control", "shuffle"))
+    assert (still.order != shuffled.order).any()
+    assert (of_each_example(still, name) == of_each_example(shuffled, name)).all()
+
+
+@pytest.mark.parametrize("name", ["offsets", "flips"])
+def test_an_example_is_augmented_anew_in_each_epoch(name, make_spec):
+    epochs = [plan_epoch(make_spec("control", 1), 48, epoch) for epoch in (0, 1)]
+    assert (of_each_example(epochs[0], name) != of_each_example(epochs[1], name)).any()
+
+
+def test_an_epochs_plan_needs_no_other_epochs(spec):
+    alone = plan_epoch(spec, EXAMPLES, 7)
+    after_others = [plan_epoch(spec, EXAMPLES, epoch) for epoch in range(8)][7]
+    assert all((one == other).all() for one, other in zip(alone, after_others, strict=True))
+
+
+@pytest.mark.parametrize("part", ["order", "offsets", "flips", "slots", "dropout"])
+def test_a_digest_tells_every_draw_apart(spec, part):
+    plan = plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0)
+    values = getattr(plan, part).copy()
+    values.flat[-1] = not values.flat[-1] if values.dtype == bool else values.flat[-1] + 1
+    assert plan.digest() == plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0).digest()
+    assert plan.digest() != plan._replace(**{part: values}).digest()
+
+
+def test_learning_rates_are_no_draws(spec):
+    slower = with_recipe(spec, learning_rate=spec.recipe["learning_rate"] / 2)
+    assert plan_epoch(spec, EXAMPLES, 0).digest() == plan_epoch(slower, EXAMPLES, 0).digest()
