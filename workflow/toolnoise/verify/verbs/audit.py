@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.verify import required_signatures
-from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE
+from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE, SIGNATURES_AND_ROOT, required_signers
 
 if TYPE_CHECKING:
     from toolnoise.verify.audit.examine import Audit
@@ -53,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
     for name in filter(changing.get, changing):
         if unpacked.archive_of(options.results):
             raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
-    with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
+    with unpacked.opened(options.results) as (options.results,), required_signers(options) as required:
         if options.clean:
             for study in tree.load(options.results).trees:
                 for path in scratch.clean(study.root) if study.study or study.statements else []:
@@ -89,7 +88,7 @@ VERB = Verb(
         **RESULTS_OR_ARCHIVE,
         "--strict": flag("report stale results, made by other code, as findings too"),
         "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
-        **required_signatures.ALL,
+        **SIGNATURES_AND_ROOT,
         "--require-model-signature": option(
             "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
         ),
