@@ -30,7 +30,7 @@ from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 from toolnoise.verify import tree
-from toolnoise.verify.audit.rules.root_age import TooOld
+from toolnoise.verify.audit.rules.root import TooOld
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners

@@ -25,7 +25,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
     from toolnoise.verify import tree
     from toolnoise.verify.audit import cache, examine, repair
-    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root_age, rule
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root, rule
     from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
-        rules = (*rules, rule(root_age.not_before(options.not_before)))
+        rules = (*rules, rule(root.not_before(options.not_before)))
     if options.require_model_signature:
         rules = (*rules, rule(model.signed_by(options.require_model_signature)))
 

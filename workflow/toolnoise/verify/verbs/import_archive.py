@@ -7,10 +7,10 @@ from toolnoise.verify.arguments import SIGNATURES_AND_ROOT, required_signers
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify.audit.rules import root_age
+    from toolnoise.verify.audit.rules import root
     from toolnoise.verify.share import importing
 
-    age = root_age.age_check(options.not_before) if options.not_before else None
+    age = root.age_check(options.not_before) if options.not_before else None
     places = options.archive, options.into, options.study
     with required_signers(options) as (signers, key):
         counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
