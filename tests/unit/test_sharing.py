@@ -26,6 +26,7 @@ from toolnoise.study import grid as studies
 from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES
+from toolnoise.verify.audit.rules.root import age_check
 from toolnoise.verify.share import exporting, importing, packing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
