@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
+from toolnoise.base.printing import escaped
 from toolnoise.record import recorder, starts, statements
 from toolnoise.record.envelope import Envelope
 from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
@@ -334,7 +335,7 @@ def test_any_name_is_only_a_name(name, root):
     one = tree.load_study(root)
     assert one.artifacts[f"metrics/{name}"] == 0
     assert one.producer(f"results/tiny/metrics/{name}").path == "statements/odd.intoto.json"
-    line = tree.shown(name)
+    line = escaped(name)
     assert line.splitlines() == [line]
     assert line.encode()
     assert line.isprintable()

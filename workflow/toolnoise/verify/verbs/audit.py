@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
 from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE, SIGNATURES_AND_ROOT, required_signers
 
@@ -56,7 +57,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.clean:
             for study in tree.load(options.results).trees:
                 for path in scratch.clean(study.root) if study.study or study.statements else []:
-                    print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+                    print(f"removed: {escaped(str(path))}", file=sys.stderr)
         audit = examined(*required)
         if options.repair and not audit.is_clean(strict=False):
             repair.run(audit)
