@@ -42,7 +42,6 @@ LONG = (
             "rebuild",
             "remedies",
             "secrets",
-            "slim",
             "supply",
             "two_sites",
             "warm",
