@@ -20,7 +20,7 @@ from toolnoise.verify import anonymous, left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, model, root
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
 from toolnoise.verify.tree import Results, Tree
@@ -93,7 +93,7 @@ class Audit(NamedTuple):
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for evidence in self.evidence for line in (*root.lines(evidence), *model.lines(evidence))]
+        return [line for evidence in self.evidence for line in root.lines(evidence)]
 
     @property
     def unstated(self) -> list[str]:

@@ -26,7 +26,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
     from toolnoise.verify import tree
     from toolnoise.verify.audit import cache, examine, repair
-    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root, rule
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root, rule
     from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.not_before:
         rules = (*rules, rule(root.not_before(options.not_before)))
     if options.require_model_signature:
-        rules = (*rules, rule(model.signed_by(options.require_model_signature)))
+        rules = (*rules, rule(root.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
         results = tree.load(options.results)
