@@ -46,18 +46,15 @@ STUDIES = (
 )
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
-# Pictures of other pages: the study and its figure.
+# Pictures of other pages that the gallery does not have: the study and its figure.
 ELSEWHERE = {
-    "atlas-smallcnn": ("atlas-small", "atlas-smallcnn-digits"),
     "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
     "cifar10-pictures-authors": ("cifar10-pictures-authors", "batch_norm-cpu"),
     "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
     "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
-    "growth-smallcnn": ("growth-small", "growth-smallcnn-digits"),
     "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),
     "rarity": ("rarity", "rarity-cpu-smallcnn"),
-    "rarity-unlike": ("rarity-unlike", "rarity-cpu-smallcnn"),
 }
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"

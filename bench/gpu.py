@@ -10,7 +10,7 @@ of determinism; images per second against `Model.fit`; the differences between t
 workflow/studies/gpu.yaml defines networks, recipes and seeds; only the toolings that this machine can run are used.
 Jobs are the study's own. They run by the workflow's verbs, each in its own process, and each writes its statement;
 Snakemake runs the same jobs where it is available. A failed job is not tried again while its `.failed.log` is in
-logs/; `pack` leaves these logs out. docs/gpu-sessions.md is the manual.
+logs/; `pack` leaves these logs out. docs/cluster.md is the manual.
 """
 
 import argparse

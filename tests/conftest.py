@@ -26,7 +26,6 @@ LONG = (
         f"tests/workflow/test_{name}.py"
         for name in (
             "adopt",
-            "anonymous",
             "atlas",
             "batches",
             "before_and_during",
@@ -34,8 +33,8 @@ LONG = (
             "data",
             "edges_of_studies",
             "gpu_script",
-            "model_signing",
             "module",
+            "other_tools",
             "outcomes",
             "overhead",
             "own_model_and_data",
@@ -44,11 +43,8 @@ LONG = (
             "rebuild",
             "remedies",
             "secrets",
-            "shared_runs",
-            "slim",
             "supply",
             "two_sites",
-            "validated_crate",
             "warm",
         )
     ),

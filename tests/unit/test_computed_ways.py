@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from toolnoise import steps
-from toolnoise.analyses.invariances import draw, metric, ways
+from toolnoise.analyses.invariances import draw, metric
+from toolnoise.analyses.invariances.study import tasks, ways
 from toolnoise.study import entries
 from toolnoise.study.cells import Task
 
@@ -30,7 +31,7 @@ def divided(written, built):
 
 
 def test_a_way_differs_in_one_setting_from_the_first_that_divides_no_batch(divided):
-    assert ways.ways(divided, TASK) == {"plain": "", "two": "world 2", "parts": "accumulate 4", "threads": "threads 2"}
+    assert ways(divided, TASK) == {"plain": "", "two": "world 2", "parts": "accumulate 4", "threads": "threads 2"}
     (job,) = (job for job in steps.jobs(divided) if job.verb == "measure-ways")
     assert {variant for _, variant in job.parameters["cells"]} == {"algo", "control"}
     assert {name for name, _ in job.parameters["cells"]} == {"plain", "two", "parts", "threads"}
@@ -41,7 +42,7 @@ def test_a_way_differs_in_one_setting_from_the_first_that_divides_no_batch(divid
 
 
 def test_a_study_whose_toolings_divide_no_batch_has_no_ways(built, written):
-    assert ways.tasks(built(written)) == []
+    assert tasks(built(written)) == []
 
 
 def test_a_run_in_several_processes_keeps_as_many_cores_busy(divided):

@@ -96,7 +96,7 @@ ASKED = ["git", "-C", str(ROOT), "rev-parse", "--is-shallow-repository"]
 
 
 def test_the_archives_have_the_digests_that_are_listed():
-    text = (ROOT / "evidence/README.md").read_text("utf-8")
+    text = (ROOT / "docs/evidence.md").read_text("utf-8")
     assert dict(re.findall(r"^\| `(\S+)` \| `(\S+)` \|$", text, re.MULTILINE)) == {
         path.name: sha256(path) for path in ARCHIVES
     }

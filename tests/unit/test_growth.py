@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
-from toolnoise.analyses.growth import measure, plan
+from toolnoise.analyses.growth import measure
 from toolnoise.analyses.growth import metric as growth
+from toolnoise.analyses.growth import study as plan
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.study.cells import Cell, Variants

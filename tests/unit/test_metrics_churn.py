@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_equal
 
-from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
+from toolnoise.comparison.two_arms import bad_flips, cross_churn, good_flips
 from toolnoise.formulas import churn as module
 from toolnoise.formulas import example_churn
 from toolnoise.formulas.churn import churn, normalised_churn, paired_churn, pairwise_churn

@@ -17,7 +17,8 @@ from toolnoise.record import statements
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify import model_signature, signing, tree
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import RULES, model, rule
+from toolnoise.verify.audit.rules import RULES, rule
+from toolnoise.verify.audit.rules.root import signed_by
 
 WEIGHTS = "runs/smallcnn/digits/cpu/impl/1/weights.npz"
 PAGE = "statements/index.html.intoto.json"
@@ -74,7 +75,7 @@ def signed(results, keys):
 
 def said(results, key):
     """What the audit finds that requires this signer."""
-    found = examine.examine(tree.load(results), rules=(*RULES, rule(model.signed_by(str(key)))))
+    found = examine.examine(tree.load(results), rules=(*RULES, rule(signed_by(str(key)))))
     return [
         (one.artifact.removeprefix("results/s/"), one.what) for one in found.findings if one.rule == "model-is-signed"
     ]

@@ -25,7 +25,8 @@ from toolnoise.study import config
 from toolnoise.study import grid as studies
 from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import RULES, root_age
+from toolnoise.verify.audit.rules import RULES
+from toolnoise.verify.audit.rules.root import age_check
 from toolnoise.verify.share import exporting, importing, packing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
@@ -687,7 +688,7 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
         assert told in refused(requiring, path, name)
         assert snapshot(here) == before
     # An older archive has a good signature, too. Without a required key, the root must still name each statement.
-    late, early = root_age.age_check("2026-02-01"), root_age.age_check("2026-01-31")
+    late, early = age_check("2026-02-01"), age_check("2026-01-31")
     for asked in (requiring, take):
         line = refused(lambda asked=asked: asked(tmp_path / "rooted.tar", age=late))
         assert line.endswith(f"{root}: is of 2026-01-31T12:00:00Z; 2026-02-01T00:00:00Z or later")

@@ -20,7 +20,8 @@ from toolnoise.record import repository, statements
 from toolnoise.record.statements import COMMIT, Artifact, Statement
 from toolnoise.verify import history, signing, tree
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root_age, rule
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, rule
+from toolnoise.verify.audit.rules.root import not_before
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -501,7 +502,7 @@ def of_commit(root, *commits):
 
 def older(results, asked):
     """What the audit says that asks for a root that is not older."""
-    asked = rule(root_age.not_before(asked))
+    asked = rule(not_before(asked))
     found = examine.examine(tree.load(results[0].parents[3]), rules=(*RULES, asked))
     return [one.what for one in found.findings if one.rule == "root-is-not-older"]
 
@@ -554,7 +555,7 @@ def test_what_has_no_root_is_not_shown_to_be_recent(results):
     "asked", ["", "yesterday", "2026-02-30", "2026-01-31T25:00", "0" * 40, "--all", "9999-12-31T23:59-10"]
 )
 def test_what_is_no_date_and_no_commit_here_is_one_line(asked, refused):
-    assert f"--not-before: found {asked!r}; a date such as" in refused(root_age.not_before, asked)
+    assert f"--not-before: found {asked!r}; a date such as" in refused(not_before, asked)
 
 
 @pytest.mark.usefixtures("root")

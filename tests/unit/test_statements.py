@@ -1,6 +1,7 @@
-"""Statements: what a job says of itself, written and read again, and one line for what is none."""
+"""Statements: what a job says of itself, written and read again, one line for what is none, and a tree of them."""
 
 import base64
+import errno
 import hashlib
 import json
 import os
@@ -10,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
+from toolnoise.base.printing import escaped
 from toolnoise.record import recorder, starts, statements
 from toolnoise.record.envelope import Envelope
 from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+from toolnoise.study import config
+from toolnoise.verify import tree
 
 STATEMENT = Statement(
     "count",
@@ -220,3 +224,232 @@ def test_an_envelope_that_two_readers_could_understand_differently_is_one_line(p
 def test_what_is_no_json_object_is_one_line(path, refused, text):
     path.write_text(text)
     assert refused(statements.read, path).startswith(f"{path}: ")
+
+
+# The statements of a study's results, read as a tree
+
+
+NOON = datetime(2026, 1, 31, 12)
+
+
+def statement(*outputs, inputs=()):
+    """A statement of these outputs, with digests of nothing."""
+    return Statement(
+        "collect",
+        tuple(Artifact(name, "0" * 64, 1) for name in outputs),
+        tuple(Artifact(name, "0" * 64, 1, kind=INPUT) for name in inputs),
+        {},
+        {},
+        NOON,
+        NOON,
+        {},
+    ).as_json()
+
+
+@pytest.fixture
+def root(tmp_path, written):
+    """A study's results: study.json, one artifact and its statement."""
+    folder = tmp_path / "results" / "tiny"
+    files.write_json(folder / "study.json", config.resolve(written, "tiny"))
+    files.write_text(folder / "metrics/data.csv", "a\n")
+    made = statement("results/tiny/metrics/data.csv", inputs=["results/tiny/study.json"])
+    files.write_json(folder / "statements/metrics/data.csv.intoto.json", made)
+    return folder
+
+
+def test_files_statements_and_study_are_found_from_the_study_or_from_all_results(root):
+    one, of_all = tree.load_study(root), tree.load(root.parent)
+    assert tree.load(root).trees == of_all.trees == (one,)
+    assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
+    assert one.artifacts["metrics/data.csv"] == 2
+    assert set(one.files) - set(one.artifacts) == {"statements/metrics/data.csv.intoto.json"}
+    assert (one.name, one.study.name, one.why) == ("tiny", "tiny", "")
+    stated = one.producer("results/tiny/metrics/data.csv")
+    assert one.producers == {"metrics/data.csv": (stated,)}
+    assert stated.path == "statements/metrics/data.csv.intoto.json"
+    assert one.producer("results/tiny/study.json") is None
+    assert one.producer("results/other/metrics/data.csv") is None
+    assert one.named("study.json") == "results/tiny/study.json"
+
+
+def test_a_study_moved_and_renamed_keeps_its_names(root, tmp_path):
+    moved = root.rename(tmp_path / "received")
+    one = tree.load_study(moved)
+    assert one.name == "tiny"
+    assert one.producer("results/tiny/metrics/data.csv")
+    assert tree.load(moved).trees == (one,)
+
+
+def test_a_study_without_its_marks_is_one_where_it_lies_in_results(root, tmp_path):
+    (root / "study.json").unlink()
+    (root / "statements").rename(tmp_path / "gone")
+    (one,) = tree.load(root).trees
+    assert list(one.artifacts) == ["metrics/data.csv"]
+
+
+def test_a_folder_of_studies_may_itself_lie_in_a_folder_called_results(root):
+    outer = root.parent.parent / "more" / "results" / "mine"
+    outer.mkdir(parents=True)
+    root.rename(outer / "tiny")
+    assert [one.name for one in tree.load(outer).trees] == ["tiny"]
+
+
+def test_checkpoints_are_no_artifacts_and_scratch_files_are_listed(root):
+    files.write_text(root / "checkpoints/model/1.npz", "")
+    files.write_text(root / "metrics/.data.csv.x1", "")
+    assert list(tree.load_study(root).artifacts) == ["metrics/.data.csv.x1", "metrics/data.csv", "study.json"]
+
+
+def test_what_lies_beside_the_studies_is_a_stray(root):
+    files.write_text(root.parent / "note.txt", "")
+    (root.parent / "other").mkdir()
+    (root.parent / "linked").symlink_to(root)
+    found = tree.load(root.parent)
+    assert [one.name for one in found.trees] == ["other", "tiny"]
+    assert found.strays == ("linked", "note.txt")
+
+
+def test_links_are_told_and_not_followed(root, tmp_path):
+    files.write_text(tmp_path / "secret.txt", "secret")
+    (root / "out").symlink_to(tmp_path / "secret.txt")
+    (root / "folder").symlink_to(tmp_path)
+    (root / "within").symlink_to("metrics/data.csv")
+    (root / "circle").symlink_to("circle")
+    os.mkfifo(root / "pipe")
+    one = tree.load_study(root)
+    assert set(one.strange) == {"out", "folder", "within", "circle", "pipe"}
+    assert one.strange["out"] == f"a symbolic link out of the tree, to {tmp_path / 'secret.txt'}"
+    assert one.strange["within"] == "a symbolic link inside the tree, to metrics/data.csv"
+    assert one.strange["pipe"] == "not a plain file"
+    assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
+
+
+NAMES = ["a\nb", "a b", "$(touch x)", "<script>", "\udcff", "é", "-rf", "x" * 255, "\x1b[31m"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_any_name_is_only_a_name(name, root):
+    (root / "metrics" / name).write_text("")
+    made = statement(f"results/tiny/metrics/{name}")
+    (root / "statements/odd.intoto.json").write_text(json.dumps(made))
+    one = tree.load_study(root)
+    assert one.artifacts[f"metrics/{name}"] == 0
+    assert one.producer(f"results/tiny/metrics/{name}").path == "statements/odd.intoto.json"
+    line = escaped(name)
+    assert line.splitlines() == [line]
+    assert line.encode()
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("name", ["results/tiny/../../secret", "/etc/passwd", "results/tiny", "", "results/tiny/"])
+def test_a_name_that_leads_elsewhere_names_no_file(name, root):
+    files.write_json(root / "statements/odd.intoto.json", statement(name))
+    one = tree.load_study(root)
+    assert len(one.statements) == 2
+    assert one.inside(name) not in one.files
+
+
+DAMAGED_FILES = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "another version": b'{"_type": "https://in-toto.io/Statement/v0.1"}',
+    "a list": b"[]",
+    "nested deeply": b"[" * 100_000,
+    "a huge number": b'{"_type": ' + b"9" * 10_000 + b"}",
+    "an envelope around nothing": b'{"payload": "bm8="}',
+    "an envelope around depth": b'{"payload": "' + b"W1tb" * 40_000 + b'"}',
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED_FILES.values(), ids=DAMAGED_FILES)
+def test_a_damaged_statement_is_told_in_one_line_beside_the_others(content, root):
+    path = "statements/metrics/bad.csv.intoto.json"
+    (root / path).write_bytes(content)
+    one = tree.load_study(root)
+    assert list(one.unreadable) == [path]
+    line = str(one.unreadable[path])
+    assert line.startswith(str(root / path))
+    assert line.splitlines() == [line]
+    assert len(one.statements) == 1
+
+
+def test_a_statement_of_another_name_or_of_absurd_size_is_not_read(root):
+    (root / "statements/note.txt").write_text("{}")
+    with (root / "statements/large.intoto.json").open("wb") as file:
+        file.truncate(tree.LARGEST_STATEMENT + 1)
+    assert set(tree.load_study(root).unreadable) == {"statements/note.txt", "statements/large.intoto.json"}
+
+
+@pytest.mark.parametrize("content", [None, b"{}", b"[" * 100_000, b"[" * 800 + b"]" * 800, b"\x00", b'{"study": 1}'])
+def test_a_study_that_cannot_be_read_is_told_and_the_rest_is_there(content, root):
+    (root / "study.json").unlink()
+    if content is not None:
+        (root / "study.json").write_bytes(content)
+    one = tree.load_study(root)
+    assert one.study is None
+    assert one.why.startswith(str(root / "study.json"))
+    assert one.name == "tiny"
+    assert len(one.statements) == 1
+
+
+def test_a_file_that_vanishes_meanwhile_is_listed_as_gone(root, monkeypatch):
+    class Gone:
+        name = "data.csv"
+
+        def stat(self, **_):
+            raise FileNotFoundError
+
+    scandir = os.scandir
+    monkeypatch.setattr(
+        tree.os, "scandir", lambda folder: [Gone()] if Path(folder).name == "metrics" else scandir(folder)
+    )
+    one = tree.load_study(root)
+    assert one.strange["metrics/data.csv"] == "gone since the folder was listed"
+
+
+def test_a_statement_that_vanishes_meanwhile_is_unreadable(root, monkeypatch):
+    def gone(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(files, "open_plain", gone)
+    assert list(tree.load_study(root).unreadable) == ["statements/metrics/data.csv.intoto.json"]
+
+
+def test_only_plain_files_are_opened(root):
+    with files.open_plain(root / "metrics/data.csv") as file:
+        assert file.read() == b"a\n"
+    (root / "link").symlink_to("metrics/data.csv")
+    os.mkfifo(root / "pipe")
+    for name in ("link", "pipe", "metrics", "absent"):
+        with pytest.raises(OSError):
+            files.open_plain(root / name)
+
+
+@pytest.mark.parametrize("make", [lambda _: None, Path.mkdir, lambda path: path.write_text("")])
+def test_no_results_are_refused_in_one_line(make, tmp_path, refused):
+    make(tmp_path / "elsewhere")
+    assert refused(tree.load, tmp_path / "elsewhere").startswith(str(tmp_path / "elsewhere"))
+
+
+@pytest.mark.parametrize("folder", ["metrics", "statements", "."])
+def test_a_folder_that_may_not_be_read_is_told(folder, root, monkeypatch):
+    """As for another user than root."""
+    closed, opened, listed = os.path.normpath(root / folder), Path.stat, os.scandir
+
+    def refuse(path):
+        if os.path.normpath(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    def stat(path, **options):
+        refuse(path.parent)
+        return opened(path, **options)
+
+    def scandir(path):
+        refuse(path)
+        return listed(path)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(os, "scandir", scandir)
+    (found,) = tree.load(root.parent).trees
+    assert "a folder that cannot be read (no permission)" in found.strange.values()

@@ -1,5 +1,6 @@
-"""`toolnoise check` of programs that know nothing of it: the planted cause is named first, and clean ones pass."""
+"""`toolnoise check` of programs: the planted cause is named first, clean ones pass, and so it is with `--world`."""
 
+import importlib.util
 import json
 import shutil
 import sys
@@ -386,3 +387,35 @@ def test_a_clean_program_passes(name, checked):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Reproducible: two runs with equal seeds are equal bit for bit (preds.npy")
     assert (name == "times") == ("differs, and it looks like a time." in done.stdout)
+
+
+# `--world` of training programs of bench/invariances.py: bugs and clean ones are told apart
+
+
+spec = importlib.util.spec_from_file_location("invariances", ROOT / "bench/invariances.py")
+bench = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(bench)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("no sampler", "another program"),
+        ("loss of another scale", "another program"),
+        ("sum over all, by hand", "rounding"),
+        ("DistributedDataParallel", "rounding"),
+        ("masks of each process", "other draws"),
+    ],
+)
+def test_two_processes_are_told_from_a_bug(name, verdict, skip_without):
+    skip_without("torch")
+    program = bench.PROGRAMS[name]
+    found = bench.found(name, program._replace(words=(*(program.words or bench.SEEDED), "--epochs", "1")), "1,2")
+    assert [(way["name"], way["verdict"], way["passed"]) for way in found.ways] == [
+        ("world 2", verdict, verdict != "another program")
+    ]
+    assert found.right
+    assert found.line in ("", "right")
+    # Two runs with two processes have the same bits.
+    assert found.ways[0]["again"]
+    assert (found.ways[0]["difference"]["changed"] > 0) == (verdict != "rounding")

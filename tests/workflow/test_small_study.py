@@ -1,16 +1,25 @@
-"""A small study, run by Snakemake from its file to its page: what its numbers say and what would run again."""
+"""A small study, run by Snakemake from its file to its page: numbers, statements, report, gate, what runs again."""
 
 import csv
+import html
 import json
+import re
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
 
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.base import metric_files
+from toolnoise.base import arrays, metric_files
+from toolnoise.base.files import sha256
+from toolnoise.base.noise_sources import replicate
+from toolnoise.base.spec import Spec
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.pages import study_page
+from toolnoise.record import statements
+from toolnoise.study import catalogue
 
 TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
@@ -264,3 +273,173 @@ def test_a_target_that_the_study_cannot_feed_is_one_line_that_says_what_it_needs
         "it needs a data set with sub-groups: faces, celeba with groups, image-folder with a group, text with frequency"
     )
     assert line == f"toolnoise: {copied}/study.yaml: fig4: the study has no subgroups; {needs}"
+
+
+# Every job states what it did, and its statements are as the standard wants them
+
+
+@pytest.fixture(scope="module")
+def stated(small_study):
+    """The statements of the small study by the path of each."""
+    found = (small_study / "results/small/statements").rglob(f"*{statements.SUFFIX}")
+    return {path: statements.read(path) for path in found}
+
+
+def test_every_file_of_the_results_is_somebodys_output(small_study, stated):
+    results = small_study / "results"
+    files = {str(path.relative_to(small_study)) for path in results.rglob("*") if path.is_file()}
+    outputs = [output.name for statement in stated.values() for output in statement.outputs]
+    assert sorted(outputs) == sorted(name for name in files if "/statements/" not in name)
+
+
+def test_digests_and_sizes_are_those_of_the_files(small_study, stated):
+    for statement in stated.values():
+        for artifact in (*statement.outputs, *statement.inputs):
+            path = small_study / artifact.name
+            assert (artifact.sha256, artifact.size) == (sha256(path), path.stat().st_size)
+
+
+def test_a_statement_lies_where_its_first_output_says(small_study, stated):
+    for path, statement in stated.items():
+        assert path.relative_to(small_study) == statements.path_for(statement.outputs[0].name)
+
+
+def test_chains_end_in_the_data_and_the_code(stated):
+    (prepared,) = (statement for statement in stated.values() if statement.verb == "prepare")
+    (package,) = (one for one in prepared.dependencies if one.kind == statements.PACKAGE)
+    assert package.name == "sklearn/datasets/data/digits.csv.gz"
+    assert package.uri.startswith("pkg:pypi/scikit-learn@")
+    assert all(any(one.kind == statements.CODE for one in statement.dependencies) for statement in stated.values())
+    for statement in stated.values():
+        if not statement.inputs:
+            assert statement.verb in ("prepare", "configure")
+
+
+def test_a_run_states_its_spec_its_keys_and_its_machine(small_study, stated):
+    for statement in stated.values():
+        if statement.verb == "train":
+            record = json.loads((small_study / statement.outputs[2].name).read_text())
+            assert statement.parameters["spec"] == record["spec"]
+            for source, drawn in statement.parameters["keys"].items():
+                assert drawn["replicate"] == replicate(source, Spec.read(record["spec"]))
+            assert statement.observed == record["observed"]
+
+
+def test_a_job_that_is_done_again_says_the_same_but_for_times(small_study, toolnoise, tmp_path):
+    def about(folder):
+        value = json.loads((folder / "results/s/statements/d.npz.intoto.json").read_text())
+        del value["predicate"]["runDetails"]["metadata"]
+        return value
+
+    for name in ("one", "other"):
+        folder = tmp_path / name
+        folder.mkdir()
+        study = small_study / "results/small/study.json"
+        arguments = ["prepare", "--study", study, "--dataset", "digits", "--out", "results/s/d.npz"]
+        assert toolnoise(folder, *arguments).returncode == 0
+    assert about(tmp_path / "one") == about(tmp_path / "other")
+
+
+def test_a_statement_has_the_variables_that_numpy_computes_by_and_no_secret(small_study, toolnoise, tmp_path):
+    secrets = {"TF_TOKEN_app_terraform_io": "secret", "NVIDIA_API_KEY": "secret", "CUDA_TOKEN": "secret"}
+    arguments = ["prepare", "--study", small_study / "results/small/study.json", "--dataset", "digits"]
+    done = toolnoise(tmp_path, *arguments, "--out", "results/s/d.npz", env={"OMP_NUM_THREADS": "1", **secrets})
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "results/s/statements/d.npz.intoto.json"
+    assert "secret" not in path.read_text()
+    assert statements.read(path).observed["variables"]["OMP_NUM_THREADS"] == "1"
+
+
+# Snakemake's own report, as people ask for it: `snakemake --report`
+
+
+def captions(report):
+    """The captions in a report, without marks and with all white space alike."""
+    written = map(json.loads, re.findall(r'"caption": ("(?:[^"\\]|\\.)*")', report.read_text()))
+    return {" ".join(html.unescape(re.sub(r"<[^>]+>", "", caption)).split()) for caption in written}
+
+
+@pytest.fixture
+def files(copied):
+    """The paths of all files in the folder of the study, but for Snakemake's logs and what it keeps for minutes."""
+
+    def listed():
+        found = {path.relative_to(copied).as_posix() for path in copied.rglob("*") if path.is_file()}
+        return {name for name in found if not name.startswith((".snakemake/log/", ".snakemake/iocache/"))}
+
+    return listed
+
+
+def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(copied, snakemake, files):
+    before = files()
+    done = snakemake(copied, "--report", "mine.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Study <em>small</em>: how much of a trained network" in (copied / "mine.html").read_text()
+    # Besides them there is the caption of the metric files.
+    found = captions(copied / "mine.html")
+    assert len(found) == len(KINDS) + 1
+    assert {study_page.plain(catalogue.KINDS[kind].caption_in("small")) for kind in KINDS} < found
+    assert files() == before | {"mine.html"}
+
+
+def test_a_report_may_be_an_archive(copied, snakemake):
+    done = snakemake(copied, "--report", "mine.zip")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert zipfile.ZipFile(copied / "mine.zip").testzip() is None
+
+
+# The control gate: a study whose control runs are not bit-equal fails, and says where they part
+
+
+CELL = "smallcnn/digits/cpu"
+
+
+@pytest.fixture
+def tampered(copied):
+    """A study in which one control run holds what a run with implementation noise left, but for its record."""
+    runs = copied / "results/small/runs" / CELL
+    for name in ("weights.npz", "history.csv"):
+        shutil.copyfile(runs / "impl/2" / name, runs / "control/2" / name)
+    return copied
+
+
+def gate(toolnoise, folder, out="gate.json"):
+    results = folder / "results/small"
+    names = ["--study", results / "study.json", "--model", "smallcnn", "--dataset", "digits", "--hardware", "cpu"]
+    dump = results / "predictions" / CELL / "control"
+    records = [results / "runs" / CELL / "control" / seed / "run.json" for seed in ("1", "2")]
+    inputs = ["--logits", f"{dump}.npy", "--index", f"{dump}.json", "--records", *records]
+    return toolnoise(folder, "check-control", *names, *inputs, "--out", out)
+
+
+def test_the_gate_names_seeds_epoch_and_layer_in_one_line(tampered, toolnoise, refusal):
+    line = refusal(gate(toolnoise, tampered))
+    for words in (f"{CELL}/control", "seeds 1 and 2", "epoch 1", "conv1/kernel"):
+        assert words in line
+    assert not (tampered / "gate.json").exists()
+
+
+def test_the_gate_sees_one_changed_bit_of_the_final_weights(copied, toolnoise, refusal):
+    path = copied / "results/small/runs" / CELL / "control/2/weights.npz"
+    weights = arrays.read_npz(path)
+    weights["dense/bias"].view(np.uint32)[3] ^= 1
+    arrays.write_npz(path, weights)
+    line = refusal(gate(toolnoise, copied))
+    assert "final weights" in line
+    assert "dense/bias" in line
+
+
+def test_an_honest_study_passes_the_gate(copied, toolnoise):
+    done = gate(toolnoise, copied)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_study_whose_gate_fails_fails_and_shows_the_line(tampered, snakemake):
+    verdict = f"results/small/control/{CELL}.json"
+    (tampered / verdict).unlink()
+    done = snakemake(tampered, verdict, "results/small/metrics/stability.csv", "--logger", "toolnoise")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "failed: check_control" in said
+    assert any(line.startswith("  toolnoise: ") and "seeds 1 and 2" in line for line in said.splitlines())
+    assert not (tampered / verdict).exists()

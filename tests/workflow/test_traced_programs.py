@@ -1,6 +1,6 @@
 """`toolnoise check --trace`: the first operation that differs is found, with the line of the planted cause.
 
-bench/traces.py does so for all programs of bench/traced_programs.py; some of them are here.
+bench/traces.py does so for all of its programs; some of them are here.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ from toolnoise.checking.trial_runs import TrialRuns
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("traced_programs", ROOT / "bench/traced_programs.py")
+SPEC = importlib.util.spec_from_file_location("planted", ROOT / "bench/traces.py")
 PROGRAMS = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(PROGRAMS)
 LIMIT = 600

@@ -28,7 +28,7 @@ VERBS = {
     "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.analyses.synthesise.verbs.synthesise",
+    "synthesise": "toolnoise.analyses.synthesise.verb",
 }
 
 main = partial(command_line.main, VERBS)

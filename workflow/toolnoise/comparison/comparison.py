@@ -13,12 +13,18 @@ import numpy as np
 
 from toolnoise.comparison import designs, pairs_of_units
 from toolnoise.comparison.designs import Assumption, Design, Way
-from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.read_arms import NAMES
-from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
+from toolnoise.comparison.two_arms import (
+    bad_flips,
+    cross_churn,
+    good_flips,
+    hedges_g,
+    paired_difference,
+    probability_of_improvement,
+)
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws

@@ -3,8 +3,7 @@
 import argparse
 
 from toolnoise.commands.verb import SHARE, Verb
-from toolnoise.verify import required_signatures
-from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL
+from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL, SIGNATURES, required_signers
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -12,7 +11,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
     from toolnoise.verify.page import publishing
 
-    with unpacked.opened(options.results) as (results,), required_signatures.required(options) as (signers, _):
+    with unpacked.opened(options.results) as (results,), required_signers(options) as (signers, _):
         written, left_out = publishing.publish(
             results, options.out, compared_cells.compared, options.anonymous, signers, options.no_credential
         )
@@ -30,6 +29,6 @@ VERB = Verb(
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,
-        **required_signatures.STATEMENTS,
+        **SIGNATURES,
     },
 )

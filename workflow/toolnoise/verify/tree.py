@@ -15,7 +15,6 @@ from typing import NamedTuple
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, sha256
-from toolnoise.base.printing import escaped
 from toolnoise.record import envelope, statements
 from toolnoise.record.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
 from toolnoise.steps import ROOTS
@@ -172,11 +171,6 @@ def load_study(root: Path) -> Tree:
     lacking, listed = _left_out(root, files, strange)
     made = _producers(name, stated)
     return Tree(name, root, files, strange, tuple(stated), unreadable, made, study, why, lacking, listed, of_list)
-
-
-def shown(name: str) -> str:
-    """A name on one line, safe for a terminal: unprintable characters are escaped."""
-    return escaped(name)
 
 
 def _is_study(root: Path) -> bool:

@@ -87,7 +87,7 @@ class StudyCost(NamedTuple):
 
 
 def estimate(study: Study) -> StudyCost:
-    """StudyCost a study from the results in this folder."""
+    """Estimate a study from the results in this folder."""
     paces = {cells[0]: run_time.find(_spec(study, cells[0])) for cells in study.alike}
     tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
     measured_on = dict.fromkeys(network.hardware for network in study.networks)
@@ -315,12 +315,8 @@ def _engine() -> KerasEngine:
 
 def as_json(cost: StudyCost) -> dict[str, Any]:
     """The estimate as plain values; unknown values are null."""
-    return {
-        "jobs": cost.jobs,
-        "tasks": [task._asdict() for task in cost.tasks],
-        "hardware": [tooling._asdict() for tooling in cost.hardware],
-        "disk_bytes": cost.disk._asdict(),
-    }
+    tasks, hardware = ([one._asdict() for one in part] for part in (cost.tasks, cost.hardware))
+    return {"jobs": cost.jobs, "tasks": tasks, "hardware": hardware, "disk_bytes": cost.disk._asdict()}
 
 
 def as_text(cost: StudyCost, file: str) -> str:

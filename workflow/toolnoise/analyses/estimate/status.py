@@ -142,16 +142,11 @@ def status(study: Study) -> Status:
 
 def as_json(now: Status) -> dict[str, Any]:
     """The status as plain values; unknown times are null."""
-    return {
+    return now._asdict() | {
         "cells": [{**cell._asdict(), "cell": cell.cell._asdict()} for cell in now.cells],
         "failures": [
             {"rule": job.rule, "result": job.result, "log": job.log, "line": line} for job, line in now.failures
         ],
-        "running": now.running,
-        "snakemake": now.snakemake,
-        "locked": now.locked,
-        "page": now.page,
-        "cold": now.cold,
     }
 
 

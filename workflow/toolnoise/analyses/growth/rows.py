@@ -1,6 +1,6 @@
 """The job of growth: how the differences between runs from equal starts grow."""
 
-from toolnoise.analyses.growth import plan
+from toolnoise.analyses.growth.study import growing
 from toolnoise.steps.reads import WEIGHTS
 from toolnoise.steps.step import Parameters, Read, Step, Where, Work, metric
 from toolnoise.study import layout
@@ -9,13 +9,13 @@ from toolnoise.study.study import Study
 
 
 def _growth(study: Study, place: Variants) -> Parameters:
-    pairs = [[list(cell) for cell in both] for both in plan.growing(study)[place]]
+    pairs = [[list(cell) for cell in both] for both in growing(study)[place]]
     return {**place._asdict(), "references": pairs}
 
 
 def _recorded(study: Study, place: Variants) -> list[str]:
     """The records of all runs of the cells that are compared."""
-    cells = dict.fromkeys(cell for both in plan.growing(study)[place] for cell in both)
+    cells = dict.fromkeys(cell for both in growing(study)[place] for cell in both)
     return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
 
 
@@ -25,7 +25,7 @@ ROWS = {
         "measure how the differences between runs from equal starts grow, step by step",
         where=Where(
             Variants,
-            plan.growing,
+            growing,
             "grid",
             "a task whose recipe has record_steps, on its first tooling, with cells of equal draws",
         ),

@@ -1,6 +1,6 @@
 """The job of invariances: what other ways to compute one training change."""
 
-from toolnoise.analyses.invariances import ways
+from toolnoise.analyses.invariances.study import cells, tasks, ways
 from toolnoise.steps.reads import of_cells
 from toolnoise.steps.step import Parameters, Step, Where, Work, metric
 from toolnoise.study.cells import Cell, Task
@@ -8,19 +8,19 @@ from toolnoise.study.study import Study
 
 
 def _cells(study: Study, task: Task) -> list[Cell]:
-    return ways.cells(study, task, ways.ways(study, task))
+    return cells(study, task, ways(study, task))
 
 
 def _parameters(study: Study, task: Task) -> Parameters:
-    cells = [[cell.hardware, cell.variant] for cell in _cells(study, task)]
-    return task._asdict() | {"cells": cells, "ways": ways.ways(study, task)}
+    computed = [[cell.hardware, cell.variant] for cell in _cells(study, task)]
+    return task._asdict() | {"cells": computed, "ways": ways(study, task)}
 
 
 ROWS = {
     "measure-ways": Step(
         "measure_ways",
         "measure what other ways to compute one training change",
-        where=Where(Task, ways.tasks, "grid", "a task on a tooling with accumulate or world, and on one without"),
+        where=Where(Task, tasks, "grid", "a task on a tooling with accumulate or world, and on one without"),
         parameters=_parameters,
         reads=of_cells(_cells),
         writes={"out": metric("invariances", "{model}/{dataset}", "toolnoise.analyses.invariances.metric")},

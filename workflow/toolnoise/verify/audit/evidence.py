@@ -20,10 +20,10 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.steps import Job
+from toolnoise.steps import PAGE, Job
+from toolnoise.study import layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-from toolnoise.verify.audit import earlier
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.hashing import Hashed
 from toolnoise.verify.signing import Verdict
@@ -38,6 +38,13 @@ ODD = (
     OSError,
 )
 
+# What the job of the page wrote, by its options, when it wrote all of the page and was the root.
+PAGE_WROTE = {
+    "out": layout.PAGE,
+    "out-statements": layout.STATEMENTS,
+    "out-tables": layout.PAGE_PARTS + "/tables.js",
+    "out-compared": layout.PAGE_PARTS + "/compared.js",
+}
 # The verbs whose runs have their draws from here.
 DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
 
@@ -87,7 +94,7 @@ class Evidence:
         """The jobs of the study by the name of their first output; none without a study.json."""
         if self.tree.study is None:
             return {}
-        return {job.outputs[0][0]: job for job in earlier.jobs(self.tree, steps.jobs(self.tree.study))}
+        return {job.outputs[0][0]: job for job in _as_they_were(self.tree, steps.jobs(self.tree.study))}
 
     def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement belongs to, or None."""
@@ -231,3 +238,18 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return value
+
+
+def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
+    """The jobs of a study; those of the page as they were, where the page's own job showed the statements."""
+    shown = tree.producer(layout.STATEMENTS.format(study=tree.name))
+    if shown is None or shown.statement.verb != PAGE:
+        yield from now
+        return
+    outputs = tuple((pattern.format(study=tree.name), option) for option, pattern in PAGE_WROTE.items())
+    wrote = {name for name, _ in outputs}
+    for job in now:
+        if job.verb == PAGE:
+            yield job._replace(parameters={"study": tree.name}, outputs=outputs)
+        elif wrote.isdisjoint(name for name, _ in job.outputs):
+            yield job

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
 from toolnoise.base.files import open_plain
-from toolnoise.base.printing import aligned, size
+from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
 from toolnoise.verify import anonymous, left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, model, root
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
-from toolnoise.verify.tree import Results, Tree, shown
+from toolnoise.verify.tree import Results, Tree
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -87,13 +87,13 @@ class Audit(NamedTuple):
         if on_roots or any(evidence.signatures for evidence in self.evidence):
             names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
             bad = any(finding.rule in (SIGNED.name, ROOT_SIGNED.name) for finding in self.findings)
-            return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(shown, names))}"
+            return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(escaped, names))}"
         return f"present, not checked ({of})" if count else "none"
 
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for evidence in self.evidence for line in (*root.lines(evidence), *model.lines(evidence))]
+        return [line for evidence in self.evidence for line in root.lines(evidence)]
 
     @property
     def unstated(self) -> list[str]:
@@ -199,15 +199,15 @@ def as_text(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
     for rule in rules:
         of_rule = [finding for finding in audit.findings if finding.rule == rule.name]
-        lines += [f"{rule.name}: {shown(finding.artifact)}: {shown(finding.what)}" for finding in of_rule[:SHOWN]]
+        lines += [f"{rule.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in of_rule[:SHOWN]]
         if len(of_rule) > SHOWN:
             lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
     lines += [""] if audit.findings else []
     lines += [f"note: {note}" for note in audit.notes]
     lines += _stale_lines(audit.stale)
-    lines += [f"signed by {shown(name)}: {count} statements" for name, count in audit.signers.items()]
-    lines += [*map(shown, audit.roots), f"signatures: {audit.signatures}"]
-    studies = ", ".join(shown(study.name) for study in audit.results.trees)
+    lines += [f"signed by {escaped(name)}: {count} statements" for name, count in audit.signers.items()]
+    lines += [*map(escaped, audit.roots), f"signatures: {audit.signatures}"]
+    studies = ", ".join(escaped(study.name) for study in audit.results.trees)
     lines.append(f"{studies}: {audit.coverage}")
     if audit.cached is not None:
         lines.append(f"{audit.cached} of {audit.coverage.files} digests are from the cache: these files were not read")
@@ -224,9 +224,9 @@ def _stale_lines(stale: Sequence[Stale]) -> list[str]:
     if not stale:
         return []
     changed = Counter(name for result in stale for name in result.changed)
-    lines = [f"stale: {shown(result.artifact)}" for result in stale[:SHOWN]]
+    lines = [f"stale: {escaped(result.artifact)}" for result in stale[:SHOWN]]
     lines += [f"stale: and {len(stale) - SHOWN} more"] if len(stale) > SHOWN else []
-    listed = ", ".join(f"{shown(name)} ({count})" for name, count in changed.most_common(10))
+    listed = ", ".join(f"{escaped(name)} ({count})" for name, count in changed.most_common(10))
     return [*lines, f"changed since: {listed}{' and more' if len(changed) > 10 else ''}", ""]
 
 

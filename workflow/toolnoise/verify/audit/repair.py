@@ -10,6 +10,7 @@ import sys
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.record.statements import path_for
 from toolnoise.steps import CONFIGURE
 from toolnoise.verify import tree
@@ -38,7 +39,7 @@ def commands(audit: Audit) -> list[list[str]]:
 def run(audit: Audit) -> None:
     """Print these commands and run them."""
     for command in commands(audit):
-        print(f"running: {tree.shown(shlex.join(command))}", file=sys.stderr, flush=True)
+        print(f"running: {escaped(shlex.join(command))}", file=sys.stderr, flush=True)
         # What it says goes where the audit's own remarks go.
         subprocess.run(command, stdout=sys.stderr, check=False)
 

@@ -15,13 +15,14 @@ from urllib.parse import quote
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.verify import anonymous
 from toolnoise.verify.crate.citation import Author, Credits
 from toolnoise.verify.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.verify.crate.entities import README, Entity, Graph, references
-from toolnoise.verify.tree import Stated, Tree, shown
+from toolnoise.verify.tree import Stated, Tree
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"
@@ -135,7 +136,7 @@ def _job(graph: Graph, tree: Tree, contents: Contents, made: Stated, agents: lis
     job = graph.add(
         f"#job/{quote(path)}",
         "CreateAction",
-        name=f"{verb} {shown(path)}",
+        name=f"{verb} {escaped(path)}",
         description=STEPS[verb].says,
         actionStatus="http://schema.org/CompletedActionStatus",
         instrument={"@id": tool},
@@ -159,7 +160,7 @@ def _job(graph: Graph, tree: Tree, contents: Contents, made: Stated, agents: lis
     control = graph.add(
         f"#control/{quote(path)}",
         "ControlAction",
-        name=f"orchestrate {verb} {shown(path)}",
+        name=f"orchestrate {verb} {escaped(path)}",
         instrument={"@id": step},
         object={"@id": job},
     )
@@ -298,13 +299,13 @@ def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     # In a copy without names, what its reader can no longer check.
     hidden = f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
     content = in_memory(
-        f"""# {shown(tree.name)}: a study of toolnoise
+        f"""# {escaped(tree.name)}: a study of toolnoise
 
 How much of a trained network is noise: {len(tree.statements)} jobs and their results. By {names}; {owners.licence}.
 
 This is an RO-Crate. For each job, ro-crate-metadata.json lists the verb of toolnoise, the parameters, the files that it
 read and wrote, with size and SHA-256, its code, and its machine. The workflow is {WORKFLOW}.
-Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
+Every job's own statement is in results/{escaped(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
 A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
 {hidden}""".encode()

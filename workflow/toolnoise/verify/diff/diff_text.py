@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import aligned, escaped
 from toolnoise.verify.diff.changes import shown
-from toolnoise.verify.tree import shown as printable
 
 # Items shown of a long list; --json has all.
 SHOWN = 10
@@ -22,15 +21,15 @@ BIT_EQUAL = {
 
 def as_text(compared: dict[str, Any]) -> str:
     """The differences between A and B."""
-    lines = [f"A  {printable(compared['a'])}", f"B  {printable(compared['b'])}", ""]
+    lines = [f"A  {escaped(compared['a'])}", f"B  {escaped(compared['b'])}", ""]
     if compared["kind"] == "run":
         lines += [*_made_from(compared["made_from"]), "", *_run(compared)]
     elif compared["kind"] == "cell":
         lines += [*_made_from(compared["made_from"]), "", *_cell(compared)]
     else:
         for study in compared["studies"]:
-            lines += [f"study {printable(study['name'])}", *_made_from(study["made_from"]), "", *_study(study), ""]
-        lines += [f"only in {side}: study {printable(name)}" for side in "ab" for name in compared[f"only_{side}"]]
+            lines += [f"study {escaped(study['name'])}", *_made_from(study["made_from"]), "", *_study(study), ""]
+        lines += [f"only in {side}: study {escaped(name)}" for side in "ab" for name in compared[f"only_{side}"]]
     return "\n".join([*lines, "", _verdict(compared)]).replace("\n\n\n", "\n\n")
 
 
@@ -51,15 +50,15 @@ def _made_from(parts: dict[str, Any]) -> Iterator[str]:
             yield f"{part:<12} the same"
         else:
             for number, change in enumerate(changes):
-                yield f"{'' if number else part:<12} {printable(change['key'])}: {_change(change['a'], change['b'])}"
+                yield f"{'' if number else part:<12} {escaped(change['key'])}: {_change(change['a'], change['b'])}"
 
 
 def _change(old: Any, new: Any) -> str:
     if isinstance(old, list) and isinstance(new, list) and all(isinstance(item, str) for item in (*old, *new)):
         signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
         if signs:
-            return printable(" ".join(signs))
-    return printable(f"{_short(old)} -> {_short(new)}")
+            return escaped(" ".join(signs))
+    return escaped(f"{_short(old)} -> {_short(new)}")
 
 
 def _short(value: Any) -> str:
@@ -97,9 +96,9 @@ def _moved(move: Any) -> str:
     if move is None:
         return "none"
     if not isinstance(move, dict):
-        return printable(shown(move))
+        return escaped(shown(move))
     place = f"{move.get('tensor')} {move.get('index')}"
-    return printable(f"{place} {'up' if move.get('up') else 'down'} after epoch {move.get('after_epoch')}")
+    return escaped(f"{place} {'up' if move.get('up') else 'down'} after epoch {move.get('after_epoch')}")
 
 
 def _tensors(parted: dict[str, Any]) -> Iterator[str]:
@@ -161,7 +160,7 @@ def _study(compared: dict[str, Any]) -> Iterator[str]:
     differ = [row["path"] for row in compared["differ"]]
     yield f"{compared['bit_equal']} files equal, {compared['but_for_times']} of them except times"
     for row in compared["differ"][:SHOWN]:
-        yield f"differs: {printable(row['path'])}, {printable(row['first'])}"
+        yield f"differs: {escaped(row['path'])}, {escaped(row['first'])}"
     if len(differ) > SHOWN:
         yield f"... and {len(differ) - SHOWN} more differ"
     yield from _only(compared, "file")
@@ -171,7 +170,7 @@ def _study(compared: dict[str, Any]) -> Iterator[str]:
         yield f"measured times, not compared: {_some(compared['not_compared'])}"
     damaged = [cell for cell in compared["cells"] if "damaged" in cell]
     for cell in damaged:
-        yield f"cannot be compared: {printable(cell['cell'])}: {printable(cell['damaged'])}"
+        yield f"cannot be compared: {escaped(cell['cell'])}: {escaped(cell['damaged'])}"
     rows = [_row(cell) for cell in compared["cells"] if cell not in damaged]
     if rows:
         yield ""
@@ -179,7 +178,7 @@ def _study(compared: dict[str, Any]) -> Iterator[str]:
 
 
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
-    name = printable(cell["cell"])
+    name = escaped(cell["cell"])
     if "only" in cell:
         return name, f"only in {cell['only'].upper()}", "", "", "", ""
     if "summary" not in cell:
@@ -198,7 +197,7 @@ def _only(compared: dict[str, Any], what: str) -> Iterator[str]:
 
 def _some(values: Sequence[Any]) -> str:
     more = f", ... ({len(values)})" if len(values) > SHOWN else ""
-    return printable(", ".join(map(str, values[:SHOWN])) + more)
+    return escaped(", ".join(map(str, values[:SHOWN])) + more)
 
 
 def _since(epoch: int | None) -> str:

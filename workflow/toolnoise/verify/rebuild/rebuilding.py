@@ -21,6 +21,7 @@ from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.printing import escaped
 from toolnoise.base.spec import Spec
 from toolnoise.base.standing import as_given
 from toolnoise.datasets import fetching, sources
@@ -35,7 +36,6 @@ from toolnoise.training.runs import read as read_run
 from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.sampling import Made
-from toolnoise.verify.tree import shown
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 # Options without influence on the outcome, with their values for a rebuild.
@@ -76,9 +76,9 @@ def report(outcomes: Iterable[Rebuilt]) -> int:
     for outcome in outcomes:
         verdicts[outcome.verdict] += 1
         first, *others = outcome.lines
-        print(f"{outcome.verdict}: {outcome.made.called}: {shown(first)}")
+        print(f"{outcome.verdict}: {outcome.made.called}: {escaped(first)}")
         for line in others:
-            print(f"    {shown(line)}")
+            print(f"    {escaped(line)}")
         if outcome.folder:
             print(f"    kept in {outcome.folder}")
         sys.stdout.flush()

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.record.statements import FOLDER, SUFFIX, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study.cells import Shown
 from toolnoise.verify import tree
-from toolnoise.verify.tree import Tree, shown
+from toolnoise.verify.tree import Tree
 
 WANTED = "a run, or any file under results that has a statement"
 # The first kinds of job in a sample, so that a small one covers each stage; others follow.
@@ -28,7 +29,7 @@ class Made(NamedTuple):
     @property
     def called(self) -> str:
         """A short name of the job."""
-        return f"{self.statement.verb} {shown(self.statement.name)}"
+        return f"{self.statement.verb} {escaped(self.statement.name)}"
 
     @property
     def kind(self) -> str:

@@ -21,6 +21,7 @@ from toolnoise import steps
 from toolnoise.base import code_digest, faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
 from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
@@ -30,11 +31,11 @@ from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 from toolnoise.verify import tree
-from toolnoise.verify.audit.rules.root_age import TooOld
+from toolnoise.verify.audit.rules.root import TooOld
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
-from toolnoise.verify.tree import RESULTS, is_root, shown
+from toolnoise.verify.tree import RESULTS, is_root
 
 SNAKEMAKE = Path(".snakemake")
 
@@ -205,7 +206,7 @@ class _Incoming:
             if present.get(file) != stated.get(file):
                 commit = coming.statement.commit
                 wanted = f"{f'commit {commit}' if commit else 'the same code'}, or --other-code"
-                raise self._refusal(name, f"was made by a {shown(file)} that differs from the one here", wanted)
+                raise self._refusal(name, f"was made by a {escaped(file)} that differs from the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:
         verdicts = signers.check_all({self.scratch / name: coming.statement for name, coming in self.coming.items()})
@@ -281,7 +282,7 @@ class _Incoming:
         return self.into / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.study.name))
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
-        return BadInput(self.file, shown(name), found, wanted)
+        return BadInput(self.file, escaped(name), found, wanted)
 
 
 def _study_named_in(file: str | Path) -> str:
@@ -289,7 +290,7 @@ def _study_named_in(file: str | Path) -> str:
         first = next(members, None)
     study = archive.study_of(first.name) if first else None
     if study is None:
-        raise BadInput(file, shown(first.name) if first else "", "belongs to no study", archive.WANTED)
+        raise BadInput(file, escaped(first.name) if first else "", "belongs to no study", archive.WANTED)
     return study
 
 

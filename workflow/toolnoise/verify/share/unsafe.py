@@ -12,11 +12,11 @@ from typing import Any
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.record import envelope
 from toolnoise.record.statements import SUFFIX
 from toolnoise.verify import credentials
 from toolnoise.verify.credentials import Credential
-from toolnoise.verify.tree import shown
 
 ARGUMENT = "--no-credential"
 NOT_SEARCHED = (".npz", ".npy", ".png", ".pdf")
@@ -36,10 +36,10 @@ def refuse(contents: Iterable[tuple[str, Path | bytes]], allowed: Collection[str
         first, *others = places.values()
         # A key says more than a line, and study.json more than what was made from it.
         name, key, says = min(first, key=lambda place: (place[1].startswith("line "), len(place[0])))
-        what = f"looks like a credential ({shown(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
+        what = f"looks like a credential ({escaped(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
         what += f"; {len(others)} other text{'s' * (len(others) > 1)} too" if others else ""
         wanted = "files without credentials (page, crate and export --anonymous hide them)"
-        raise BadInput(shown(name), shown(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
+        raise BadInput(escaped(name), escaped(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
 
 
 def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Credential]]:
@@ -73,8 +73,8 @@ def _read(name: str, content: Path | bytes, allowed: Collection[str]) -> bytes:
             return beginning
         if size > files.LARGEST_TEXT:
             what = f"has {size} bytes, too many to be searched for credentials"
-            wanted = f"at most {files.LARGEST_TEXT}; {ARGUMENT} {shown(name)} if it has none"
-            raise BadInput(shown(name), "", what, wanted)
+            wanted = f"at most {files.LARGEST_TEXT}; {ARGUMENT} {escaped(name)} if it has none"
+            raise BadInput(escaped(name), "", what, wanted)
         return beginning + file.readall()
 
 

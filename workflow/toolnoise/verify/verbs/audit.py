@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.verify import required_signatures
-from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE
+from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE, SIGNATURES_AND_ROOT, required_signers
 
 if TYPE_CHECKING:
     from toolnoise.verify.audit.examine import Audit
@@ -26,7 +26,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
     from toolnoise.verify import tree
     from toolnoise.verify.audit import cache, examine, repair
-    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, root_age, rule
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root, rule
     from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
@@ -39,9 +39,9 @@ def _run(options: argparse.Namespace) -> None:
     }
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
-        rules = (*rules, rule(root_age.not_before(options.not_before)))
+        rules = (*rules, rule(root.not_before(options.not_before)))
     if options.require_model_signature:
-        rules = (*rules, rule(model.signed_by(options.require_model_signature)))
+        rules = (*rules, rule(root.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
         results = tree.load(options.results)
@@ -53,11 +53,11 @@ def _run(options: argparse.Namespace) -> None:
     for name in filter(changing.get, changing):
         if unpacked.archive_of(options.results):
             raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
-    with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
+    with unpacked.opened(options.results) as (options.results,), required_signers(options) as required:
         if options.clean:
             for study in tree.load(options.results).trees:
                 for path in scratch.clean(study.root) if study.study or study.statements else []:
-                    print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+                    print(f"removed: {escaped(str(path))}", file=sys.stderr)
         audit = examined(*required)
         if options.repair and not audit.is_clean(strict=False):
             repair.run(audit)
@@ -89,7 +89,7 @@ VERB = Verb(
         **RESULTS_OR_ARCHIVE,
         "--strict": flag("report stale results, made by other code, as findings too"),
         "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
-        **required_signatures.ALL,
+        **SIGNATURES_AND_ROOT,
         "--require-model-signature": option(
             "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
         ),

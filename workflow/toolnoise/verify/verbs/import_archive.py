@@ -3,16 +3,16 @@
 import argparse
 
 from toolnoise.commands.verb import SHARE, Verb, flag, option
-from toolnoise.verify import required_signatures
+from toolnoise.verify.arguments import SIGNATURES_AND_ROOT, required_signers
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify.audit.rules import root_age
+    from toolnoise.verify.audit.rules import root
     from toolnoise.verify.share import importing
 
-    age = root_age.age_check(options.not_before) if options.not_before else None
+    age = root.age_check(options.not_before) if options.not_before else None
     places = options.archive, options.into, options.study
-    with required_signatures.required(options) as (signers, key):
+    with required_signers(options) as (signers, key):
         counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
@@ -27,6 +27,6 @@ VERB = Verb(
         "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
         "--study": option("FILE", "the study's configuration (study.json in that folder)"),
         "--other-code": flag("also accept results made by other code than the present one"),
-        **required_signatures.ALL,
+        **SIGNATURES_AND_ROOT,
     },
 )

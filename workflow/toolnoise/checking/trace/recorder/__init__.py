@@ -6,8 +6,10 @@ program imports it as toolnoise_recorder.
 
 import os
 import sys
+import threading
+from typing import Any
 
-from toolnoise_recorder import imports, of_jax, of_lines, of_numpy, of_random, of_tensorflow, of_torch, threads
+from toolnoise_recorder import imports, of_jax, of_lines, of_numpy, of_random, of_tensorflow, of_torch
 from toolnoise_recorder.log import Log
 
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
@@ -28,7 +30,20 @@ def start() -> None:
     first, _, end = os.environ.get(WINDOW, "0:0").partition(":")
     log = Log(path, range(int(first), int(end)), sys.modules)
     os.register_at_fork(before=log.flush, after_in_child=log.stop)
-    threads.hook(log)
+    _leave_out_threads(log)
     of_random.hook(log)
     imports.after(HOOKS, log)
     of_lines.start(log)
+
+
+def _leave_out_threads(log: Any) -> None:
+    """Leave out what happens in threads that start from now on: their operations have no order of their own."""
+    started = threading.Thread._bootstrap_inner
+
+    def start(thread: threading.Thread) -> None:
+        log.leave_out()
+        for call in log.in_threads:
+            call()
+        started(thread)
+
+    threading.Thread._bootstrap_inner = start

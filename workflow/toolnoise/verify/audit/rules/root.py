@@ -3,15 +3,32 @@
 It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
 one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
 statement is not under the root until that part is made again. The audit says so without a finding.
+
+An older root, which was signed in its time, must not pass for a later one. A signature has no date, and nothing in a
+results folder or an archive shows that a newer one exists. So whoever audits or imports says what is known from
+elsewhere: a day on which the study was not yet finished, or a commit that its code must contain.
+
+A model signature, on all files and not on statements, is one that other tools verify, too.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import NamedTuple
 
-from toolnoise.record.statements import path_for
+from toolnoise.base.errors import BadInput
+from toolnoise.record.statements import COMMIT, Statement, path_for
 from toolnoise.steps import CONFIGURE, Job
 from toolnoise.study import layout
-from toolnoise.verify.audit.evidence import Evidence, Found
+from toolnoise.verify import history, left_out, model_signature
+from toolnoise.verify.audit.evidence import Evidence, Found, guarded
+from toolnoise.verify.model_signature import Bundle
+from toolnoise.verify.tree import MODEL_SIGNATURE
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
+# What a slim copy has besides the files that were signed.
+SLIM = (left_out.FILE, left_out.STATEMENT)
 
 
 class Unnamed(NamedTuple):
@@ -46,7 +63,86 @@ def root_is_signed(evidence: Evidence) -> Found:
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if unnamed.ordinary)
 
 
+class TooOld(NamedTuple):
+    """How old a root is, or which commit made it, and what is allowed."""
+
+    age: str
+    allowed: str
+
+
+def age_check(asked: str) -> Callable[[Statement], TooOld | None]:
+    """The check of a root's age, for a date or time, UTC unless it has an offset, or a commit, tag or branch here."""
+    oldest = _time(asked) if DATE.fullmatch(asked) else history.named(asked)
+    if oldest is None:
+        raise BadInput("command line", "--not-before", f"found {asked!r}", WANTED)
+
+    def check(root: Statement) -> TooOld | None:
+        if isinstance(oldest, datetime):
+            too_old = TooOld(f"is of {root.finished.isoformat()}Z", f"{oldest.isoformat()}Z or later")
+            return too_old if root.finished < oldest else None
+        made_by = [commit.sha256 for commit in root.made_of(COMMIT)]
+        if made_by and all(history.descends(commit, oldest) for commit in made_by):
+            return None
+        commits = f"commit {', '.join(made_by)}" if made_by else "no commit"
+        return TooOld(f"was made by {commits}", f"{oldest}, or a commit that descends from it")
+
+    return check
+
+
+def not_before(asked: str) -> Callable[[Evidence], Found]:
+    """The rule for such a date or commit."""
+    check = age_check(asked)
+
+    def root_is_not_older(evidence: Evidence) -> Found:
+        """The root was made at the required time or later, by the required commit or one that descends from it."""
+        root = evidence.tree.top
+        if root is None:
+            yield layout.PAGE.format(study=evidence.tree.name), "has no statement that names the others"
+        elif older := check(root.statement):
+            yield root.statement.name, f"{older.age}; allowed: {older.allowed}"
+
+    return root_is_not_older
+
+
+def _time(asked: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(asked)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def signed_by(signer: str) -> Callable[[Evidence], Found]:
+    """The rule for the owner of a public key in PEM, or for an identity and its issuer at Sigstore."""
+    refusal = model_signature.verifier(signer)
+
+    def model_is_signed(evidence: Evidence) -> Found:
+        """Every file is as model.sig has it, which is signed by the required signer."""
+        name = evidence.tree.named(MODEL_SIGNATURE)
+        yield from guarded(name, lambda: _differences(evidence, refusal))
+
+    return model_is_signed
+
+
+def _differences(evidence: Evidence, refusal: Callable[[Bundle], str]) -> Found:
+    tree = evidence.tree
+    bundle = model_signature.read(evidence.path(tree.named(MODEL_SIGNATURE)))
+    if why := refusal(bundle):
+        yield tree.named(MODEL_SIGNATURE), why
+    known = {path: hashed.sha256 for path, hashed in evidence.hashed.items()}
+    for path, what in bundle.differences(tree.left_out | model_signature.digests(tree, known)):
+        if path not in SLIM or not tree.left_out:
+            yield tree.named(path), what
+
+
 def lines(evidence: Evidence) -> Iterator[str]:
+    """What is said of the root and of a slim copy's list, and that there is a model signature."""
+    yield from _root_lines(evidence)
+    if MODEL_SIGNATURE in evidence.tree.files:
+        yield f"{evidence.tree.name}: {MODEL_SIGNATURE} is there (--require-model-signature says whose it must be)"
+
+
+def _root_lines(evidence: Evidence) -> Iterator[str]:
     """The root's digest, and what it does not vouch for; that of a slim copy's list."""
     name, root = evidence.tree.name, evidence.tree.top
     if of_list := evidence.tree.list_stated:

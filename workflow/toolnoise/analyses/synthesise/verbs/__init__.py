@@ -1,1 +1,0 @@
-"""The verb that writes synthetic data (`VERB`)."""
