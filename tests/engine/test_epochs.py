@@ -37,7 +37,9 @@ def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras)
         assert held[path].tobytes() == drawn.tobytes()
 
 
-@pytest.mark.parametrize("case", ["adam", "sgd", "regularised", "by kind", "by name", "adam by kind"])
+@pytest.mark.parametrize(
+    "case", ["adam", "sgd", "without momentum", "regularised", "by kind", "by name", "adam by kind"]
+)
 def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
     ours, theirs = paths(beside_keras, "engine", case), paths(beside_keras, "keras", case)
     assert len(ours) == 9

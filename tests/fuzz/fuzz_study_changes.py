@@ -24,7 +24,8 @@ study: fuzzed
 seed: 7
 recipes:
   short: {epochs: 4, batch_size: 8, optimizer: sgd, momentum: 0.5, learning_rate: 0.25, schedule: step,
-    step_epochs: [2, 3], step_factor: 0.5, warmup_epochs: 1, cycles: 1, weight_decay: 0.125, decay_normalisation: true,
+    step_epochs: [2, 3], step_factor: 0.5, warmup_epochs: 1, warmup: plain, cycles: 1, weight_decay: 0.125,
+    decay_normalisation: true,
     bias_rate: 2, scale_rate: 0.5, label_smoothing: 0.125, normalise: unit, crop: 1, flip: true,
     last_batch: kept, undecayed: [bias, logits]}
 hardware:

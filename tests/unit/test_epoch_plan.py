@@ -82,6 +82,14 @@ def test_warm_up_is_a_straight_line_that_ends_at_the_rate(warmup, epoch, expecte
     assert rates(epoch, warmup_epochs=warmup) == close(*expected)
 
 
+def test_a_plain_warm_up_begins_at_zero_and_the_schedule_after_it():
+    recipe = {"epochs": 4, "schedule": "cosine", "warmup": "plain", "warmup_epochs": 1.5}
+    assert rates(0, **recipe) == close(0.0, 0.8 / 6, 0.8 / 3, 0.4)
+    # At 1.5 epochs the line ends; then half the cosine of the whole way.
+    expected = [0.8 / 1.5, 0.8 * 1.25 / 1.5, 0.8, 0.4 * (1 + np.cos(np.pi * 1.75 / 4))]
+    assert rates(1, **recipe) == close(*expected)
+
+
 def test_warm_up_multiplies_the_schedule():
     assert rates(0, 1, epochs=4, schedule="cosine", warmup_epochs=2) == close(0.4)
 

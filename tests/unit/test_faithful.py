@@ -61,7 +61,7 @@ def wrong(token):
     about = entry(kind, name)
     for setting in settings:
         key, _, said = setting.partition("=")
-        value = functools.reduce(lambda of, part: of[part], key.split("."), about)
+        value = functools.reduce(lambda of, part: of[int(part) if part.isdigit() else part], key.split("."), about)
         if value != yaml.safe_load(said):
             return f"{key} is {value}"
     return ""

@@ -299,6 +299,7 @@ OTHER_VALUES = {
     "step_epochs": 5,
     "step_factor": 0.7,
     "warmup_epochs": 1,
+    "warmup": "plain",
     "cycles": 2,
     "record_steps": True,
     "weight_decay": 0.001,
@@ -325,6 +326,8 @@ def test_every_recipe_key_is_tried_below():
 
 @pytest.mark.parametrize("key", OTHER_VALUES)
 def test_a_specs_digest_follows_every_recipe_value(key, written, built):
+    if key == "warmup":
+        written["recipes"]["digits"]["warmup_epochs"] = 1
     if key == "cycles":
         written["recipes"]["digits"]["schedule"] = "cosine"
     before = spec_digest(built(written))

@@ -361,8 +361,10 @@ def test_summers_and_dinneen_train_500_epochs_with_3_of_warm_up_and_a_cosine_tha
         assert (entry["momentum"], entry["weight_decay"]) == (0.9, 5e-4)
         rates = [rate(entry, epoch) for epoch in (0, 1, 2, 250, 499)]
         # Their train.py:185-199, at the same steps: linear, then half the cosine of the whole way.
-        expected = [0.4 / 3, 0.8 / 3, 0.4, *(0.2 * (1 + np.cos(np.pi * at / 500)) for at in (250.75, 499.75))]
-        assert rates == pytest.approx(expected, rel=2e-4)
+        expected = [0.4 * at / 3 for at in (0.75, 1.75, 2.75)]
+        expected += [0.2 * (1 + np.cos(np.pi * at / 500)) for at in (250.75, 499.75)]
+        assert rates == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert (entry["padding"], entry["last_batch"]) == ("black", "kept")
 
 
 def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_one_decay_for_all():
@@ -377,11 +379,12 @@ def test_summers_and_dinneens_snapshots_are_five_cosines_of_a_hundred_epochs_wit
     entry = recipe("summers", "resnet14-snapshots", "cifar10")
     assert entry == recipe("summers", "resnet14", "cifar10") | {"cycles": 5}
     assert config.registered("models")["resnet14-snapshots"] == config.registered("models")["resnet14"]
-    # Their train.py:200-218, at the same steps; the warm-up of a cycle, too, is times its cosine.
+    # Their train.py:200-218, at the same steps.
     for cycle in range(5):
         rates = [rate(entry, 100 * cycle + epoch) for epoch in (0, 1, 2, 50, 99)]
-        expected = [0.4 / 3, 0.8 / 3, 0.4, *(0.2 * (1 + np.cos(np.pi * at / 100)) for at in (50.75, 99.75))]
-        assert rates == pytest.approx(expected, rel=2.5e-3)
+        expected = [0.4 * at / 3 for at in (0.75, 1.75, 2.75)]
+        expected += [0.2 * (1 + np.cos(np.pi * at / 100)) for at in (50.75, 99.75)]
+        assert rates == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_pham_et_al_have_a_recipe_for_each_network():

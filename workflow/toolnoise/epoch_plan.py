@@ -110,7 +110,10 @@ def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray
         rates *= recipe["step_factor"] ** (epoch // at if isinstance(at, int) else sum(epoch >= step for step in at))
     elif recipe["schedule"] == "cosine":
         rates *= 0.5 * (1 + np.cos(np.pi * progress / cycle_length(recipe)))
-    if progress[0] < recipe["warmup_epochs"]:
+    if "warmup" in recipe and recipe["warmup_epochs"]:
+        rises = progress <= recipe["warmup_epochs"]
+        rates[rises] = recipe["learning_rate"] * progress[rises] / recipe["warmup_epochs"]
+    elif progress[0] < recipe["warmup_epochs"]:
         rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
     return rates.astype(np.float32)
 

@@ -153,6 +153,7 @@ STEPS = 6
 CASES = {
     "adam": {"optimizer": "adam"},
     "sgd": {"optimizer": "sgd"},
+    "without momentum": {"optimizer": "sgd", "momentum": 0},
     "regularised": {"optimizer": "sgd", "label_smoothing": 0.1, "weight_decay": 0.05},
     "by kind": {
         "optimizer": "sgd",
@@ -205,7 +206,7 @@ def against_keras(study_file, data_file, out):
             variable.assign(initial[variable.path])
         make = {
             "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
-            "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=momentum),
+            "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=float(momentum)),
         }[recipe["optimizer"]]
         # Keras has one rate for all: an optimiser for each kind of variable.
         factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"], "kernel": 1}

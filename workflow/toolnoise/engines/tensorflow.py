@@ -179,7 +179,7 @@ class Engine(KerasEngine):
         # Once for all tensors: what each of them makes anew is traced and optimised anew.
         betas = {"beta1": BETA_1, "beta2": BETA_2, "epsilon": EPSILON}
         numbers = betas if adam else {"momentum": self.recipe["momentum"]}
-        shared = {name: tf.constant(number) for name, number in numbers.items()}
+        shared = {name: tf.constant(float(number)) for name, number in numbers.items()}
         if adam:
             shared |= {"beta1_power": powers[0], "beta2_power": powers[1]}
         for path, gradient in zip(self.trainable, gradients, strict=True):

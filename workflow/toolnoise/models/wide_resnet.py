@@ -2,7 +2,8 @@
 
 They have three stages of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` filters. Normalisation and ReLU come
 before each convolution. The shortcut is not normalised, except where the filters change: there it is a 1x1 convolution
-of the normalised values. No convolution has a bias.
+of the normalised values. No convolution has a bias. As in the code of Pham et al. (wideresnet_original.py), scales
+start from a uniform distribution on [0, 1], and running means keep a tenth of themselves in a step.
 """
 
 import keras
@@ -38,7 +39,8 @@ def _block(values: KerasTensor, filters: int, strides: int, dropout: float, name
 
 
 def _active(values: KerasTensor, name: str) -> KerasTensor:
-    return layers.ReLU(name=f"{name}_relu")(normalised(values, f"{name}_bn"))
+    scale = initializers.RandomUniform(0.0, 1.0)
+    return layers.ReLU(name=f"{name}_relu")(normalised(values, f"{name}_bn", scale, momentum=0.1))
 
 
 def _convolved(values: KerasTensor, filters: int, kernel: int, strides: int, name: str) -> KerasTensor:
