@@ -377,7 +377,7 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
         ({"command": "python 'train.py"}, "cannot be split"),
         ({"sources": ["shuffle"]}, "{init} stands in the command, and sources are shuffle"),
         ({"builder": "a:b"}, "found it beside command"),
-        ({"outcome": "tokens"}, 'found "tokens"'),
+        ({"outcome": "words"}, 'found "words"'),
     ],
 )
 def test_a_bad_program_is_refused_when_the_study_is_read(changed, says, write_study, toolnoise, refusal, tmp_path):
