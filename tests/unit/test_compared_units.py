@@ -386,4 +386,4 @@ def test_a_study_file_allows_what_the_table_has():
     allowed = config.schema()["$defs"]["model"]["properties"]["outcome"]["enum"]
     assert set(allowed) == LEFT.keys()
     assert {left.file for left in LEFT.values()} <= set(outcome_files.RESULTS)
-    assert set(LEFT[name].of for name in SCORED) == OUTCOMES.keys()
+    assert {LEFT[name].of for name in SCORED} == OUTCOMES.keys()

@@ -52,12 +52,13 @@ if kind in ("diabetes", "linnerud"):
     import warnings
 
     warnings.simplefilter("ignore")  # it stops early
-    net = MLPRegressor(hidden_layer_sizes=[8], random_state=seed, max_iter=20, tol=0, n_iter_no_change=99)
+    net = MLPRegressor(hidden_layer_sizes=[8], random_state=seed, max_iter=40, learning_rate_init=0.1)
     net.fit(images[:half], truth[:half])
     save(predictions=net.predict(images[half:]), labels=truth[half:].astype(float))
 elif kind == "digits":
     images, digit = datasets.load_digits(return_X_y=True)
     labels = np.stack([digit % 2, digit > 4, np.isin(digit, (0, 6, 8, 9))], axis=1).astype(np.int64)
+    images = images / 16
     many(images[:900], labels[:900], images[900:1200], labels[900:1200])
     np.savez(f"{out}/groups.npz", small=digit[900:1200] < 3)
 elif kind == "topics":
@@ -131,8 +132,8 @@ def left(folder, name):
     return {key.removesuffix(":"): np.stack([run[key] for run in runs]) for key in runs[0]}
 
 
-def measured(folder, name, variant="init"):
-    lines = (folder / "results/outcomes/metrics/stability.csv").read_text().splitlines()
+def measured(folder, name, variant="init", study="outcomes"):
+    lines = (folder / f"results/{study}/metrics/stability.csv").read_text().splitlines()
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
     return {
         (row["metric"], row["group"]): float(row["value"] or "nan")
@@ -233,7 +234,111 @@ def test_the_audit_the_summary_and_the_page_know_every_outcome(studied, toolnois
     audit = toolnoise(studied, "audit", "results/outcomes")
     assert audit.returncode == 0, audit.stdout
     summary = toolnoise(studied, "summary", "--study", "study.yaml").stdout
-    assert re.search(r"losses/of-losses/command/init: .*perplexity_mean \d+\.\d+", summary)
+    assert re.search(r"losses +of-losses +command +init +perplexity_mean +\d+\.\d+", summary)
     page = (studied / "results/outcomes/index.html").read_text()
     for label in ("Mean absolute error", "Loss of a token", "Perplexity", "Mean absolute difference between runs"):
         assert label in page
+    # A sentence of each kind of measure, and no cell calls runs equal that differ.
+    for said in ("changes .{1,9} % of predictions", "mean absolute difference .{1,90}: diabetes on", ": losses on"):
+        assert re.search(said, page), said
+    for name, differ in (("losses", "answers_equal"), ("linnerud", "answers_equal"), ("digits", "churn")):
+        cell = (studied / f"results/outcomes/page/cells/{name}/of-{name}/command/init.js").read_text()
+        assert '"equal":true' not in cell.replace("\\", ""), name
+        assert differ in cell
+    compared = (studied / "results/outcomes/page/compared.js").read_text()
+    assert "Mean absolute error: B - A is" in compared
+    assert "Loss (nats): B - A is" in compared
+
+
+def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
+    def dump(name):
+        return f"results/outcomes/predictions/{name}/of-{name}/command/init.npy"
+
+    for name, kind in KINDS.items():
+        done = toolnoise(studied, "compare", dump(name), dump(name), "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["outcome"] == kind
+        changed = found["difference"] if kind in ("values", "losses") else found["accuracy_difference"]
+        assert changed["value"] == 0
+    line = refusal(toolnoise(studied, "compare", dump("losses"), dump("diabetes")))
+    assert line.endswith(f"{dump('diabetes')}: found an outcome of kind values; losses, as in other arms")
+    line = refusal(toolnoise(studied, "compare", dump("losses"), dump("losses"), "--values"))
+    assert line.endswith("has an outcome of kind losses; no option: it says so")
+
+
+# Two regressions, two tasks of many labels, tokens and losses, from files as another program leaves them
+
+ADOPTED = {
+    "diabetes": ("predictions", "--values"),
+    "linnerud": ("predictions", "--values"),
+    "digits": ("logits", None),
+    "topics": ("logits", None),
+    "tokens": ("logits", None),
+    "losses": ("losses", "--losses"),
+}
+
+
+@pytest.fixture(scope="module")
+def files(studied, tmp_path_factory):
+    """The arrays of two arms of three runs each, B with more noise, and their labels."""
+    folder = tmp_path_factory.mktemp("files")
+    draw = np.random.default_rng(1)
+    for name, (file, option) in ADOPTED.items():
+        found = left(studied, name)
+        if option != "--losses":
+            (folder / name).mkdir()
+            np.save(folder / name / "y.npy", found["labels"][0])
+        for arm, noise in (("a", 0.0), ("b", 0.5)):
+            for seed, run in enumerate(found[file], 1):
+                place = folder / name / arm
+                place.mkdir(parents=True, exist_ok=True)
+                worse = np.abs(draw.normal(size=run.shape)) * noise * np.nanstd(run)
+                np.save(place / f"{seed}.npy", (run + worse).astype(run.dtype))
+    return folder
+
+
+@pytest.mark.parametrize("name", ADOPTED)
+def test_files_are_compared(name, files, toolnoise):
+    option = ADOPTED[name][1]
+    options = [option] if option else []
+    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
+    done = toolnoise(files, "compare", f"{name}/a", f"{name}/b", *labels, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    a, b = (np.stack([np.load(files / name / arm / f"{seed}.npy") for seed in SEEDS]) for arm in "ab")
+    if option == "--losses":
+        value = np.nanmean(b) - np.nanmean(a)
+        assert found["perplexity_ratio"]["value"] == near(np.exp(value))
+        assert (found["n_examples"], found["n_units"]) == (20, 604)
+    elif option == "--values":
+        truth = np.load(files / name / "y.npy")
+        value = np.abs(b - truth).mean() - np.abs(a - truth).mean()
+    else:
+        truth = np.load(files / name / "y.npy")
+        said = [(runs > 0) if runs.shape[1:] == truth.shape else runs.argmax(axis=-1) for runs in (a, b)]
+        value = (said[1] == truth).mean() - (said[0] == truth).mean()
+    changed = found["difference"] if option else found["accuracy_difference"]
+    assert changed["value"] == near(value)
+
+
+@pytest.mark.parametrize("name", ["linnerud", "digits", "losses"])
+def test_files_are_adopted_and_measured(name, files, toolnoise, snakemake):
+    option = ADOPTED[name][1]
+    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
+    options = [option] if option else []
+    pattern = f"{name}/{{arm}}/{{seed}}.npy"
+    done = toolnoise(files, "adopt", pattern, *labels, *options, "--name", f"of-{name}")
+    assert done.returncode == 0, done.stderr
+    done = snakemake(files, f"results/of-{name}/metrics/stability.csv", study=f"of-{name}.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = measured(files, "a", "algo_impl", study=f"of-{name}")
+    runs = np.stack([np.load(files / name / "a" / f"{seed}.npy") for seed in SEEDS])
+    if option == "--losses":
+        assert rows["loss_sd", "all"] == near(np.nanmean(runs.reshape(3, -1), axis=1).std(ddof=1))
+    elif option == "--values":
+        wrong = np.abs(runs - np.load(files / name / "y.npy"))
+        assert rows["mean_absolute_error_mean", "column_2"] == near(wrong[:, :, 2].mean())
+    else:
+        right = (runs > 0) == np.load(files / name / "y.npy")
+        assert rows["accuracy_mean", "label_2"] == near(right[:, :, 2].mean())

@@ -12,12 +12,14 @@ from toolnoise.stats.estimates import Estimate, mean_t, t_interval
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
     """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
 
-    Examples of several lengths make it a ratio of two means; its error is that of the ratio's linear part.
+    Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
+    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/segments.py).
     """
     sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
     if (lengths == lengths[0]).all():
         return mean_t(sums / lengths[0])
-    mean, examples = sums.sum() / lengths.sum(), len(lengths)
-    apart = sums - mean * lengths
-    error = np.sqrt(examples / (examples - 1) * np.square(apart).sum()) / lengths.sum()
-    return t_interval(mean, error, examples - 1)
+    whole, examples = lengths.sum(), len(lengths)
+    mean = sums.sum() / whole
+    changes = (sums - mean * lengths) / (whole - lengths)
+    error = np.sqrt((1 - 1 / examples) * np.square(changes).sum())
+    return t_interval(mean, error, whole**2 / np.square(lengths).sum() - 1)

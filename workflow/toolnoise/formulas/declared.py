@@ -127,6 +127,9 @@ OF_RUNS = {
     "accuracy": Label("Accuracy", *PERCENT),
     "cross_entropy": Label("Cross-entropy"),
     "churn": Label("Mean churn against other runs", *PERCENT),
+    "mean_absolute_error": Label("Mean absolute error"),
+    "loss": Label("Loss of a token", "nats"),
+    "perplexity": Label("Perplexity", "", 1, 2),
 }
 
 
