@@ -246,7 +246,7 @@ def test_one_run_twice_differs_in_nothing(saved, drawn):
     saved(a=drawn.exponential(size=(EXAMPLES, 5)))
     (found,) = compared_as(LOSSES, "a.npy", "a.npy")
     assert found.difference_over_examples == (0, 0, 0)
-    assert "All runs have the same loss (nats)." in numbers_text.as_text([found])
+    assert "Both have the same loss (nats)." in numbers_text.as_text([found])
 
 
 SEGMENTS = np.ones((EXAMPLES, 5))

@@ -65,7 +65,7 @@ def _better(found: NumberComparison) -> list[str]:
     value, low, high = found.difference
     name = _name(found)
     if low == high == 0:
-        return [f"All runs have the same {name}."]
+        return [f"Both have the same {name}."]
     by = f"95 % over {over_what(found)}"
     if not found.pvalue < LEVEL:
         return [f"No significant difference in {name}: {low:.3g} to {high:.3g} ({by}) includes 0."]
@@ -93,7 +93,7 @@ def _without_winner(found: NumberComparison) -> list[str]:
     value, low, high = found.difference_over_examples
     name, kind = _name(found), NUMBERS[found.outcome].example
     if value == low == high == 0:
-        return [f"All runs have the same {name}."]
+        return [f"Both have the same {name}."]
     interval = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g}, 95 % over {found.n_examples} {kind}s)"
     reason = comparison_text.no_winner(found)
     return [f"{name[0].upper()}{name[1:]}: {found.b.name} - {found.a.name} is {value:+.3g} here{interval}. {reason}"]
