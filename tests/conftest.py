@@ -36,6 +36,7 @@ LONG = (
             "module",
             "other_tools",
             "outcomes",
+            "outcomes_of_programs",
             "overhead",
             "own_model_and_data",
             "profiles",

@@ -104,15 +104,19 @@ BY_HAND = {
         "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
         "found/a 'found/b/*.npy' --labels y.npy",
         *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
+        *("a-odds.npy b-odds.npy --labels many.npy --by-label", "a-words.npy b-words.npy --labels words.npy --json"),
+        *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",
         "--sources init --json -- sh -c 'cp -r left/metric/. \"$0\"' {out}",
         "--deterministic=--fixed --sources init,shuffle -- sh -c 'cp -r left/classes/. \"$0\"' {out}",
+        "--sources init -- sh -c 'cp -r left/losses/. \"$0\"' {out}",
     ],
     "adopt": [
         *("found/{arm}/seed{seed}.npy --labels y.npy --name new", "found.csv --labels y.npy --name new"),
         *("found.csv --metric score --name new", "values/{arm}-{seed}.npy --values --labels values.npy --name new"),
+        *("{arm}-many/{seed}.npy --labels many.npy --name new", "{arm}-losses/{seed}.npy --losses --name new"),
     ],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),

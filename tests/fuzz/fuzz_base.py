@@ -66,6 +66,10 @@ STUDY = {
         "classes": {"command": PROGRAM.format("classes"), "sources": ["init"], "outcome": "classes"},
         "numbers": {"command": PROGRAM.format("numbers"), "sources": ["init"], "outcome": "values"},
         "metric": {"command": PROGRAM.format("metric"), "sources": ["init"], "outcome": "metric"},
+        **{
+            name: {"command": PROGRAM.format(name), "sources": ["init"], "outcome": name}
+            for name in ("labels", "tokens", "masks", "losses")
+        },
     },
     "datasets": {
         "mine": {"reader": "npz", "path": "mine.npz"},
@@ -73,6 +77,7 @@ STUDY = {
         "text": {"reader": "npz", "path": "text.npz", "outcome": "tokens"},
         "targets": {"reader": "outcome"},
         "nothing": {"reader": "outcome"},
+        **{f"of-{name}": {"reader": "outcome"} for name in ("labels", "tokens", "masks", "losses")},
         "faces": {"train_examples": 40, "test_examples": 24, "image_size": 8},
     },
     "recipes": {
@@ -94,6 +99,7 @@ STUDY = {
         programmed("classes"),
         programmed("numbers", "targets"),
         programmed("metric", "nothing"),
+        *(programmed(name, f"of-{name}") for name in ("labels", "tokens", "masks", "losses")),
     ],
     "overhead": {"models": ["linear"], "hardware": ["cpu"], "batch_size": 4, "image_size": 8, "classes": 4}
     | {"warmup": 1, "steps": 1, "repeats": 1},
@@ -209,7 +215,25 @@ def _foreign(folder: Path) -> None:
             np.save(folder / f"values/{arm}-{seed}.npy", run[:, 0])
     rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
     (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
+    # Three rows of eight: segments of tokens, or pictures of two rows.
+    many, losses = (labels % 2).reshape(3, 8), np.abs(runs[0, :, :, 1]).astype(float).reshape(4, 3, 8)
+    losses[:, 2, 5:] = np.nan
+    np.save(folder / "many.npy", many)
+    np.save(folder / "words.npy", labels.reshape(3, 8))
+    for arm, stack in zip("ab", runs, strict=True):
+        np.save(folder / f"{arm}-odds.npy", stack[:, :, 1].reshape(4, 3, 8))
+        np.save(folder / f"{arm}-words.npy", stack.reshape(4, 3, 8, CLASSES))
+        np.save(folder / f"{arm}-nll.npy", losses)
+        for kind, of_runs in (("many", stack[:, :, 1].reshape(4, 3, 8)), ("losses", losses)):
+            (folder / f"{arm}-{kind}").mkdir()
+            for seed, run in enumerate(of_runs, 1):
+                np.save(folder / f"{arm}-{kind}/{seed}.npy", run)
+        np.save(folder / f"{arm}-values.npy", stack[:, :, 0])
     left = {
+        "labels": {"logits": runs[0, 0, :, 1].reshape(3, 8), "labels": many},
+        "tokens": {"logits": runs[0, 0].reshape(3, 8, CLASSES), "labels": labels.reshape(3, 8)},
+        "masks": {"logits": runs[0, 0].reshape(3, 2, 4, CLASSES), "labels": labels.reshape(3, 2, 4)},
+        "losses": {"nll": losses[0]},
         "scores": {"logits": runs[0, 0], "labels": labels},
         "classes": {"predictions": runs[0, 0].argmax(1), "labels": labels},
         "numbers": {"predictions": runs[0, 0, :, 0], "labels": runs[0, 1, :, 0]},

@@ -88,7 +88,7 @@ def test_classes_values_or_a_metric_may_take_the_place_of_logits(left):
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"logits": None}, ": the program left no result; one of logits.npy, predictions.npy, metric.json"),
+        ({"logits": None}, ": the program left no result; one of logits.npy, predictions.npy, nll.npy, losses.npy,"),
         ({"predictions": LABELS}, ": found logits.npy and predictions.npy; only one of"),
         ({"labels": None}, "labels.npy: no such file; the labels of the examples of logits.npy"),
         ({"logits": LOGITS.astype(float)}, "logits.npy: found float64 of shape (4, 3); float32"),
@@ -97,7 +97,51 @@ def test_classes_values_or_a_metric_may_take_the_place_of_logits(left):
         ({"logits": LOGITS[:3]}, "labels.npy: found 4 labels; 3, the examples of logits.npy"),
         ({"labels": LABELS + 1}, "labels.npy: found labels from 1 to 3; 0 to 2, the classes of logits.npy"),
         ({"labels": LABELS / 1}, "labels.npy: found float64 of shape (4,); integers from 0: the classes"),
-        ({"labels": LABELS[:, None]}, "labels.npy: found int64 of shape (4, 1); one label per example"),
+        (
+            {"labels": LABELS[:, None]},
+            "labels.npy: found int64 of shape (4, 1); shape (4, 3), as logits.npy has labels",
+        ),
+        (
+            {"logits": None, "predictions": LABELS / 1, "labels": LABELS[:, None]},
+            "labels.npy: found int64 of shape (4, 1); one label per example",
+        ),
+        # Many labels, tokens, masks
+        (
+            {"labels": LABELS[:, None].repeat(3, 1)},
+            "labels.npy: found labels from 0 to 2; 0 to 1, the classes of logits",
+        ),
+        ({"labels": np.eye(3)[LABELS]}, "labels.npy: found float64 of shape (4, 3); integers from 0: the classes"),
+        (
+            {"logits": LOGITS[:, None].repeat(5, 1), "labels": LABELS[:, None].repeat(4, 1)},
+            "labels.npy: found int64 of shape (4, 4); shape (4, 5), as logits.npy has labels",
+        ),
+        (
+            {"logits": LOGITS[:, None].repeat(5, 1), "labels": LABELS},
+            "logits.npy: found float32 of shape (4, 5, 3); examples x classes, two classes or more",
+        ),
+        (
+            {"logits": LOGITS[:, None, :1].repeat(5, 1), "labels": LABELS[:, None].repeat(5, 1)},
+            "logits.npy: found float32 of shape (4, 5, 1); examples x labels, or segments x tokens x classes, as its",
+        ),
+        (
+            {"logits": LOGITS[:, None], "labels": LABELS[:, None, None]},
+            "logits.npy: found float32 of shape (4, 1, 3); pictures x height x width x classes, as its labels are",
+        ),
+        # Losses
+        ({"logits": None, "nll": LABELS}, "nll.npy: found int64 of shape (4,); floats from 0 up, segment x token or"),
+        ({"logits": None, "nll": LOGITS[None, None]}, "nll.npy: found float32 of shape (1, 1, 4, 3); floats from 0"),
+        ({"logits": None, "losses": np.array([[0.5, -0.25]])}, "losses.npy: [0, 1]: found -0.25; floats from 0 up,"),
+        ({"logits": None, "losses": np.array([0.5, np.inf])}, "losses.npy: [1]: found inf; floats from 0 up, segment"),
+        (
+            {"logits": None, "losses": np.array([[0.5, 1], [np.nan, np.nan]])},
+            "losses.npy: [1]: every token is NaN; a loss of one token or more in each segment",
+        ),
+        ({"logits": None, "losses": np.array([np.nan])}, "losses.npy: every token is NaN; a loss of one token or"),
+        (
+            {"logits": None, "nll": np.ones((4, 2))},
+            "labels.npy: found int64 of shape (4,); shape (4, 2), as nll.npy has",
+        ),
+        ({"nll": np.ones(4)}, ": found logits.npy and nll.npy; only one of"),
         ({"logits": None, "predictions": LABELS > 1}, "predictions.npy: found bool of shape (4,); integers"),
         ({"logits": LOGITS[:0], "labels": LABELS[:0]}, "logits.npy: found float32 of shape (0, 3); at least one"),
     ],

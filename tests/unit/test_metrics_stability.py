@@ -236,9 +236,8 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     found += of_all_draws(predicted, FEW_LABELS, 2, GROUPS, together.groups, found)
     found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
-    found += over_draws(
-        [values.stability(LOGITS[some, :, 0], FEW_LABELS, everyone, mine, STREAM) for some, mine in of_draws]
-    )
+    for how, numbers in ((values.Errors(FEW_LABELS), LOGITS[:, :, 0]), (values.Losses(), np.abs(LOGITS[:, :, 0]))):
+        found += over_draws([values.stability(how, numbers[some], everyone, mine, STREAM) for some, mine in of_draws])
     assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
     for metric, _, (_, low, high) in found:
         lowest, highest = METRICS[metric].range

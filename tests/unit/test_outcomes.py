@@ -12,8 +12,7 @@ from toolnoise.analyses.language import metric
 from toolnoise.base.arrays import write_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
-from toolnoise.datasets.outcomes import LABELS, MASKS, OUTCOMES, TOKENS
-from toolnoise.engines.keras_engine import _unit_scores
+from toolnoise.datasets.outcomes import LABELS, MASKS, OUTCOMES, TOKENS, unit_scores
 from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
@@ -136,7 +135,7 @@ def test_data_of_an_outcome_that_do_not_fit_it_are_refused(arrays, changed, key,
 def test_scores_of_many_labels_have_the_probability_and_the_loss_of_their_log_odds():
     odds = (RANDOM.standard_normal((7, 3)) * 10).astype(np.float32)
     labels = RANDOM.integers(0, 2, (7, 3))
-    scores = _unit_scores(LABELS, odds)
+    scores = unit_scores(LABELS, odds)
     yes = expit(odds.astype(np.float64)).reshape(-1)
     exact = -log_softmax(scores.astype(np.float64), axis=1)
     np.testing.assert_allclose(np.exp(-exact[:, 1]), yes, rtol=1e-12)

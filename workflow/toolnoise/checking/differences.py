@@ -8,7 +8,7 @@ import numpy as np
 
 from toolnoise.checking import unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
-from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
 # Columns of a history, and metrics, that are times, which differ between any two runs.
 TIMED = re.compile(
@@ -46,7 +46,12 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
     arrays = {
         name: (getattr(outcome, kind), getattr(other, kind))
-        for name, kind in ((LOGITS, "logits"), (PREDICTIONS, "predictions"), (LABELS, "labels"))
+        for name, kind in (
+            (LOGITS, "logits"),
+            (PREDICTIONS, "predictions"),
+            (_file_of_losses(outcome), "losses"),
+            (LABELS, "labels"),
+        )
     }
     files = [name for name, pair in arrays.items() if not _equal(*pair)]
     printed = _metrics(outcome.printed, other.printed)
@@ -98,6 +103,10 @@ def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[s
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
+def _file_of_losses(outcome: Outcome) -> str:
+    return next((name for name in LOSSES if (outcome.folder / name).is_file()), LOSSES[0])
+
+
 def _equal(array: np.ndarray | None, other: np.ndarray | None) -> bool:
     if array is None or other is None:
         return array is other
@@ -109,8 +118,9 @@ def _unequal(arrays: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) 
 
 
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
-    pairs = ((outcome.logits, other.logits), (outcome.predictions, other.predictions))
-    for a, b in pairs:
+    # Without the padding of losses, which is no number.
+    losses = [None if each.losses is None else each.answers for each in (outcome, other)]
+    for a, b in ((outcome.logits, other.logits), (outcome.predictions, other.predictions), losses):
         if a is not None and b is not None and a.shape == b.shape and a.dtype.kind == "f":
             return float(np.abs(a.astype(np.float64) - b).max())
     return None
@@ -144,7 +154,9 @@ def _sorted_equal(first: Outcome, other: Outcome) -> bool:
     """Whether both have the same examples, by label and result, whatever their order."""
     rows = []
     for outcome in (first, other):
-        values = outcome.logits if outcome.predictions is None else outcome.predictions
+        values = next(
+            (each for each in (outcome.logits, outcome.predictions, outcome.losses) if each is not None), None
+        )
         if values is None or outcome.labels is None:
             return False
         values = values.reshape(len(values), -1)

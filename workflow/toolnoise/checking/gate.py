@@ -49,4 +49,5 @@ def outcome_of(run: Run) -> Outcome:
         run.weights() or None,
         EpochTable(columns, [[row[column] for column in columns] for row in rows]),
         named(left, GROUP),
+        losses=left.get("losses"),
     )

@@ -141,6 +141,8 @@ def largest(outcome: Outcome, other: Outcome) -> float | None:
     pairs = [(outcome.logits, other.logits)]
     if outcome.predictions is not None and outcome.predictions.dtype.kind == "f":
         pairs.append((outcome.predictions, other.predictions))
+    if outcome.losses is not None:
+        pairs.append((outcome.answers, other.answers))
     pairs += [(values, (other.weights or {}).get(name)) for name, values in (outcome.weights or {}).items()]
     pairs += [(_numbers(name, outcome.files[name]), _numbers(name, other.files[name])) for name in outcome.files]
     metrics = {**(outcome.metric or {}), **outcome.printed}, {**(other.metric or {}), **other.printed}

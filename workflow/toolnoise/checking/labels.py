@@ -7,20 +7,33 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.checking.left import read as read_left
+from toolnoise.datasets import outcomes
+from toolnoise.datasets.outcomes import LEFT, OUTCOMES, YES_OR_NO
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
 LABELS, GROUP, METRIC = "labels", "group/", "metric/"
+# What each of several labels or values of an example is called, before its number.
+NAMED = {outcomes.LABELS: "label", outcomes.VALUES: "column"}
 
 
 def write(dataset: str, record: str, out: str | Path) -> None:  # noqa: ARG001 (the name is in the paths)
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
-    left = read_left(runs.read(record))
-    labels = left.get(LABELS, np.empty(0, np.int32))
+    run = runs.read(record)
+    left, kind = read_left(run), LEFT[run.spec.model.outcome]
+    labels = _given(left)
     stored = {"test_labels": labels}
-    if labels.dtype.kind in "iu" and len(labels):
-        count = left["logits"].shape[1] if "logits" in left else _classes(left["predictions"], labels)
-        stored = {"test_labels": labels.astype(np.int32), "classes": np.array([str(code) for code in range(count)])}
+    if labels.dtype.kind in "iu" and labels.size:
+        stored["test_labels"] = labels.astype(np.int32)
+    if kind.of == outcomes.LABELS:
+        stored["classes"] = np.array(YES_OR_NO)
+    elif kind.of in OUTCOMES and labels.dtype.kind in "iu" and labels.size:
+        count = left["logits"].shape[-1] if kind.scored else _classes(left["predictions"], labels)
+        stored["classes"] = np.array([str(code) for code in range(count)])
+    if kind.of not in (outcomes.LABEL, outcomes.METRIC):
+        stored["outcome"] = np.array(kind.of)
+    if labels.ndim == 2 and kind.of in NAMED:
+        stored["asked"] = np.array([f"{NAMED[kind.of]}_{place}" for place in range(labels.shape[1])])
     if groups := named(left, GROUP):
         stored |= {"groups": np.array(list(groups)), "test_groups": np.stack(list(groups.values()), axis=1)}
     arrays.write_npz(out, stored)
@@ -33,11 +46,17 @@ def named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
 
 def require_same(run: Run, left: dict[str, np.ndarray], labels: np.ndarray) -> None:
     """Refuse a run with other labels than the data set: its predictions are for other examples."""
-    given = left.get(LABELS, np.empty(0, np.int32))
+    given = _given(left)
     if given.shape != labels.shape or not np.array_equal(given, labels):
         what = f"found other labels than the study's, of shape {given.shape}"
         allowed = "the same examples, in one order, in every run; others are another data set, reader: outcome"
         raise BadInput(run.folder / "weights.npz", LABELS, what, allowed)
+
+
+def _given(left: dict[str, np.ndarray]) -> np.ndarray:
+    """The labels that a run brings, without what stands where a segment is padded."""
+    labels = left.get(LABELS, np.empty(0, np.int32))
+    return labels if "losses" not in left or not labels.size else np.where(np.isnan(left["losses"]), 0, labels)
 
 
 def _classes(predictions: np.ndarray, labels: np.ndarray) -> int:

@@ -4,20 +4,23 @@ import numpy as np
 
 from toolnoise.base.arrays import npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets.outcomes import CLASSES, LOSSES, SCORED, VALUES
 from toolnoise.training.runs import OUTCOME, Run
 
 # The kinds of arrays, and their dimensions; sub-groups and metrics have names of their own after a slash.
-LEFT = {
-    "logits": ("f", (2,)),
-    "predictions": ("iuf", (1,)),
-    "labels": ("iuf", (1,)),
+KINDS = {
+    "logits": ("f", (2, 3, 4)),
+    "predictions": ("iuf", (1, 2)),
+    "losses": ("f", (1, 2)),
+    "labels": ("iuf", (1, 2, 3)),
     "group": ("b", (1,)),
     "metric": ("f", (0,)),
 }
 # By what a program leaves, the arrays that nobody can do without.
 NEEDED = {
-    "logits": ("logits", "labels"),
-    **dict.fromkeys(("classes", "values"), ("predictions", "labels")),
+    **dict.fromkeys(SCORED, ("logits", "labels")),
+    **dict.fromkeys((CLASSES, VALUES), ("predictions", "labels")),
+    LOSSES: ("losses",),
 }
 
 
@@ -26,7 +29,7 @@ def read(run: Run) -> dict[str, np.ndarray]:
     path = run.folder / "weights.npz"
     read = read_npz(path, npz_names(path))
     left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
-    require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
+    require_kinds(path, left, {name: kind for name in left if (kind := KINDS.get(name.partition("/")[0]))})
     for name in NEEDED.get(run.spec.model.outcome, ()):
         if name not in left:
             raise BadInput(path, name, "no such array", "what the training program left")

@@ -14,7 +14,10 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.checking import tensors
-from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS, RESULTS, WEIGHTS
+from toolnoise.datasets import outcomes
+from toolnoise.datasets.losses import require_losses
+from toolnoise.datasets.outcomes import LEFT, OUTCOMES, SCORED, unit_scores
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS, RESULTS, WEIGHTS
 
 # It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
@@ -30,7 +33,7 @@ class EpochTable(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one run left: one of logits, [N, C], predictions, [N], and a metric; the rest may be missing."""
+    """What one run left: one of logits, predictions, a metric, and losses; the rest may be missing."""
 
     folder: Path
     logits: np.ndarray | None
@@ -43,11 +46,27 @@ class Outcome(NamedTuple):
     # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
     files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
     printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
+    losses: np.ndarray | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the run left, as a study calls it."""
+        if self.logits is not None and self.labels is not None:
+            return next((name for name in SCORED if _of_axes(name, self.logits, self.labels)), outcomes.LOGITS)
+        if self.predictions is not None:
+            return outcomes.VALUES if self.predictions.dtype.kind == "f" else outcomes.CLASSES
+        return outcomes.METRIC if self.losses is None else outcomes.LOSSES
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each example's predicted class or value. A program's only .npy file counts: a row of several is scores."""
-        arrays = [array for array in (self.logits, self.predictions) if array is not None]
+        """Each unit's predicted class, value or loss. A program's only .npy file counts: a row of several is scores."""
+        if self.losses is not None:
+            return self.losses[~np.isnan(self.losses)]
+        if self.logits is not None and self.labels is not None:
+            return unit_scores(LEFT[self.kind].of, self.logits).argmax(axis=1)
+        if self.predictions is not None:
+            return self.predictions.ravel()
+        arrays = [] if self.logits is None else [self.logits]
         paths = [path for name, path in self.files.items() if name.endswith(".npy")]
         if not arrays and len(paths) == 1:
             arrays = [tensors.read_npy(paths[0])]
@@ -65,17 +84,21 @@ def read(folder: str | Path) -> Outcome:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
     labels = tensors.read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
-    if labels is None and values is not None:
+    of_losses = result.name in LOSSES
+    if of_losses:
+        require_losses(result, values)
+    if labels is None and values is not None and not of_losses:
         raise BadInput(folder / LABELS, "", "no such file", f"the labels of the examples of {result.name}")
     if result.name == LOGITS:
-        _require(values.ndim == 2 and values.shape[1] > 1, result, values, "examples x classes, two classes or more")
+        _require_scores(result, values, labels)
         _require(values.dtype == np.float32, result, values, "float32")
     if result.name == PREDICTIONS:
-        _require(values.ndim == 1, result, values, "one number per example")
         _require(values.dtype.kind in "iuf", result, values, "integers (classes) or floats (regression)")
-    if values is not None:
+        allowed = "one number per example, or a row of numbers in a regression"
+        _require(values.ndim == 1 or (values.ndim == 2 and values.dtype.kind == "f"), result, values, allowed)
+    if values is not None and not of_losses:
         _require_finite(result, values)
-        _require(len(values) > 0, result, values, "at least one example")
+        _require(values.size > 0, result, values, "at least one example")
     if labels is not None:
         _check_labels(folder / LABELS, labels, result, values)
     weights = _one_of(folder, WEIGHTS)
@@ -89,6 +112,7 @@ def read(folder: str | Path) -> Outcome:
         tensors.READERS[weights.suffix](weights) if weights else None,
         _history(folder / HISTORY) if (folder / HISTORY).is_file() else None,
         _groups(groups, labels) if groups.is_file() else {},
+        losses=values if of_losses else None,
     )
 
 
@@ -104,19 +128,48 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
     return folder / present[0] if present else None
 
 
+def _of_axes(name: str, logits: np.ndarray, labels: np.ndarray) -> bool:
+    """Whether logits and their labels have the axes of an outcome."""
+    return logits.ndim in LEFT[name].axes and labels.ndim == OUTCOMES[LEFT[name].of].axes
+
+
+def _require_scores(path: Path, logits: np.ndarray, labels: np.ndarray) -> None:
+    """Refuse scores of other axes than their labels have, or of one class."""
+    forms = {
+        2: "examples x labels, or segments x tokens x classes, as its labels are",
+        3: "pictures x height x width x classes, as its labels are",
+    }
+    one = logits.ndim > labels.ndim and logits.shape[-1] < 2
+    fits = any(_of_axes(name, logits, labels) for name in SCORED) and not one
+    _require(fits, path, logits, forms.get(labels.ndim, "examples x classes, two classes or more"))
+
+
 def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
-    _require(labels.ndim == 1 and len(labels) > 0, path, labels, "one label per example")
-    _require_finite(path, labels)
+    """Refuse labels that are not those of the units of a result."""
     if values is None:
+        _require(labels.ndim == 1 and len(labels) > 0, path, labels, "one label per example")
+        _require_finite(path, labels)
         return
-    if len(labels) != len(values):
+    classes = 0
+    of_classes = result.name != PREDICTIONS or values.dtype.kind != "f"
+    wanted = values.shape
+    if result.name == LOGITS:
+        of_many = values.ndim == labels.ndim
+        wanted, classes = (wanted, 2) if of_many else (wanted[:-1], values.shape[-1])
+    _require_finite(path, labels)
+    if labels.ndim == len(wanted) == 1 and len(labels) != len(values):
         raise BadInput(path, "", f"found {len(labels)} labels", f"{len(values)}, the examples of {result.name}")
-    if values.ndim == 1 and values.dtype.kind == "f":
+    allowed = "one label per example" if len(wanted) == 1 else f"shape {wanted}, as {result.name} has labels"
+    _require(labels.shape == wanted, path, labels, allowed)
+    if not of_classes:
         _require(labels.dtype.kind in "iuf", path, labels, "numbers")
         return
     _require(labels.dtype.kind in "iu", path, labels, "integers from 0: the classes")
-    allowed = f"0 to {values.shape[1] - 1}, the classes of {result.name}" if values.ndim == 2 else "0 or more"
-    if labels.min() < 0 or (values.ndim == 2 and labels.max() >= values.shape[1]):
+    if result.name in LOSSES:
+        # Whatever stands where a segment is padded, such as -100, is no label.
+        labels = labels[~np.isnan(values)]
+    allowed = f"0 to {classes - 1}, the classes of {result.name}" if classes else "0 or more"
+    if labels.min() < 0 or (classes and labels.max() >= classes):
         raise BadInput(path, "", f"found labels from {labels.min()} to {labels.max()}", allowed)
 
 
@@ -126,7 +179,7 @@ def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
         raise BadInput(path, "", f"groups of examples without {LABELS}", "both, or neither")
     for name, members in groups.items():
         allowed = f"a boolean for each of the {len(labels)} examples"
-        _require(members.dtype == bool and members.shape == labels.shape, path, members, allowed, name)
+        _require(members.dtype == bool and members.shape == labels.shape[:1], path, members, allowed, name)
     return groups
 
 

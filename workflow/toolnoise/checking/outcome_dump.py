@@ -1,6 +1,7 @@
 """A cell's predictions where an existing training program made them: what its runs left, stacked in one array.
 
-Logits are run x example x class, predicted classes and values run x example, and metrics run x metric.
+Logits are run x unit x class, predicted classes and values run x unit, losses run x token without padding, and metrics
+run x metric.
 """
 
 from pathlib import Path
@@ -14,10 +15,10 @@ from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.checking import labels as test_set
 from toolnoise.checking.left import read as read_left
-from toolnoise.datasets import prepared
+from toolnoise.datasets import losses, outcomes, prepared
+from toolnoise.datasets.outcomes import LEFT, unit_scores
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
-from toolnoise.study import programs
 from toolnoise.training import runs
 
 
@@ -28,10 +29,14 @@ def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, i
     """
     kind, labels = spec.model.outcome, prepared.targets(data)["test_labels"]
     cell = [runs.read(record) for record in records]
-    names, layers = [], []
+    names, layers, padded = [], [], None
     for run in cell:
         left = read_left(run)
         test_set.require_same(run, left, labels)
+        if kind == outcomes.LOSSES:
+            gaps = np.isnan(left["losses"])
+            _require_same_tokens(run, gaps, padded)
+            padded = gaps
         metrics, layer = _layer(kind, left)
         if layers and (layer.shape != layers[0].shape or metrics != names):
             what = f"found {kind} of shape {layer.shape} {' '.join(metrics)}".rstrip()
@@ -42,15 +47,24 @@ def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, i
     arrays.write_npy(logits, stack)
     observed = environment.machine()
     entry = about(spec, cell, stack.shape, observed, Timings())
-    files.write_json(index, entry | {"outcome": kind, "metrics": names})
+    segments = {} if padded is None else {"lengths": losses.lengths(np.where(padded, np.nan, 0)).tolist()}
+    files.write_json(index, entry | {"outcome": kind, "metrics": names} | segments)
     return observed
+
+
+def _require_same_tokens(run: runs.Run, padded: np.ndarray, before: np.ndarray | None) -> None:
+    if before is not None and not np.array_equal(padded, before):
+        what = f"found losses of {np.count_nonzero(~padded)} tokens in shape {padded.shape}"
+        allowed = f"{np.count_nonzero(~before)} in shape {before.shape}, with the padding of other runs"
+        raise BadInput(run.folder / "weights.npz", "losses", what, allowed)
 
 
 def _layer(kind: str, left: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
     """One run's part of the stack, and the names of its metrics."""
-    if kind == programs.METRIC:
+    if kind == outcomes.METRIC:
         metrics = test_set.named(left, test_set.METRIC)
         return list(metrics), np.array([float(value) for value in metrics.values()])
-    if kind == programs.LOGITS:
-        return [], left["logits"]
-    return [], left["predictions"].astype(np.float64 if kind == programs.VALUES else np.int64)
+    if LEFT[kind].scored:
+        return [], unit_scores(LEFT[kind].of, np.asarray(left["logits"]))
+    values = left["predictions"].ravel() if kind != outcomes.LOSSES else left["losses"][~np.isnan(left["losses"])]
+    return [], values.astype(LEFT[kind].dtype)

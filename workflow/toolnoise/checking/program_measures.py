@@ -1,8 +1,8 @@
 """The measures of a cell whose runs are those of a training program.
 
 Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
-Predicted classes have all measures that need no scores. Values have no churn: its place is taken by the mean absolute
-difference between runs. A metric alone has a mean and an SD.
+Predicted classes have all measures that need no scores. Values and losses have no churn: its place is taken by the mean
+absolute difference between runs. A metric alone has a mean and an SD.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT
 from toolnoise.checking import values
-from toolnoise.datasets import prepared
+from toolnoise.datasets import outcomes, prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row
@@ -25,7 +25,8 @@ from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
-from toolnoise.study import programs
+
+Measured = tuple[values.Numbers, dict[str, np.ndarray]]
 
 
 def measure(
@@ -40,37 +41,64 @@ def measure(
     out_runs: str | Path,
 ) -> None:
     """Write the measures of one cell from what else its runs left."""
-    if outcome == programs.CLASSES:
+    if outcome == outcomes.CLASSES:
         rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
         vectors = TrainedVectors(finished_runs(records, dump))
-        if outcome == programs.VALUES:
-            rows = _of_values(cell, dump, data, vectors, stream)
+        if outcome in MEASURED:
+            rows = _of_numbers(cell, MEASURED[outcome](dump, data, index), dump, vectors, stream)
         else:
             rows = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
     metric_files.write(out, STABILITY, rows.stability)
     metric_files.write(out_runs, RUNS, rows.runs)
 
 
-def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: TrainedVectors, stream: int) -> Noise:
-    stored, stack = prepared.targets(data), noise.stack_of(dump)
-    labels = stored["test_labels"].astype(np.float64)
-    if stack.shape[1] != len(labels):
-        raise BadInput(data, "test_labels", f"found {len(labels)}", f"the {stack.shape[1]} examples of the dump")
-    groups: Mapping[str, np.ndarray] = {"all": np.ones(len(labels), bool)}
-    if "groups" in stored:
-        groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
+def _of_numbers(
+    cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors, stream: int
+) -> Noise:
+    of_runs, groups = measured
+    stack = noise.stack_of(dump)
     each = [
-        (metric, group, errors)
+        (metric, group, found)
         for group, member in groups.items()
-        for metric, errors in values.errors(stack[:, member], labels[member]).items()
+        for metric, found in of_runs.each(stack[:, member], member).items()
     ]
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return values.stability(noise.some_of(stack, chosen), labels, groups, weights, stream)
+        return values.stability(of_runs, noise.some_of(stack, chosen), groups, weights, stream)
 
     return _rows(cell, dump, vectors, of_draw, each)
+
+
+def _values(dump: Predictions, data: str | Path, index: str | Path) -> Measured:  # noqa: ARG001 (as of losses)
+    """How values are measured; each of several columns is a group, too."""
+    stored = prepared.targets(data)
+    labels = stored["test_labels"].astype(np.float64)
+    if dump.logits.shape[1] != labels.size:
+        raise BadInput(data, "test_labels", f"found {labels.size}", f"the {dump.logits.shape[1]} values of the dump")
+    columns = labels.shape[1] if labels.ndim > 1 else 1
+    groups = _groups(stored, np.full(len(labels), columns))
+    for place, name in enumerate(stored.get("asked", ())):
+        groups[str(name)] = np.arange(labels.size) % columns == place
+    return values.Errors(labels.reshape(-1)), groups
+
+
+def _losses(dump: Predictions, data: str | Path, index: str | Path) -> Measured:
+    lengths = shapes.read(index, {"lengths": [shapes.POSITIVE]}, "the index that dump-outcomes wrote")["lengths"]
+    if sum(lengths) != dump.logits.shape[1]:
+        raise BadInput(index, "lengths", f"found {sum(lengths)} tokens", f"the {dump.logits.shape[1]} of the dump")
+    return values.Losses(), _groups(prepared.targets(data), np.array(lengths))
+
+
+# How the numbers of each outcome are measured, and the units of each group.
+MEASURED: Mapping[str, Callable[..., Measured]] = {outcomes.VALUES: _values, outcomes.LOSSES: _losses}
+
+
+def _groups(stored: Mapping[str, np.ndarray], times: np.ndarray) -> dict[str, np.ndarray]:
+    """The units of each group of examples, of which each has so many units."""
+    members = zip(map(str, stored.get("groups", ())), stored.get("test_groups", np.empty((0, 0))).T, strict=True)
+    return {"all": np.ones(times.sum(), bool)} | {name: member.repeat(times) for name, member in members}
 
 
 def _names(index: str | Path, dump: Predictions) -> list[str]:

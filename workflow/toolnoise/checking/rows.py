@@ -1,5 +1,6 @@
 """The jobs of existing training programs: each run, what it leaves, its gate and its measures."""
 
+from toolnoise.datasets.outcomes import SCORED
 from toolnoise.steps import reads
 from toolnoise.steps.step import JobRecord, Needs, Outside, Read, Step, Where, Work, Write
 from toolnoise.study import layout, programs
@@ -11,8 +12,8 @@ def _programmed(study: Study) -> list[Cell]:
     return [cell for cell in study.cells if study.is_program(cell)]
 
 
-def _leaving(study: Study, *, logits: bool) -> list[Cell]:
-    return [cell for cell in _programmed(study) if (_outcome(study, cell) == programs.LOGITS) == logits]
+def _leaving(study: Study, *, scored: bool) -> list[Cell]:
+    return [cell for cell in _programmed(study) if (_outcome(study, cell) in SCORED) == scored]
 
 
 def _outcome(study: Study, cell: Cell) -> str:
@@ -119,7 +120,7 @@ ROWS = {
     "measure-program": Step(
         "measure_program",
         "measure a cell of a training program",
-        where=Where(Cell, lambda study: _leaving(study, logits=True), *reads.A_CELL, stated=reads.cell_stated),
+        where=Where(Cell, lambda study: _leaving(study, scored=True), *reads.A_CELL, stated=reads.cell_stated),
         parameters=reads.measured,
         reads=reads.DATA | reads.dump_of(reads.same),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS, "out-ensembles": reads.ENSEMBLES},
@@ -127,8 +128,8 @@ ROWS = {
     ),
     "measure-outcomes": Step(
         "measure_outcomes",
-        "measure a cell of a training program that leaves classes, values or a metric",
-        where=Where(Cell, lambda study: _leaving(study, logits=False), *reads.A_CELL, stated=reads.cell_stated),
+        "measure a cell of a training program that leaves classes, values, losses or a metric",
+        where=Where(Cell, lambda study: _leaving(study, scored=False), *reads.A_CELL, stated=reads.cell_stated),
         parameters=lambda study, cell: reads.measured(study, cell) | {"outcome": _outcome(study, cell)},
         reads=reads.DATA | reads.dump_of(reads.same),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS},

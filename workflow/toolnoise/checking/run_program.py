@@ -29,7 +29,7 @@ from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators, environment
 from toolnoise.engines import command as engine
-from toolnoise.study import outcome_files, programs
+from toolnoise.study import outcome_files
 from toolnoise.training.loop import TENSOR_DIGITS
 from toolnoise.training.runs import OUTCOME, weight_digests
 
@@ -165,14 +165,8 @@ def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple
 
 def require_kind(left: Outcome, wanted: str) -> None:
     """Refuse an outcome of another kind than the study declares."""
-    if left.logits is not None:
-        kind = programs.LOGITS
-    elif left.predictions is not None:
-        kind = programs.VALUES if left.predictions.dtype.kind == "f" else programs.CLASSES
-    else:
-        kind = programs.METRIC
-    if kind != wanted:
-        raise BadInput(left.folder, "outcome", f"the program left {kind}", f"{wanted}, as models.*.outcome says")
+    if left.kind != wanted:
+        raise BadInput(left.folder, "outcome", f"the program left {left.kind}", f"{wanted}, as models.*.outcome says")
 
 
 def write(
@@ -200,7 +194,7 @@ def write(
 
 def _besides(left: Outcome) -> dict[str, np.ndarray]:
     """What a program left besides its weights, as arrays."""
-    named = {"logits": left.logits, "predictions": left.predictions, "labels": left.labels}
+    named = {name: getattr(left, name) for name in ("logits", "predictions", "losses", "labels")}
     named |= {f"group/{name}": members for name, members in left.groups.items()}
     named |= {f"metric/{name}": np.float64(value) for name, value in (left.metric or {}).items()}
     return {name + OUTCOME: np.asarray(values) for name, values in named.items() if values is not None}

@@ -11,10 +11,20 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
-from toolnoise.comparison import comparison, comparison_text, prediction_files
+from toolnoise.comparison import (
+    compared_numbers,
+    comparison,
+    comparison_text,
+    label_files,
+    numbers,
+    numbers_text,
+    prediction_files,
+)
 from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.datasets import prepared
+from toolnoise.datasets.outcomes import VALUES
 from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell
 
@@ -51,29 +61,42 @@ def pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
 def compared(cells: Sequence[Cell], logits: Mapping[Cell, str], data: Mapping[str, str]) -> Iterator[dict[str, object]]:
     """The verdict on each pair, from the cells' dumps and the files of their data sets; none on what cannot be read."""
     chosen = pairs(cells)
-    labels = {dataset: read for dataset, path in data.items() if (read := _labels(path)) is not None}
-    answers = {
-        cell: _answers(logits[cell], labels[cell.dataset], data[cell.dataset])
+    labels = {dataset: _labels(path) for dataset, path in data.items()}
+    arms = {
+        cell: _arm(logits[cell], labels[cell.dataset], data[cell.dataset])
         for cell in dict.fromkeys(itertools.chain(*chosen))
         if cell in logits and cell.dataset in labels
     }
     for first, other in chosen:
-        if answers.get(first) and answers.get(other):
-            verdict = comparison.compare_all([answers[first], answers[other]], labels[first.dataset])
-            yield {"a": list(first), "b": list(other), "text": comparison_text.as_text(verdict)}
+        if arms.get(first) and arms.get(other) and (text := _text([arms[first], arms[other]], labels[first.dataset])):
+            yield {"a": list(first), "b": list(other), "text": text}
 
 
-def _labels(path: str) -> np.ndarray | None:
+def _labels(path: str) -> Labels | None:
     """The labels of a data set; None where a training program predicts no classes."""
     try:
-        return prepared.load(path).test.labels
+        return label_files.of_data(path, prepared.load(path))
     except BadInput:
         return None
 
 
-def _answers(path: str, labels: np.ndarray, source: str) -> Answers | None:
-    """A cell's predictions; None if every run diverged."""
+def _arm(path: str, labels: Labels | None, source: str) -> Answers | Numbers | None:
+    """A cell's predictions, values or losses; None if every run diverged, or there is nothing to compare."""
     try:
-        return prediction_files.read(path, Labels(source, labels, len(labels)))
+        if labels is not None:
+            return prediction_files.read(path, labels)
+        kind = numbers.kind_of([path], values=False, losses=False)
+        truth = label_files.numbers(source).astype(float) if kind == VALUES else None
+        return numbers.read(path, kind, truth) if kind else None
     except BadInput:
         return None
+
+
+def _text(arms: Sequence[Answers | Numbers], labels: Labels | None) -> str:
+    """The verdict in words; nothing if the two have other tests."""
+    if all(isinstance(arm, Answers) for arm in arms):
+        return comparison_text.as_text(comparison.compare_all(arms, labels.classes))
+    alike = all(isinstance(arm, Numbers) for arm in arms) and arms[0].kind == arms[1].kind
+    if not alike or not np.array_equal(arms[0].lengths, arms[1].lengths):
+        return ""
+    return numbers_text.as_text(compared_numbers.compare_all(arms))

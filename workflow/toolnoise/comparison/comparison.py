@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.comparison import designs, pairs_of_units
+from toolnoise.comparison.clusters import mean_over_examples
 from toolnoise.comparison.designs import Assumption, Design, Way
+from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
@@ -25,6 +27,7 @@ from toolnoise.comparison.two_arms import (
     paired_difference,
     probability_of_improvement,
 )
+from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
@@ -63,6 +66,27 @@ class Replacement(NamedTuple):
     bad_flips: Estimate
 
 
+class ExactMatch(NamedTuple):
+    """The share of examples of which every label is right: in each arm, and the difference over runs and examples."""
+
+    a: float
+    b: float
+    difference: Estimate
+    pvalue: float
+    over_examples: Estimate
+
+
+class OfLabel(NamedTuple):
+    """The accuracy of one of many labels in each arm, and its difference; p-values are adjusted over the labels."""
+
+    label: str
+    a: float
+    b: float
+    difference: Estimate
+    pvalue: float
+    pvalue_holm: float
+
+
 class Comparison(NamedTuple):
     """Two arms and their differences.
 
@@ -91,13 +115,20 @@ class Comparison(NamedTuple):
     churn_ratio: Estimate
     other_draws: Replacement
     same_draw: Replacement
+    n_units: int
+    outcome: str
+    exact_match: ExactMatch | None
+    by_label: list[OfLabel]
 
 
 class ArmRuns(NamedTuple):
-    """An arm's runs: what is right, accuracies, draws, the content by which equal runs are known."""
+    """An arm's runs: what is right, accuracies, draws, the content by which equal runs are known.
+
+    Of numbers, the error or the loss of each unit takes the place of what is right, and its mean that of accuracies.
+    """
 
     name: str
-    answers: Answers
+    answers: Answers | Numbers
     right: np.ndarray
     scores: np.ndarray
     drawn: Sequence[Drawn]
@@ -110,11 +141,17 @@ class ArmRuns(NamedTuple):
 
 
 def compare_all(
-    arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent"
+    arms: Sequence[Answers],
+    labels: np.ndarray,
+    assumption: Assumption = "independent",
+    by_label: Sequence[str] = (),
 ) -> list[Comparison]:
-    """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm."""
+    """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm.
+
+    Of many labels, those in `by_label` are compared one by one, too.
+    """
     sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    comparisons = [_compare(sides[0], other, assumption) for other in sides[1:]]
+    comparisons = [_compare(sides[0], other, assumption, by_label) for other in sides[1:]]
     adjusted = holm(np.array([comparison.pvalue for comparison in comparisons]))
     pairs = zip(comparisons, adjusted.tolist(), strict=True)
     return [comparison._replace(pvalue_holm=pvalue) for comparison, pvalue in pairs]
@@ -131,9 +168,14 @@ def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption
 
 def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
     """How two arms can be compared, and the test of their accuracies."""
+    plan = designed(a, b)
+    return plan, difference(plan, a.scores, b.scores, _step(a, b))
+
+
+def designed(a: ArmRuns, b: ArmRuns) -> Design:
+    """How two arms can be compared, by the draws of their runs."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
-    plan = designs.design(*np.split(numbers, [len(a.scores)]))
-    return plan, _difference(plan, a.scores, b.scores, _step(a, b))
+    return designs.design(*np.split(numbers, [len(a.scores)]))
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:
@@ -141,20 +183,22 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
     return 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
 
 
-def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
+def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[str]) -> Comparison:
     plan, test = tested(a, b)
-    scores = _unit_means(plan, a.scores, b.scores)
-    right_a, right_b = (means.mean(axis=0) for means in _unit_means(plan, a.right, b.right))
+    scores = unit_means(plan, a.scores, b.scores)
+    right_a, right_b = (means.mean(axis=0) for means in unit_means(plan, a.right, b.right))
     entropies = (a.answers.entropies, b.answers.entropies)
     scored = entropies[0] is not None and entropies[1] is not None
     predicted = (a.answers.predicted, b.answers.predicted)
-    churns = _in_arms(plan, *map(pairwise_churn, predicted))
+    churns = in_arms(plan, *map(pairwise_churn, predicted))
     changes = [
-        _between_arms(plan, matrix, _step(a, b))
+        between_arms(plan, matrix, _step(a, b))
         for matrix in (cross_churn(*predicted), good_flips(a.right, b.right), bad_flips(a.right, b.right))
     ]
+    units = a.answers.units
+    lengths = np.full(a.right.shape[1] // units, units)
     return Comparison(
-        a.right.shape[1],
+        len(lengths),
         _arm(a),
         _arm(b),
         plan.way,
@@ -162,20 +206,43 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
         (len(plan.units_a), len(plan.units_b)),
         pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         designs.shared_between(plan, a.drawn, b.drawn),
-        _notes(a, b, assumption),
+        notes(a, b, assumption),
         test.effect.within(-1, 1),
         test.pvalue,
         test.pvalue,
-        mean_t(right_b - right_a).within(-1, 1),
-        _sd_ratio(plan, a.scores, b.scores),
+        mean_over_examples(right_b - right_a, lengths).within(-1, 1),
+        sd_ratio(plan, a.scores, b.scores),
         UNDEFINED if plan.way == "one draw" else hedges_g(*scores),
         UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, plan.shared),
-        _difference(plan, *entropies, np.nan).effect if scored else None,
+        difference(plan, *entropies, np.nan).effect if scored else None,
         pairs_of_units.difference(*churns).within(-1, 1),
         pairs_of_units.ratio(*churns),
         Replacement(*(other for other, _ in changes)),
         Replacement(*(same for _, same in changes)),
+        units,
+        a.answers.outcome,
+        _exact_match(plan, a, b) if a.answers.outcome == LABELS else None,
+        _by_label(plan, a, b, by_label),
     )
+
+
+def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> ExactMatch:
+    whole_a, whole_b = (arm.right.reshape(len(arm.right), -1, arm.answers.units).all(axis=2) for arm in (a, b))
+    test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * a.answers.units)
+    of_a, of_b = (means.mean(axis=0) for means in unit_means(plan, whole_a, whole_b))
+    over_examples = mean_t(of_b - of_a).within(-1, 1)
+    return ExactMatch(float(of_a.mean()), float(of_b.mean()), test.effect.within(-1, 1), test.pvalue, over_examples)
+
+
+def _by_label(plan: Design, a: ArmRuns, b: ArmRuns, names: Sequence[str]) -> list[OfLabel]:
+    found = []
+    for place, name in enumerate(names):
+        of_a, of_b = (arm.right[:, place :: len(names)].mean(axis=1) for arm in (a, b))
+        test = difference(plan, of_a, of_b, _step(a, b) * len(names))
+        means = (float(each.mean()) for each in unit_means(plan, of_a, of_b))
+        found.append(OfLabel(name, *means, test.effect.within(-1, 1), test.pvalue, np.nan))
+    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
+    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
 
 
 def _arm(side: ArmRuns) -> ArmSummary:
@@ -183,7 +250,7 @@ def _arm(side: ArmRuns) -> ArmSummary:
     churn = pairwise_churn(answers.predicted)
     scores = designs.unit_means(side.scores, unit_of, units)
     entropies = None if answers.entropies is None else designs.unit_means(answers.entropies, unit_of, units)
-    variance = in_arm(_pair_means(_variances(side.scores), unit_of, units), units)
+    variance = in_arm(pair_means(variances(side.scores), unit_of, units), units)
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
@@ -196,14 +263,14 @@ def _arm(side: ArmRuns) -> ArmSummary:
         draws.shared(side.drawn) if len(units) == 1 else [],
         mean_t(scores, step).within(0, 1),
         sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance),
-        _sd_same_draw(side, step_of_draw),
+        sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
-        pairs_of_units.estimate(in_arm(_pair_means(churn, unit_of, units), units)).within(0, 1),
+        pairs_of_units.estimate(in_arm(pair_means(churn, unit_of, units), units)).within(0, 1),
         mean_t(designs.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
     )
 
 
-def _sd_same_draw(side: ArmRuns, step: float) -> Estimate:
+def sd_same_draw(side: ArmRuns, step: float) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
     of_draws = [side.scores[runs] for runs in draws.members(side.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
@@ -213,37 +280,39 @@ def _sd_same_draw(side: ArmRuns, step: float) -> Estimate:
     return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1) if squares else equal_runs_sd(freedom + 1, step)
 
 
-def _variances(scores: np.ndarray) -> np.ndarray:
+def variances(scores: np.ndarray) -> np.ndarray:
     """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
     return np.square(scores[:, np.newaxis] - scores) / 2
 
 
-def _unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over the runs of each unit of both arms."""
     return designs.unit_means(a, plan.a, plan.units_a), designs.unit_means(b, plan.b, plan.units_b)
 
 
-def _pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> np.ndarray:
+def pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """The mean over pairs of runs of each two units of an arm."""
     return designs.pair_means(matrix, unit_of, unit_of, units, units)
 
 
-def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
+def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
     """Means over pairs of different units from each arm's pairs of runs."""
-    of_a, of_b = _pair_means(a, plan.a, plan.units_a), _pair_means(b, plan.b, plan.units_b)
+    of_a, of_b = pair_means(a, plan.a, plan.units_a), pair_means(b, plan.b, plan.units_b)
     return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
 
 
-def _sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
+def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
     """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
     if plan.way == "paired" and len(a) == len(b) == plan.shared:
-        a, b = _unit_means(plan, a, b)
+        a, b = unit_means(plan, a, b)
         logarithm = paired_sd_ratio(a, b)
         if logarithm:
             return Estimate(*np.exp(logarithm.estimate).tolist())
-    return pairs_of_units.ratio(*_in_arms(plan, _variances(a), _variances(b)), 0.5)
+    return pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5)
 
 
-def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estimate, Estimate]:
-    """The means over pairs of a run of A and a run of B with other draws, and with the same, [A, B]."""
+def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:
+    """The means over pairs of a run of A and a run of B, [A, B], with other draws and with the same; at most `most`."""
     means = designs.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
@@ -252,12 +321,12 @@ def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estima
     else:
         other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
-    return other.within(0, 1), alike.within(0, 1)
+    return other.within(0, most), alike.within(0, most)
 
 
-def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
+def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
     """The test of a quantity of runs; without other draws on both sides, only the difference."""
-    a, b = _unit_means(plan, a, b)
+    a, b = unit_means(plan, a, b)
     if plan.way == "paired":
         return paired_difference(a, b, step)
     if plan.way == "partly paired":
@@ -267,7 +336,7 @@ def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resu
     return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
 
 
-def _notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
+def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
     for side in (a, b):

@@ -1,7 +1,7 @@
 """What `toolnoise compare` prints: the numbers of each comparison as a table, and the conclusions in words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
+from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
@@ -16,11 +17,13 @@ LEVEL = 0.05
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
-    records = [
-        _plain(comparison) | {"over": _over(comparison), "verdict": " ".join(_sentences(comparison))}
-        for comparison in comparisons
-    ]
-    return records[0] if len(records) == 1 else {"comparisons": records}
+    return records(comparisons, _sentences)
+
+
+def records(comparisons: Sequence[Any], sentences: Callable[[Any], list[str]]) -> dict[str, Any]:
+    """Comparisons as plain values, with what their intervals are over and their verdicts in words."""
+    plain = [_plain(each) | {"over": over_what(each), "verdict": " ".join(sentences(each))} for each in comparisons]
+    return plain[0] if len(plain) == 1 else {"comparisons": plain}
 
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
@@ -30,37 +33,80 @@ def as_text(comparisons: Sequence[Comparison]) -> str:
 
 def _block(comparison: Comparison, tests: int) -> str:
     a, b = comparison.a, comparison.b
-    over, examples = _over(comparison), f"{comparison.n_examples} examples"
+    by, examples = over_what(comparison), _examples(comparison)
     rows = [
         ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
-        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(comparison.accuracy_difference, over)),
+        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(comparison.accuracy_difference, by)),
         ("  these runs", "", "", *_points(comparison.accuracy_difference_over_examples, examples)),
-        ("  in SDs", "", "", *_shown(comparison.hedges_g, "{:+.2f}", over)),
-        (f"  {b.name} beats {a.name}, % of pairs", "", "", *_shares(comparison.probability_of_improvement, over)),
-        ("  SD", *_percents(a, b, "accuracy_sd"), *_shown(comparison.accuracy_sd_ratio, "x {:.2f}", over)),
+        ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
+        (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if comparison.cross_entropy_difference is not None:
         means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
-        rows.append(("cross-entropy", *means, *_shown(comparison.cross_entropy_difference, "{:+.4f}", over)))
+        rows.append(("cross-entropy", *means, *shown(comparison.cross_entropy_difference, "{:+.4f}", by)))
+    if comparison.exact_match is not None:
+        means = (f"{100 * mean:.2f}" for mean in comparison.exact_match[:2])
+        rows.append(("all labels right %", *means, *_points(comparison.exact_match.difference, by)))
+        rows.append(("  these runs", "", "", *_points(comparison.exact_match.over_examples, examples)))
     rows += [
-        ("churn %", *_percents(a, b, "churn"), *_points(comparison.churn_difference, over)),
-        (f"  {b.name} / {a.name}", "", "", *_shown(comparison.churn_ratio, "x {:.2f}", over)),
+        ("churn %", *_percents(a, b, "churn"), *_points(comparison.churn_difference, by)),
+        (f"  {b.name} / {a.name}", "", "", *shown(comparison.churn_ratio, "x {:.2f}", by)),
         ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
-        *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, over),
-        *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, over),
+        *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, by),
+        *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, by),
     ]
+    for each in comparison.by_label:
+        means = (f"{100 * mean:.2f}" for mean in (each.a, each.b))
+        rows.append((f"accuracy of {each.label} %", *means, *_points(each.difference, by)))
     # A line without any number is left out.
     rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
-    lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
-    lines += [examples, *_pairing(comparison), *comparison.notes, "", *aligned(rows), "", *_sentences(comparison)]
+    lines = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
+    lines += [
+        _units(comparison),
+        *pairing(comparison),
+        *comparison.notes,
+        "",
+        *aligned(rows),
+        "",
+        *_sentences(comparison),
+    ]
+    lines += _of_labels(comparison)
     if tests > 1 and not math.isnan(comparison.pvalue):
         by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
         lines.append(f"p = {comparison.pvalue:.2g}, {by_holm}.")
     return "\n".join(lines)
 
 
-def _pairing(comparison: Comparison) -> list[str]:
+def _examples(comparison: Comparison) -> str:
+    return f"{comparison.n_examples} {OUTCOMES[comparison.outcome].example}s"
+
+
+def _units(comparison: Comparison) -> str:
+    """How many examples there are, and what of each is counted."""
+    if comparison.n_units == 1:
+        return _examples(comparison)
+    units = f"{OUTCOMES[comparison.outcome].unit}s"
+    return f"{_examples(comparison)} of {comparison.n_units} {units}; accuracy and churn count {units}"
+
+
+def _of_labels(comparison: Comparison) -> list[str]:
+    """On which labels the arms differ."""
+    each = comparison.by_label
+    if not each or all(math.isnan(label.pvalue) for label in each):
+        return []
+    better = [
+        f"{label.label} ({comparison.b.name if label.difference.value > 0 else comparison.a.name}, "
+        f"p = {label.pvalue_holm:.2g})"
+        for label in each
+        if label.pvalue_holm < LEVEL
+    ]
+    on = f"a difference on {', '.join(better)}" if better else "no significant difference on any of them"
+    return [f"By label, after Holm's correction over {len(each)}: {on}."]
+
+
+def pairing(comparison: Comparison) -> list[str]:
     """How many draws both arms have, and how much their runs weigh."""
     sources = _of(comparison.same_draws)
     if comparison.way == "paired":
@@ -90,7 +136,7 @@ def _better(comparison: Comparison) -> list[str]:
     value, low, high = comparison.accuracy_difference
     if low == high == 0:
         return ["All runs are equally accurate."]
-    over = f"95 % over {_over(comparison)}"
+    over = f"95 % over {over_what(comparison)}"
     if not comparison.pvalue < LEVEL:
         return [f"No significant difference in accuracy: {_interval(low, high)} points ({over}) includes 0."]
     if not comparison.pvalue_holm < LEVEL:
@@ -104,7 +150,8 @@ def _better(comparison: Comparison) -> list[str]:
     ]
     examples = comparison.accuracy_difference_over_examples
     if examples.low <= 0 <= examples.high:
-        sentences.append("On other examples of the same kind this may not hold: the interval over examples includes 0.")
+        of = f"{OUTCOMES[comparison.outcome].example}s"
+        sentences.append(f"On other {of} of the same kind this may not hold: the interval over {of} includes 0.")
     return sentences
 
 
@@ -115,12 +162,18 @@ def _without_winner(comparison: Comparison) -> list[str]:
     if low == high == 0:
         return ["All runs are equally accurate."]
     by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
-    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {comparison.n_examples} examples)"
+    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {_examples(comparison)})"
+    return [f"{b} is {by} {a} here{interval}. {no_winner(comparison)}"]
+
+
+def no_winner(comparison: Comparison) -> str:
+    """Why a difference of one draw says nothing about others."""
+    a, b = comparison.a.name, comparison.b.name
     single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
     reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
     if comparison.same_draws:
         reason = f"all runs share one draw{_of(comparison.same_draws)}"
-    return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
+    return f"That is no winner: {reason}, and luck cannot be ruled out."
 
 
 def _one_draw(arm: ArmSummary) -> str:
@@ -154,7 +207,7 @@ def _directions(change: Replacement) -> str:
     return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
 
 
-def _over(comparison: Comparison) -> str:
+def over_what(comparison: Comparison) -> str:
     """What the intervals over draws are about."""
     if comparison.way == "paired":
         return f"{comparison.n_draws} paired draws"
@@ -163,7 +216,8 @@ def _over(comparison: Comparison) -> str:
     return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
-def _runs(arm: ArmSummary) -> str:
+def runs(arm: ArmSummary) -> str:
+    """How many runs and draws an arm has."""
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
     draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
     return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
@@ -176,9 +230,9 @@ def _of(sources: Sequence[str]) -> str:
 
 def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]:
     return [
-        (name, "", "", *_shares(change.churn, over)),
-        ("  from wrong to right", "", "", *_shares(change.good_flips, over)),
-        ("  from right to wrong", "", "", *_shares(change.bad_flips, over)),
+        (name, "", "", *shares(change.churn, over)),
+        ("  from wrong to right", "", "", *shares(change.good_flips, over)),
+        ("  from right to wrong", "", "", *shares(change.bad_flips, over)),
     ]
 
 
@@ -195,19 +249,23 @@ def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
 
 
 def _points(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    return _shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
+    return shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
 
 
-def _shares(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    return _shown(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
+def shares(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    """A share in percent, its interval, and what that is over."""
+    return shown(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
 
 
-def _shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
+def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
+    """A value, its interval, and what that is over."""
     value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
     if isinstance(value, Estimate):
         return dict(zip(("value", "ci_low", "ci_high"), map(_plain, value), strict=True))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

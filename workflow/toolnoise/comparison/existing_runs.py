@@ -17,9 +17,11 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.comparison import label_files, prediction_files
+from toolnoise.comparison import label_files, numbers, prediction_files
+from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
+from toolnoise.datasets.outcomes import LABELS as MANY
 from toolnoise.formulas import probabilities
-from toolnoise.study import config, outcome_files, programs, strict_yaml
+from toolnoise.study import config, outcome_files, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
@@ -53,7 +55,7 @@ class ExistingRun(NamedTuple):
     number: int = 0
 
 
-def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values: bool = False) -> str:
+def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_as: str | None = None) -> str:
     """Write the outcomes and the study file of runs in a table, or in files that match a pattern with fields.
 
     Return what was done, as a person would read it.
@@ -65,7 +67,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
-    outcomes = [(run, _outcome(run, labels, values=values)) for run in runs]
+    outcomes = [(run, _outcome(run, labels, numbers_as)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
@@ -156,19 +158,26 @@ def _numbered(runs: list[ExistingRun]) -> list[ExistingRun]:
     return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.number))
 
 
-def _outcome(run: ExistingRun, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
+def _outcome(run: ExistingRun, labels: str | None, numbers_as: str | None) -> tuple[str, dict[str, Any]]:
     """The kind of a run's outcome, and its files."""
     if run.metrics is not None:
-        return programs.METRIC, {outcome_files.METRIC: run.metrics}
+        return METRIC, {outcome_files.METRIC: run.metrics}
+    numbers.require_no_losses(run.file, numbers_as)
     source = run.labels or labels
+    if numbers_as == LOSSES:
+        if source:
+            raise BadInput("command line", "--labels", f"found {source}", "none: a loss is no prediction of a label")
+        return LOSSES, {LEFT[LOSSES].file: numbers.losses_of_a_run(run.file)}
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
-    if values:
+    if numbers_as == VALUES:
         truth = label_files.numbers(source)
         predicted = label_files.numbers(run.file).astype(np.float64)
-        if len(predicted) != len(truth):
+        if predicted.ndim == truth.ndim == 1 and len(predicted) != len(truth):
             raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
-        return programs.VALUES, {outcome_files.PREDICTIONS: predicted, outcome_files.LABELS: truth}
+        if predicted.shape != truth.shape:
+            raise BadInput(run.file, "", f"found shape {predicted.shape}", f"{truth.shape}, as {source} has")
+        return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: truth}
     labels = label_files.read(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
@@ -177,13 +186,24 @@ def _outcome(run: ExistingRun, labels: str | None, *, values: bool) -> tuple[str
         raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
     if read.rights:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
+    if read.scores is None and labels.shape:
+        allowed = "scores, which a study measures: log-odds or probabilities of many labels, or a score of each class"
+        raise BadInput(run.file, "", f"found predicted classes of {labels.outcome}", allowed)
     if read.scores is None:
-        return programs.CLASSES, {outcome_files.PREDICTIONS: read.predicted[0], outcome_files.LABELS: labels.classes}
+        return CLASSES, {LEFT[CLASSES].file: read.predicted[0], outcome_files.LABELS: labels.classes}
     scores = read.scores[0]
     if probabilities.kind(scores) == "probabilities":
         # Logits whose softmax they are.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
-    return programs.LOGITS, {outcome_files.LOGITS: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
+    if not labels.shape:
+        return LOGITS, {LEFT[LOGITS].file: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
+    if labels.outcome == MANY:
+        scores = scores[:, 1] - scores[:, 0]
+    shaped = scores.astype(np.float32).reshape(*labels.shape, *scores.shape[1:])
+    return labels.outcome, {
+        LEFT[labels.outcome].file: shaped,
+        outcome_files.LABELS: labels.classes.reshape(labels.shape),
+    }
 
 
 def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:

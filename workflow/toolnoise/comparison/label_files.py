@@ -8,12 +8,17 @@ from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, csv_columns, table_rows
 from toolnoise.comparison.column_roles import role_of
+from toolnoise.datasets import prepared
+from toolnoise.datasets.outcomes import LABEL, LABELS, MASKS, TOKENS, YES_OR_NO
+from toolnoise.datasets.prepared import Data
 
 MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 
 
 class Labels(NamedTuple):
     """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
+
+    Of examples with several units, N counts these, and `shape` is that of their array; `asked` names many labels.
 
     `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
     classes get theirs as runs predict them. `alone` says that the file has nothing else.
@@ -25,6 +30,14 @@ class Labels(NamedTuple):
     ids: np.ndarray | None = None
     codes: dict[str, int] | None = None
     alone: bool = True
+    shape: tuple[int, ...] = ()
+    outcome: str = LABEL
+    asked: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> int:
+        """The number of units of an example."""
+        return int(np.prod(self.shape[1:]))
 
 
 def read(path: str) -> Labels:
@@ -32,17 +45,28 @@ def read(path: str) -> Labels:
     if array_files.zipped(path):
         names = arrays.npz_names(path)
         if "test_labels" in names:
-            from toolnoise.datasets import prepared
-
-            classes = prepared.load(path).test.labels
-            return Labels(path, classes, len(classes))
+            return of_data(path, prepared.load(path))
     elif not array_files.is_array(path):
         return of_table(path, csv_columns.read(path, None))
     array = _labelled(path)
-    if max(array.shape) != array.size:
-        raise BadInput(path, "", f"found shape {array.shape}", "one label per example")
     alone = not array_files.zipped(path) or len(arrays.npz_names(path)) == 1
-    return Labels(path, as_classes(path, array.ravel(), "label"), array.size, alone=alone)
+    if max(array.shape) == array.size:
+        return Labels(path, as_classes(path, array.ravel(), "label"), array.size, alone=alone)
+    classes = as_classes(path, array, "label")
+    if array.ndim == 2 and classes.max() == 1 and (classes.sum(axis=1) == 1).all():
+        raise BadInput(
+            path, "", f"found shape {array.shape} with one 1 in each row", "one label per example: its place"
+        )
+    outcome = MASKS if array.ndim > 2 else LABELS if classes.max() < len(YES_OR_NO) else TOKENS
+    asked = tuple(f"label_{place}" for place in range(array.shape[1])) if outcome == LABELS else ()
+    return Labels(path, classes.ravel(), array.size, alone=alone, shape=array.shape, outcome=outcome, asked=asked)
+
+
+def of_data(path: str, data: Data) -> Labels:
+    """The labels of the test set of a study's data."""
+    test = data.test
+    several = {} if test.targets.ndim == 1 else {"shape": test.targets.shape, "outcome": test.outcome}
+    return Labels(path, test.labels, len(test.labels), asked=data.asked, **several)
 
 
 def of_table(path: str, table: csv_columns.Table) -> Labels:
@@ -70,16 +94,22 @@ def of_table(path: str, table: csv_columns.Table) -> Labels:
 
 
 def numbers(path: str) -> np.ndarray:
-    """The numbers in a file of one column or row, [N], finite."""
+    """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
+    if array_files.zipped(path) and "test_labels" in arrays.npz_names(path):
+        return prepared.targets(path)["test_labels"]
     if array_files.is_array(path) or array_files.zipped(path):
         array = _labelled(path)
     else:
         table = csv_columns.read(path, None)
-        array = table_rows.stacked(path, table, range(len(table.columns)))
+        roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
+        columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
+        array = table_rows.stacked(path, table, columns or range(len(roles)))
         array_files.require_array(path, array, 2)
-    if max(array.shape) != array.size:
-        raise BadInput(path, "", f"found shape {array.shape}", "one number per example")
-    return array.ravel()
+    if max(array.shape) == array.size:
+        return array.ravel()
+    if array.ndim != 2:
+        raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
+    return array
 
 
 def _labelled(path: str) -> np.ndarray:
@@ -92,7 +122,7 @@ def _labelled(path: str) -> np.ndarray:
         array = named[names[0]]
     else:
         array = arrays.read_npy(path)
-    array_files.require_array(path, array, 2)
+    array_files.require_array(path, array, 3)
     return array
 
 

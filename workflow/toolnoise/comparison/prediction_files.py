@@ -16,16 +16,16 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows
+from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows, unit_readings
 from toolnoise.comparison.column_roles import role_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
+from toolnoise.datasets.outcomes import CLASSIFYING, LABEL, LOGITS
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
-from toolnoise.study import programs
 
 # An array of an .npz with one of these names has all runs; the others are then not read.
 STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
@@ -36,7 +36,7 @@ class Answers(NamedTuple):
 
     `drawn` has the draws of each run if they are known, `bits` a digest of the scores of each run if there are scores.
     `rights` says that the classes are 1 for right and 0 for wrong answers. `ids` identify the examples, `numbers` the
-    runs, if the file does; `scores` are those of the file.
+    runs, if the file does; `scores` are those of the file. Of examples with several `units`, N counts these.
     """
 
     file: str
@@ -51,17 +51,21 @@ class Answers(NamedTuple):
     ids: np.ndarray | None = None
     numbers: Sequence[int] | None = None
     scores: np.ndarray | None = None
+    units: int = 1
+    outcome: str = LABEL
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.predicted)
 
 
 def labels_of(path: str) -> Labels:
     """The labels that a file of predictions has itself, or that the study of a dump has; none for right and wrong."""
-    if _is_dump(Path(path)):
-        _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
-        data = study / "data" / f"{dataset.name}.npz"
-        if data.is_file():
-            _require_classes(path)
-            return label_files.read(str(data))
-        raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
+    if is_dump(Path(path)):
+        data = data_of(path)
+        _require_classes(path)
+        return label_files.read(data)
     if array_files.zipped(path):
         if any(role_of(name) == "label" for name in arrays.npz_names(path)):
             return label_files.read(path)
@@ -76,9 +80,19 @@ def labels_of(path: str) -> Labels:
     return Labels(path, None, reading.values.shape[1], reading.ids, alone=False)
 
 
+def data_of(path: str) -> str:
+    """The data set of a study's dump."""
+    if is_dump(Path(path)):
+        _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
+        data = study / "data" / f"{dataset.name}.npz"
+        if data.is_file():
+            return str(data)
+    raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
+
+
 def read(path: str, labels: Labels) -> Answers:
     """The predictions in a file for the examples with these labels."""
-    if _is_dump(Path(path)):
+    if is_dump(Path(path)):
         reading, missing, drawn = _dumped(path, labels)
         name = "logits"
     else:
@@ -91,6 +105,7 @@ def read(path: str, labels: Labels) -> Answers:
             raise BadInput(path, "", what, "the same, once each, by their ids")
         values, given, ids = values[:, order], None if given is None else given[order], labels.ids
     about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
+    about |= {"units": labels.units, "outcome": labels.outcome}
     # A dump says itself what it has.
     said = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
     if reading.what == "rights":
@@ -125,6 +140,9 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
     """How a file is read, and the name of its array if it has one of STACKS in an .npz."""
     known = (labels.classes, labels.examples, labels.source)
     if not array_files.is_array(path) and not array_files.zipped(path):
+        if labels.shape:
+            what = f"found no array, and labels of shape {labels.shape} in {labels.source}"
+            raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
         table = csv_columns.read(path, labels.examples)
         return readings.of_table(readings.known_of(path, "", *known), table), ""
     given = None
@@ -132,7 +150,10 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
         named = arrays.read_npz(path)
         beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
         given = next((array for array in beside if array.dtype.kind in "biuf"), None)
-        runs = _runs_of(path, named)
+        runs = _runs_of(path, named, most=4 if labels.shape else 2)
+        if labels.shape:
+            name = next(iter(runs)) if len(runs) == 1 else ""
+            return unit_readings.of_arrays(path, name, list(runs.values()), labels), name
         for array in runs.values():
             array_files.require_array(path, array, 3)
         name = next(iter(runs))
@@ -142,6 +163,8 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
         values = runs[name]
         return readings.of_array(about, values)._replace(labels=given), name
     values = arrays.read_npy(path)
+    if labels.shape:
+        return unit_readings.of_arrays(path, "", [values], labels), ""
     array_files.require_array(path, values, 3)
     return readings.of_array(readings.known_of(path, "", *known), values), ""
 
@@ -167,7 +190,7 @@ def require_same_classes(answers: Answers, other: Answers) -> None:
             raise BadInput(asked.file, "", f"found class {last}", f"the {known.classes} of {known.file}")
 
 
-def _is_dump(path: Path) -> bool:
+def is_dump(path: Path) -> bool:
     """Whether it is a dump that predict wrote, judged by the index next to it."""
     index = path.with_suffix(".json")
     about = files.read_json(index) if path.suffix == ".npy" and index.is_file() else None
@@ -176,21 +199,21 @@ def _is_dump(path: Path) -> bool:
 
 def _require_classes(dump: str) -> None:
     """Refuse what a training program has left if it is neither classes nor scores."""
-    left = files.read_json(Path(dump).with_suffix(".json")).get("outcome", programs.LOGITS)
-    if left not in programs.CLASSIFYING:
+    left = files.read_json(Path(dump).with_suffix(".json")).get("outcome", LOGITS)
+    if left not in CLASSIFYING:
         allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
         raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
 
 
-def _runs_of(path: str, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The one array of an .npz that has predictions, or an array for each run."""
+def _runs_of(path: str, named: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
+    """The one array of an .npz that has predictions, or an array for each run, of so many axes at most."""
     stack = [name for name in named if name in STACKS]
     runs = {name: array for name, array in named.items() if role_of(name) not in ("label", "example", "index")}
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or list(runs))[0]
         return {name: named[name]}
     shapes = {array.shape for array in runs.values()}
-    if stack or len(shapes) != 1 or len(shapes.pop()) not in (1, 2):
+    if stack or len(shapes) != 1 or len(shapes.pop()) not in range(1, most + 1):
         wanted = f"one array named {' or '.join(STACKS)}, or an array of one shape for each run"
         raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
     return runs

@@ -8,6 +8,7 @@ runs; of several files, each is one run.
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -15,6 +16,21 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files, table_rows
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.stats.draws import Drawn
+
+
+class Runs(Protocol):
+    """What is known of an arm's runs: the file, their number, draws and the numbers that name them."""
+
+    @property
+    def file(self) -> str: ...  # noqa: D102
+    @property
+    def runs(self) -> int: ...  # noqa: D102
+    @property
+    def drawn(self) -> Sequence[Drawn] | None: ...  # noqa: D102
+    @property
+    def numbers(self) -> Sequence[int] | None: ...  # noqa: D102
+
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -69,6 +85,8 @@ def read(given: Sequence[str], labels: Labels) -> Answers:
         None if any(part is None for part in bits) else [run for part in bits for run in part],
         list(dict.fromkeys(note for runs in answers for note in runs.notes)),
         rights=answers[0].rights,
+        units=labels.units,
+        outcome=labels.outcome,
         ids=next((runs.ids for runs in answers if runs.ids is not None), None),
     )
 
@@ -102,9 +120,14 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_question(other, arm)
+    require_possible(arms, paired, same_start)
+
+
+def require_possible(arms: Sequence[Runs], paired: bool, same_start: bool) -> None:
+    """Refuse arms and assumptions that cannot be compared or cannot hold."""
     if len(arms) > len(NAMES):
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
-    counts = [len(arm.predicted) for arm in arms]
+    counts = [arm.runs for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
         what = f"found {len(arms)} methods of one run each"
         raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")

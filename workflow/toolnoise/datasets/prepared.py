@@ -240,14 +240,16 @@ def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
 
 
 def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
-    labels, classes, groups = arrays["test_labels"], arrays["classes"], tuple(map(str, arrays.get("groups", ())))
+    labels, classes, outcome = arrays["test_labels"], arrays["classes"], str(arrays.get("outcome", LABEL))
+    groups, asked = (tuple(map(str, arrays.get(name, ()))) for name in ("groups", "asked"))
     member = arrays.get("test_groups", np.zeros((len(labels), 0), bool))
-    whole = labels.ndim == 1 and labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
+    whole = outcome in OUTCOMES and labels.ndim == OUTCOMES[outcome].axes and labels.dtype.kind in "iu"
+    whole = whole and (outcome != LABELS or labels.shape[1] == len(asked)) and labels.size > 0 and len(classes) > 1
     if not whole or labels.min() < 0 or labels.max() >= len(classes) or member.shape != (len(labels), len(groups)):
         raise BadInput(path, "test_labels", f"found {labels.dtype} of shape {labels.shape}", "classes of examples")
     pixels, labels = np.empty((len(labels), 0, 0, 0), np.uint8), labels.astype(np.int32, copy=False)
-    test = Split(pixels, labels, groups=member, file=path)
-    return Data(test.first(0), test, tuple(map(str, classes)), groups, _sha256(arrays))
+    test = Split(pixels, labels, groups=member, file=path, outcome=outcome)
+    return Data(test.first(0), test, tuple(map(str, classes)), groups, _sha256(arrays), asked)
 
 
 def check(

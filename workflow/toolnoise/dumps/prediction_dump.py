@@ -17,7 +17,7 @@ from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, Weights
 from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.formulas.likeliest import likeliest, unit_dtype
+from toolnoise.formulas.likeliest import CUT, likeliest, unit_dtype
 from toolnoise.models.initial import Parameter
 from toolnoise.training import runs
 from toolnoise.training.network import build_model, start_engine
@@ -86,7 +86,7 @@ def dump(
                     layer[units] = scores if of_unit else likeliest(scores, test.labels[units])
     entry = about(spec, cell, shape, network.observed, timings, network.unused(spec.recipe))
     entry |= {"trained_on": trained_on} if trained_on else {}
-    files.write_json(index, entry | ({} if of_unit else {"outcome": "likeliest"}))
+    files.write_json(index, entry | ({} if of_unit else {"outcome": CUT}))
     return network.observed
 
 

@@ -9,13 +9,12 @@ from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
+from toolnoise.datasets.outcomes import LEFT, LOGITS
 from toolnoise.formulas import probabilities
-from toolnoise.formulas.likeliest import LIKELIEST
+from toolnoise.formulas.likeliest import CUT, LIKELIEST
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
-# What a dump may have instead of logits: what an existing training program left, or the likeliest of many classes.
-KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64, "likeliest": LIKELIEST}
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
 # A source without draws has none of its own in any run.
@@ -28,6 +27,7 @@ PREDICTED: Shape = {
     "draws": {**dict.fromkeys(SOURCES, DRAWS), "*": DRAWS},
     "spec": {"study_seed": INTEGER},
     "metrics?": [TEXT],
+    "lengths?": [COUNT],
 }
 
 
@@ -90,9 +90,10 @@ def read_stack(
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
     entry = shapes.read(index, {**INDEX, **keys}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
-    kind = KINDS.get(str(entry.get("outcome")), np.float32)
+    outcome = entry.get("outcome")
+    kind = LIKELIEST if outcome == CUT else np.dtype(LEFT.get(outcome, LEFT[LOGITS]).dtype)
     if list(stack.shape) != entry["shape"] or stack.dtype != kind:
-        wanted = f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
+        wanted = f"{kind} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
         raise BadInput(logits, "", f"found {stack.dtype} of shape {stack.shape}", wanted)
     for key, axis in axes.items():
         if len(entry[key]) != stack.shape[axis]:

@@ -18,7 +18,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import padding, streaming
-from toolnoise.datasets.outcomes import OUTCOMES
+from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
@@ -339,7 +339,7 @@ class KerasEngine(abc.ABC):
         """Batch by batch, the places of units and their scores: those of a large vocabulary do not fit into memory."""
         start = 0
         for images in self._batches(split):
-            scores = _unit_scores(split.outcome, self._read(self._forward(images)))[: len(split.labels) - start]
+            scores = unit_scores(split.outcome, self._read(self._forward(images)))[: len(split.labels) - start]
             yield slice(start, start + len(scores)), scores
             start += len(scores)
 
@@ -428,14 +428,3 @@ def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:
     if not hasattr(initializer, "get_config"):
         raise BadInput("model", path, f"initialiser {initializer}", "allowed: those of keras.initializers")
     return type(initializer).__name__, dict(initializer.get_config())
-
-
-def _unit_scores(outcome: str, scores: np.ndarray) -> np.ndarray:
-    """A network's output for some examples as scores of units, [U, C].
-
-    A log-odds is halved, which is exact, for yes, and negated for no: the difference and so the probability stay.
-    """
-    if OUTCOMES[outcome].scores_each_class:
-        return scores.reshape(-1, scores.shape[-1])
-    yes = scores.reshape(-1, 1) / np.float32(2)
-    return np.concatenate([-yes, yes], axis=1)

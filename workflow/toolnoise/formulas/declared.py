@@ -112,18 +112,24 @@ METRICS: Mapping[str, Metric] = {
         for of in ("accuracy", "correctness")
         for part in ("algo", "impl", "impl_alone", "interaction")
     },
-    **spread("mean_absolute_error", POSITIVE),
-    **spread("rmse", POSITIVE),
-    "mean_absolute_difference": Metric(POSITIVE, positive_mean_t),
+    **spread("mean_absolute_error", POSITIVE, Label("Mean absolute error"), Label("SD of mean absolute error")),
+    **spread("rmse", POSITIVE, Label("RMSE"), Label("SD of RMSE")),
+    **spread("loss", POSITIVE, Label("Loss of a token", "nats"), Label("SD of a token's mean loss", "nats")),
+    **spread("perplexity", POSITIVE, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
+    "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
 }
 # The columns of the page's first table before anybody chooses others.
-USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")
+USUAL += ("loss_mean", "loss_sd", "perplexity_mean", "perplexity_sd", "mean_absolute_difference")
 # The values of single runs, which are shown as dots.
 OF_RUNS = {
     "accuracy": Label("Accuracy", *PERCENT),
     "cross_entropy": Label("Cross-entropy"),
     "churn": Label("Mean churn against other runs", *PERCENT),
+    "mean_absolute_error": Label("Mean absolute error"),
+    "loss": Label("Loss of a token", "nats"),
+    "perplexity": Label("Perplexity", "", 1, 2),
 }
 
 

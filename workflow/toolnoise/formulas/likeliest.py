@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 KEPT = 32
 MOST = 4096  # classes of which all scores are kept
+CUT = "likeliest"  # what the index of a dump calls its outcome if it has no more than these
 LIKELIEST = np.dtype([("label", "<f4"), ("rest", "<f4"), ("classes", "<u4", KEPT), ("scores", "<f4", KEPT)])
 
 
@@ -42,7 +43,7 @@ def likeliest(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def keeps_all(stack: np.ndarray) -> bool:
     """Whether a dump has every score, not the likeliest classes or predicted classes alone."""
-    return stack.dtype.kind == "f" and stack.ndim > 2
+    return stack.dtype == np.float32 and stack.ndim > 2
 
 
 def keeps_likeliest(stack: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import metric_files
+from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.datasets import prepared
@@ -22,7 +23,7 @@ from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy
-from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
+from toolnoise.formulas.likeliest import keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
@@ -69,7 +70,8 @@ def compared(
     cell_runs: Sequence[Run], points: int, data: str | Path, logits: str | Path, index: str | Path
 ) -> dict[str, Any]:
     """Where runs part, some of the examples that flip, and pictures of those."""
-    scores = layers(logits, index)
+    left = layers(logits, index)
+    scores = {seed: layer for seed, layer in left.items() if layer.ndim > 1 or keeps_likeliest(layer)}
     known = _known(data, logits, scores) if scores else None
     parted, examples = [], []
     for place, (run_a, run_b) in enumerate(pairs(cell_runs)):
@@ -77,6 +79,8 @@ def compared(
         if known and run_a.seed in scores and run_b.seed in scores:
             flips = two_runs.flips(scores[run_a.seed], scores[run_b.seed], known.test.labels)
             examples += [[place, *row] for row in flipped(flips, known, scores[run_a.seed], scores[run_b.seed])]
+        elif run_a.seed in left and run_b.seed in left:
+            flips = {"logits_bit_equal": bit_equal(left[run_a.seed], left[run_b.seed])}
         parted.append({"seeds": [run_a.seed, run_b.seed], **parting(run_a, run_b, flips)})
     named = [example for _, _, example, *_ in examples]
     return {
@@ -132,10 +136,8 @@ def says(cell_runs: Sequence[Run]) -> str:
 
 
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
-    """The logits of a cell's runs by seed, without those of diverged runs; none where a program left no logits."""
+    """The logits of a cell's runs by seed, or what a program left instead, without those of diverged runs."""
     dump = stacks.read_predictions(logits, index)
-    if not (keeps_all(dump.logits) or keeps_likeliest(dump.logits)):
-        return {}
     return {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
 
 
@@ -230,7 +232,8 @@ def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
         "tensors": tensors[:LISTED],
         "n_tensors": len(tensors),
         "equal": parted["weights_bit_equal"] and parted["history_equal"] and flips.get("logits_bit_equal", True),
+        "answers_equal": flips.get("logits_bit_equal"),
         "l2_unit": None if parted["l2_unit"] is None else number(parted["l2_unit"]),
-        "churn": number(flips["churn"]) if flips else None,
+        "churn": number(flips["churn"]) if "churn" in flips else None,
         "flips": {kind: len(flips[kind]) for kind in FLIPS if kind in flips},
     }

@@ -39,11 +39,12 @@ def cells(stability: str) -> dict[Cell, Rows]:
 def sentences(
     rows_by_cell: Mapping[Cell, Rows], bit_equal: Mapping[Cell, bool | None], emulated: Sequence[str]
 ) -> Iterator[dict[str, object]]:
-    """One sentence per variant, each with the cell that its numbers come from."""
-    by_variant: dict[str, list[Cell]] = {}
-    for cell in rows_by_cell:
-        by_variant.setdefault(cell.variant, []).append(cell)
-    for variant, of_variant in by_variant.items():
+    """One sentence per variant and kind of measure, each with the cell that its numbers come from."""
+    by_variant: dict[tuple[str, str], list[Cell]] = {}
+    for cell, rows in rows_by_cell.items():
+        # Errors and losses have sentences of their own: by a cell's first measure.
+        by_variant.setdefault((cell.variant, "" if cell.variant == CONTROL else next(iter(rows))), []).append(cell)
+    for (variant, _), of_variant in by_variant.items():
         says = _nothing(of_variant, bit_equal) if variant == CONTROL else _changes(of_variant, rows_by_cell, emulated)
         yield {"variant": variant, "cell": list(of_variant[0]), "says": says}
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
+from toolnoise.datasets.outcomes import SCORED
 from toolnoise.study import programs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
@@ -65,7 +66,7 @@ class Grid:
     @property
     def scored(self) -> list[Cell]:
         """Cells whose runs leave scores, not classes alone."""
-        return [cell for cell in self.usual if programs.outcome(self.config, cell.model) == programs.LOGITS]
+        return [cell for cell in self.usual if programs.outcome(self.config, cell.model) in SCORED]
 
     @property
     def grouped(self) -> list[Cell]:

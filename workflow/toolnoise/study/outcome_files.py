@@ -1,7 +1,8 @@
 """The files in which an existing training program leaves its outcome, by name; docs/outside.md explains them."""
 
 LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
-RESULTS = (LOGITS, PREDICTIONS, METRIC)
+LOSSES = ("nll.npy", "losses.npy")
+RESULTS = (LOGITS, PREDICTIONS, *LOSSES, METRIC)
 LABELS, HISTORY, GROUPS = "labels.npy", "history.csv", "groups.npz"
 WEIGHTS = ("weights.safetensors", "weights.npz")
 FILES = (*RESULTS, LABELS, *WEIGHTS, HISTORY, GROUPS)

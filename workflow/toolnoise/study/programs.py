@@ -10,22 +10,19 @@ from typing import Any
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.datasets.outcomes import LOGITS
 
 # The engine of toolings for programs, and the reader of data sets that come with their outcomes.
 ENGINE, READER = "command", "outcome"
 BELONGING = {"hardware": ("engine", ENGINE), "datasets": ("reader", READER)}
 # The recipe in the spec of a run: the program has its own.
 RECIPE = {"name": "program"}
-LOGITS, CLASSES, VALUES, METRIC = "logits", "classes", "values", "metric"
 # What a model is, each with the keys that it may have.
 KEYS = {
     "builder": ("options",),
     "command": ("sources", "deterministic", "outcome", "limit"),
     "adopted": ("outcome",),
 }
-
-# Outcomes that have a class for each example.
-CLASSIFYING = (LOGITS, CLASSES)
 
 Models = dict[str, dict[str, Any]]
 

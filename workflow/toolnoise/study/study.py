@@ -11,6 +11,7 @@ from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.base.spec import Spec
+from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
@@ -57,7 +58,7 @@ class Study:
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
-        seeds = {cell: seeds for cell, seeds in self._leaving((programs.LOGITS,)).items() if cell not in self.atlas}
+        seeds = {cell: seeds for cell, seeds in self._leaving(SCORED).items() if cell not in self.atlas}
         return tuple(
             Pair(first.model, first.dataset, first.hardware, second.hardware, first.variant)
             for first, second in itertools.combinations(seeds, 2)
@@ -112,7 +113,7 @@ class Study:
     @property
     def classifying(self) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs tell classes apart, with their seeds."""
-        return self._leaving(programs.CLASSIFYING)
+        return self._leaving(CLASSIFYING)
 
     def is_program(self, cell: Cell | Training) -> bool:
         """Whether the runs of a cell are those of an existing training program."""

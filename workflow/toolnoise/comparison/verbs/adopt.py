@@ -2,14 +2,19 @@
 
 import argparse
 
+from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import STUDY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import existing_runs
+    from toolnoise.datasets.outcomes import LOSSES, VALUES
 
+    if options.values and options.losses:
+        raise BadInput("command line", "--values", "found --losses, too", "one of them")
+    asked = VALUES if options.values else LOSSES if options.losses else None
     columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
-    print(existing_runs.adopt(options.found, options.name, options.labels, columns, values=options.values))
+    print(existing_runs.adopt(options.found, options.name, options.labels, columns, asked))
 
 
 VERB = Verb(
@@ -23,7 +28,8 @@ VERB = Verb(
         },
         "--name": option("NAME", "the study's name: writes NAME.yaml and adopted/NAME", required=True),
         "--labels": option("FILE", "the labels of all runs, unless the CSV has a column `labels`"),
-        "--values": flag("predictions are numbers (regression), not classes"),
+        "--values": flag("predictions are numbers (regression), not classes: N, or N x column"),
+        "--losses": flag("files have each token's negative log-likelihood, N x token or token; no labels"),
         "--metric": option(
             "COLUMN", "take this number from the CSV instead of predictions; repeat for each", action="append"
         ),

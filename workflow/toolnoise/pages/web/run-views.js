@@ -119,7 +119,10 @@ function inShort(parted) {
   if (parted.not_compared) return parted.not_compared;
   if (parted.equal) return "bit-equal";
   const from = parted.weights_from ? `weights differ from epoch ${parted.weights_from} on` : "weights are equal in every epoch";
-  return `${from}${parted.churn === null ? "" : `; they disagree on ${decimal(parted.churn, 100, 2)} % of the test examples`}`;
+  // A program that leaves numbers may leave no weights.
+  if (parted.answers_equal === false && parted.churn === null) return `${parted.weights_from ? `${from}; ` : ""}their answers differ`;
+  if (parted.churn === null) return from;
+  return `${from}; they disagree on ${decimal(parted.churn, 100, 2)} % of the test examples`;
 }
 
 const since = (epoch) => (epoch ? `differ from epoch ${epoch} on` : "the same in every epoch");

@@ -60,7 +60,10 @@ def _accuracies(evidence: Evidence, logits: str, job: Job) -> Found:
     for name, role in job.inputs:
         named.setdefault(role, []).append(name)
     (data,) = named["data"]
-    stack, labels = arrays.read_npy(evidence.path(logits)), prepared.targets(evidence.path(data))["test_labels"]
+    stack, labels = (
+        arrays.read_npy(evidence.path(logits)),
+        prepared.targets(evidence.path(data))["test_labels"].reshape(-1),
+    )
     records = named["records"]
     if stack.ndim not in (2, 3) or stack.shape[:2] != (len(records), len(labels)):
         raise BadInput(logits, "shape", f"found {stack.shape}", f"{len(records)} runs x {len(labels)} examples")

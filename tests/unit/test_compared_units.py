@@ -1,0 +1,389 @@
+"""`toolnoise compare` where an example has several units, or a run leaves numbers: read, measured, and said.
+
+Oracles are NumPy and SciPy in float64. Intervals over examples are held against simulated nulls, in which segments are
+alike within and a verdict is false.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import (
+    compared_numbers,
+    comparison,
+    comparison_text,
+    existing_runs,
+    label_files,
+    numbers,
+    numbers_text,
+    read_arms,
+)
+from toolnoise.comparison.clusters import mean_over_examples
+from toolnoise.comparison.verbs import compare as verb
+from toolnoise.datasets.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
+from toolnoise.study import config, outcome_files
+
+RUNS, EXAMPLES = 4, 12
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """Save arrays under their names in the folder where the test runs."""
+    monkeypatch.chdir(tmp_path)
+
+    def save(**named):
+        for name, array in named.items():
+            np.save(tmp_path / f"{name}.npy", array)
+
+    return save
+
+
+@pytest.fixture
+def drawn():
+    return np.random.Generator(np.random.Philox(1))
+
+
+def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
+    known = label_files.read(labels)
+    read = [read_arms.read([arm], known) for arm in arms]
+    read_arms.require_comparable(read, assumption == "paired", False)
+    judged, right = read_arms.right_or_wrong(read, known)
+    return comparison.compare_all(judged, right, assumption, known.asked if by_label else ())
+
+
+def compared_as(kind, *arms, labels=None, assumption="independent"):
+    return compared_numbers.compare_all(numbers.read_all([[arm] for arm in arms], kind, labels), assumption)
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+def welch(a, b):
+    """The difference of two means with its interval and p-value, by SciPy."""
+    found = stats.ttest_ind(b, a, equal_var=False)
+    low, high = found.confidence_interval()
+    return b.mean() - a.mean(), low, high, found.pvalue
+
+
+# Many labels, tokens, masks
+
+
+def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved, drawn):
+    truth = drawn.integers(0, 2, (EXAMPLES, 3))
+    a, b = (drawn.normal(size=(RUNS, EXAMPLES, 3)) + skill * (truth - 0.5) for skill in (1.0, 3.0))
+    saved(y=truth, a=a, b=b)
+    (found,) = compared("a.npy", "b.npy", by_label=True)
+    rights = [(scores > 0) == truth for scores in (a, b)]
+    means = [right.reshape(RUNS, -1).mean(axis=1) for right in rights]
+    difference, low, high, pvalue = welch(*means)
+    assert (found.accuracy_difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
+    assert (found.n_examples, found.n_units, found.outcome) == (EXAMPLES, 3, "labels")
+    whole = [right.all(axis=2).mean(axis=1) for right in rights]
+    assert found.exact_match.a == near(whole[0].mean())
+    assert found.exact_match.difference == near(welch(*whole)[:3])
+    entropies = [np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean(axis=(1, 2)) for scores in (a, b)]
+    assert found.cross_entropy_difference == near(welch(*entropies)[:3])
+    # The interval over examples: an example's labels together.
+    each = (rights[1].mean(axis=0) - rights[0].mean(axis=0)).mean(axis=1)
+    over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
+    assert found.accuracy_difference_over_examples[1:] == near(over)
+    of_labels = [welch(*(right[:, :, label].mean(axis=1) for right in rights)) for label in range(3)]
+    assert [label.pvalue for label in found.by_label] == near([pvalue for *_, pvalue in of_labels])
+    assert [label.difference.value for label in found.by_label] == near([value for value, *_ in of_labels])
+    smallest = min(pvalue for *_, pvalue in of_labels)
+    assert min(label.pvalue_holm for label in found.by_label) == near(min(1, 3 * smallest))
+    text = comparison_text.as_text([found])
+    assert f"{EXAMPLES} examples of 3 labels; accuracy and churn count labels" in text
+    assert "all labels right %" in text
+    assert "By label, after Holm's correction over 3: " in text
+    assert (
+        json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))["by_label"][0]["label"] == "label_0"
+    )
+
+
+def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved, drawn):
+    truth = drawn.integers(0, 2, (EXAMPLES, 3))
+    logits = drawn.normal(size=(RUNS, EXAMPLES, 3))
+    chances = 1 / (1 + np.exp(-logits))
+    saved(y=truth, logits=logits, chances=chances, said=(logits > 0).astype(int))
+    labels = label_files.read("y.npy")
+    read = {name: read_arms.read([f"{name}.npy"], labels) for name in ("logits", "chances", "said")}
+    for answers in read.values():
+        np.testing.assert_array_equal(answers.predicted, (logits > 0).reshape(RUNS, -1))
+    assert read["chances"].entropies == near(read["logits"].entropies)
+    assert read["said"].entropies is None
+    assert "log-odds of yes against no" in read["logits"].notes[0]
+    assert "probabilities of yes" in read["chances"].notes[0]
+
+
+@pytest.mark.parametrize("shape", [(EXAMPLES, 5), (EXAMPLES, 4, 3)])
+def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(shape, saved, drawn):
+    truth = drawn.integers(0, 6, shape)
+    scores = drawn.normal(size=(RUNS, *shape, 6)) + np.eye(6)[truth]
+    saved(y=truth, a=scores, one=scores[0], classes=scores.argmax(axis=-1), class_of_one=scores[0].argmax(axis=-1))
+    np.savez("each.npz", **{f"seed{run}": layer for run, layer in enumerate(scores)})
+    labels = label_files.read("y.npy")
+    said = scores.argmax(axis=-1).reshape(RUNS, -1)
+    for name, runs in (("a.npy", RUNS), ("one.npy", 1), ("classes.npy", RUNS), ("class_of_one.npy", 1)):
+        np.testing.assert_array_equal(read_arms.read([name], labels).predicted, said[:runs])
+    np.testing.assert_array_equal(read_arms.read(["each.npz"], labels).predicted, said)
+    (found,) = compared("a.npy", "each.npz")
+    units = int(np.prod(shape[1:]))
+    assert (found.n_examples, found.n_units) == (EXAMPLES, units)
+    assert found.accuracy_difference.value == 0
+    assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in comparison_text.as_text([found])
+
+
+@pytest.mark.parametrize(
+    ("labels", "arm", "line"),
+    [
+        ((EXAMPLES, 5), np.zeros((EXAMPLES, 4)), "a.npy: found shape (12, 4); 12 x 5 or run x 12 x 5 as in y.npy; or"),
+        ((EXAMPLES, 5), np.full((EXAMPLES, 5), 0.5), "a.npy: found fractions of shape (1, 12, 5); classes, or scores"),
+        ((4, 4), np.zeros((4, 4, 4)), "a.npy: found shape (4, 4, 4); run x classes or scores: an .npz with an array"),
+        ((EXAMPLES, 5), np.full((2, EXAMPLES, 5), -1), "a.npy: [0, 0]: found -1; expected a class: 0, 1, ..."),
+        ((EXAMPLES, 5), np.zeros((1, 1, 1, 1, 1, 1)), "a.npy: found float64 of shape (1, 1, 1, 1, 1, 1); numbers in 1"),
+    ],
+)
+def test_arms_of_other_shapes_are_refused(labels, arm, line, saved, drawn, refused):
+    saved(y=drawn.integers(0, 6, labels), a=arm)
+    known = label_files.read("y.npy")
+    assert refused(read_arms.read, ["a.npy"], known).startswith(line)
+
+
+def test_a_table_is_no_file_of_tokens(saved, drawn, tmp_path, refused):
+    saved(y=drawn.integers(0, 6, (EXAMPLES, 5)))
+    (tmp_path / "a.csv").write_text("pred\n1\n2\n")
+    line = refused(read_arms.read, ["a.csv"], label_files.read("y.npy"))
+    assert line == "a.csv: found no array, and labels of shape (12, 5) in y.npy; .npy or .npz where examples have " + (
+        "several labels"
+    )
+
+
+# Values
+
+
+@pytest.mark.parametrize("shape", [(EXAMPLES,), (EXAMPLES, 3)])
+def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples(shape, saved, drawn):
+    truth = drawn.normal(size=shape)
+    a, b = (truth + scale * drawn.normal(size=(RUNS, *shape)) for scale in (2.0, 0.5))
+    saved(y=truth, a=a, b=b)
+    (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
+    wrong = [np.abs(values - truth).reshape(RUNS, -1) for values in (a, b)]
+    difference, low, high, pvalue = welch(*(each.mean(axis=1) for each in wrong))
+    assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
+    rmses = [np.sqrt(np.square(each).mean(axis=1)) for each in wrong]
+    assert found.rmse_difference == near(welch(*rmses)[:3])
+    assert found.a.sd.value == near(wrong[0].mean(axis=1).std(ddof=1))
+    each = (wrong[1].mean(axis=0) - wrong[0].mean(axis=0)).reshape(EXAMPLES, -1).mean(axis=1)
+    over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
+    assert found.difference_over_examples == near((each.mean(), *over))
+    assert found.apart_other_draws.value == near(np.mean([np.abs(one - other).mean() for one in a for other in b]))
+    assert found.perplexity_ratio is None
+    assert "B has the lower mean absolute error, by " in numbers_text.as_text([found])
+
+
+def test_values_may_be_tables(saved, drawn, tmp_path):
+    truth = drawn.normal(size=(EXAMPLES, 2))
+    saved(y=truth, b=truth + 1)
+    lines = [f"{place},{one!r},{other!r}" for place, (one, other) in enumerate((truth + 2).tolist())]
+    (tmp_path / "a.csv").write_text("\n".join(["id,height,weight", *lines]) + "\n")
+    (found,) = compared_as(VALUES, "a.csv", "b.npy", labels="y.npy")
+    assert found.difference.value == near(-1)
+    assert found.way == "one draw"
+
+
+# Losses
+
+
+def test_losses_have_a_difference_and_a_ratio_of_perplexities_and_no_labels(saved, drawn):
+    a, b = (drawn.exponential(mean, size=(RUNS, EXAMPLES, 7)) for mean in (2.0, 1.0))
+    for runs in (a, b):
+        runs[:, 3:5, 4:] = np.nan
+    saved(a=a, b=b)
+    (found,) = compared_as(LOSSES, "a.npy", "b.npy")
+    means = [np.nanmean(runs.reshape(RUNS, -1), axis=1) for runs in (a, b)]
+    difference, low, high, pvalue = welch(*means)
+    assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
+    assert found.perplexity_ratio == near(np.exp([difference, low, high]))
+    assert found.a.perplexity.value == near(np.exp(means[0].mean()))
+    apart = np.nanmean(b.mean(axis=0) - a.mean(axis=0))
+    assert found.difference_over_examples.value == near(apart)
+    assert (found.n_examples, found.n_units) == (EXAMPLES, EXAMPLES * 7 - 2 * 3)
+    assert found.rmse_difference is None
+    text = numbers_text.as_text([found])
+    assert "B has the lower loss (nats), by " in text
+    assert "error" not in text
+    assert json.loads(json.dumps(numbers_text.as_json([found]), allow_nan=False))["outcome"] == "losses"
+
+
+def test_losses_of_runs_that_share_draws_are_paired(saved, drawn):
+    shared = drawn.normal(size=(RUNS, 1, 1))
+    a, b = (np.abs(9 + shared + more + 0.01 * drawn.normal(size=(RUNS, EXAMPLES, 7))) for more in (0, 0.1))
+    saved(a=a, b=b)
+    (found,) = compared_as(LOSSES, "a.npy", "b.npy", assumption="paired")
+    means = [runs.mean(axis=(1, 2)) for runs in (a, b)]
+    assert found.pvalue == near(stats.ttest_rel(*means).pvalue)
+    assert found.way == "paired"
+    (other,) = compared_as(LOSSES, "a.npy", "b.npy")
+    assert found.pvalue < 0.001 < 0.05 < other.pvalue
+    assert "Paired: 4 draws" in numbers_text.as_text([found])
+
+
+def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved, drawn):
+    a, b = drawn.exponential(size=(2, 50))
+    saved(a=a, b=b)
+    (found,) = compared_as(LOSSES, "a.npy", "b.npy")
+    assert (found.n_examples, found.n_units) == (1, 50)
+    assert found.difference_over_examples == pytest.approx((b.mean() - a.mean(), np.nan, np.nan), nan_ok=True)
+    assert "That is no winner: A is one run and B is one run" in numbers_text.as_text([found])
+
+
+def test_one_run_twice_differs_in_nothing(saved, drawn):
+    saved(a=drawn.exponential(size=(EXAMPLES, 5)))
+    (found,) = compared_as(LOSSES, "a.npy", "a.npy")
+    assert found.difference_over_examples == (0, 0, 0)
+    assert "Both have the same loss (nats)." in numbers_text.as_text([found])
+
+
+SEGMENTS = np.ones((EXAMPLES, 5))
+SHORTER = np.where(np.arange(5) < 4, SEGMENTS, np.nan)
+ALLOWED = "floats from 0 up, segment x token or token: each token's negative log-likelihood, NaN for padding"
+
+
+@pytest.mark.parametrize(
+    ("arm", "line"),
+    [
+        (SEGMENTS.astype(int), f"b.npy: found int64 of shape (12, 5); {ALLOWED}"),
+        (-SEGMENTS, f"b.npy: [0, 0]: found -1.0; {ALLOWED}"),
+        (SEGMENTS * np.inf, f"b.npy: [0, 0]: found inf; {ALLOWED}"),
+        (SEGMENTS * np.nan, "b.npy: [0]: every token is NaN; a loss of one token or more in each segment"),
+        (SHORTER, "b.npy: found 48 tokens of 12 segments; 60 tokens of 12 segments, of a.npy, with the same padding"),
+        (
+            SEGMENTS[:3],
+            "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same padding",
+        ),
+        (np.stack([SEGMENTS, SHORTER]), "b.npy: found padding in other places in run 1 than in run 0; the same tokens"),
+        (SEGMENTS[None, None], "b.npy: found shape (1, 1, 12, 5); segment x token or token of one run, run x segment"),
+    ],
+)
+def test_what_are_no_losses_is_refused(arm, line, saved, refused):
+    saved(a=SEGMENTS, b=arm)
+    assert refused(compared_as, LOSSES, "a.npy", "b.npy").startswith(line)
+
+
+def test_losses_and_labels_do_not_go_together(saved, refused):
+    saved(nll=SEGMENTS, y=SEGMENTS.astype(int))
+    line = refused(numbers.read_all, [["nll.npy"], ["nll.npy"]], LOSSES, "y.npy")
+    assert line == "command line: --labels: found it with losses; none: a loss is no prediction of a label"
+    for asked in (None, VALUES):
+        line = refused(numbers.require_no_losses, "nll.npy", asked)
+        assert line.startswith("nll.npy: found losses by its name, which are no predictions; --losses: ")
+
+
+# Intervals over examples: a segment's tokens are drawn together
+
+NULLS, TOKENS = 400, 20
+
+
+def segments(draw, count):
+    """Differences of tokens without a mean, strongly alike within a segment (a correlation of 0.8)."""
+    return 2 * draw.normal(size=(count, 1)) + draw.normal(size=(count, TOKENS))
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_no_more_than_six_percent_of_nulls_have_an_interval_without_zero_and_tokens_as_examples_have(even, drawn):
+    by_segment = by_token = 0
+    for _ in range(NULLS):
+        differences = segments(drawn, 60)
+        lengths = np.full(60, TOKENS) if even else drawn.integers(1, TOKENS + 1, 60)
+        there = differences[np.arange(TOKENS) < lengths[:, np.newaxis]]
+        _, low, high = mean_over_examples(there, lengths)
+        by_segment += not low <= 0 <= high
+        _, low, high = mean_over_examples(there, np.ones(len(there), int))
+        by_token += not low <= 0 <= high
+    assert by_segment / NULLS <= 0.06
+    assert by_token / NULLS > 0.4
+
+
+def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
+    drawn = np.random.Generator(np.random.Philox(2))
+    false = {"losses": 0, "accuracy": 0}
+    for _ in range(NULLS):
+        # Half of the segments are easier for A, half for B, and all of their tokens with them.
+        easier = 0.5 * segments(drawn, 60)
+        a, b = 5 + drawn.normal(size=(2, 60, TOKENS)) * 0.1
+        each = [
+            numbers.Numbers(name, LOSSES, np.abs(runs).reshape(1, -1), np.full(60, TOKENS), None)
+            for name, runs in (("a", a), ("b", b + easier))
+        ]
+        (found,) = compared_numbers.compare_all(each)
+        _, low, high = found.difference_over_examples
+        false["losses"] += not low <= 0 <= high
+        sure = drawn.normal(size=(60, 1)) > 0
+        right = [(sure == side) | (drawn.random((60, TOKENS)) < 0.5) for side in (True, False)]
+        arms = [
+            comparison.Answers(name, rights.reshape(1, -1).astype(int), None, None, units=TOKENS, outcome="tokens")
+            for name, rights in zip("ab", right, strict=True)
+        ]
+        (found,) = comparison.compare_all(arms, np.ones(60 * TOKENS, int))
+        _, low, high = found.accuracy_difference_over_examples
+        false["accuracy"] += not low <= 0 <= high
+    assert max(false.values()) / NULLS <= 0.06, false
+
+
+# What `adopt` writes
+
+
+def adopted(pattern, name, labels=None, asked=None):
+    existing_runs.adopt(pattern, name, labels, existing_runs.Columns(), asked)
+    folder = f"adopted/{name}/runs/1"
+    return lambda file: np.load(f"{folder}/{file}.npy")
+
+
+def test_adopt_takes_each_outcome_as_it_is(saved, drawn):
+    truth, odds = drawn.integers(0, 2, (EXAMPLES, 3)), drawn.normal(size=(EXAMPLES, 3)).astype(np.float32)
+    words = drawn.integers(0, 6, (EXAMPLES, 5))
+    scores = drawn.normal(size=(EXAMPLES, 5, 6)).astype(np.float32)
+    losses = SHORTER.copy()
+    saved(y=truth, odds1=odds, chance1=1 / (1 + np.exp(-odds.astype(float))), words=words, scores1=scores)
+    saved(losses1=losses, several1=odds.astype(float), truth=truth.astype(float))
+    left = adopted("odds{seed}.npy", "odds", "y.npy")
+    np.testing.assert_array_equal(left("logits"), odds)
+    np.testing.assert_array_equal(left("labels"), truth)
+    assert adopted("chance{seed}.npy", "chance", "y.npy")("logits") == pytest.approx(odds, rel=1e-5, abs=1e-6)
+    left = adopted("scores{seed}.npy", "scores", "words.npy")
+    np.testing.assert_array_equal(left("logits"), scores)
+    np.testing.assert_array_equal(left("labels"), words)
+    np.testing.assert_array_equal(adopted("losses{seed}.npy", "losses", asked=LOSSES)("nll"), losses)
+    np.testing.assert_array_equal(adopted("several{seed}.npy", "several", "truth.npy", VALUES)("predictions"), odds)
+
+
+def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
+    saved(y=drawn.integers(0, 6, (EXAMPLES, 5)), a1=drawn.integers(0, 6, (EXAMPLES, 5)), nll=SEGMENTS, b1=-SEGMENTS)
+
+    def refuse(pattern, labels=None, asked=None):
+        return refused(existing_runs.adopt, pattern, "mine", labels, existing_runs.Columns(), asked)
+
+    assert refuse("a{seed}.npy", "y.npy").startswith("a1.npy: found predicted classes of tokens; scores, which a study")
+    assert refuse("b{seed}.npy", asked=LOSSES) == f"b1.npy: [0, 0]: found -1.0; {ALLOWED}"
+    assert refuse("a{seed}.npy", asked=LOSSES) == f"a1.npy: found int64 of shape (12, 5); {ALLOWED}"
+    assert refuse("b{seed}.npy", "y.npy", LOSSES).endswith("found y.npy; none: a loss is no prediction of a label")
+    saved(short=np.ones((EXAMPLES, 4)))
+    assert refuse("b{seed}.npy", "short.npy", VALUES) == "b1.npy: found shape (12, 5); (12, 4), as short.npy has"
+
+
+def test_options_that_exclude_each_other_are_refused():
+    with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
+        numbers.kind_of(["a.npy"], values=True, losses=True)
+    assert {"--values", "--losses", "--by-label"} <= verb.VERB.arguments.keys()
+
+
+def test_a_study_file_allows_what_the_table_has():
+    allowed = config.schema()["$defs"]["model"]["properties"]["outcome"]["enum"]
+    assert set(allowed) == LEFT.keys()
+    assert {left.file for left in LEFT.values()} <= set(outcome_files.RESULTS)
+    assert {LEFT[name].of for name in SCORED} == OUTCOMES.keys()

@@ -1,0 +1,344 @@
+"""Regressions, many labels, tokens, masks and losses of tokens: through a study, its page, `adopt` and `compare`.
+
+The programs are real: scikit-learn and NumPy on the data that scikit-learn brings, and on Python's own sources. Every
+number is held against NumPy in float64, computed from the files that the programs left.
+"""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from toolnoise.base import arrays
+
+# Each trains in less than a second. `init` draws weights, or the order of training.
+PROGRAM = """
+import inspect, os, sys, textwrap
+import numpy as np
+
+kind, seed, out = sys.argv[1], int(sys.argv[2]), os.environ["TOOLNOISE_OUT"]
+
+def save(**arrays):
+    for name, array in arrays.items():
+        np.save(f"{out}/{name}.npy", array)
+
+if kind not in ("tokens", "losses"):
+    from sklearn import datasets
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.neural_network import MLPRegressor
+
+def many(images, labels, tested, truth):
+    nets = [SGDClassifier(loss="log_loss", random_state=seed, max_iter=5, tol=None) for _ in labels.T]
+    each = [net.fit(images, one) for net, one in zip(nets, labels.T)]
+    logits = np.stack([one.decision_function(tested) for one in each], axis=1).astype(np.float32)
+    save(logits=logits, labels=truth)
+
+def bigrams():
+    # A model of signs in Python's own programs: counts of pairs in a random half of the text, smoothed.
+    text = np.frombuffer(inspect.getsource(textwrap).encode(), np.uint8) % 32
+    segments = text[: len(text) // 33 * 33].reshape(-1, 33)
+    train, test = segments[:60], segments[60:80]
+    counts = np.ones((32, 32))
+    for one in train[np.random.default_rng(seed).permutation(60)[:30]]:
+        np.add.at(counts, (one[:-1], one[1:]), 1)
+    logits = np.log(counts / counts.sum(1, keepdims=True))[test[:, :-1]]
+    return logits, test[:, 1:].astype(np.int64)
+
+if kind in ("diabetes", "linnerud"):
+    images, truth = getattr(datasets, f"load_{kind}")(return_X_y=True)
+    images, half = (images - images.mean(0)) / images.std(0), len(images) // 2
+    import warnings
+
+    warnings.simplefilter("ignore")  # it stops early
+    net = MLPRegressor(hidden_layer_sizes=[8], random_state=seed, max_iter=40, learning_rate_init=0.1)
+    net.fit(images[:half], truth[:half])
+    save(predictions=net.predict(images[half:]), labels=truth[half:].astype(float))
+elif kind == "digits":
+    images, digit = datasets.load_digits(return_X_y=True)
+    labels = np.stack([digit % 2, digit > 4, np.isin(digit, (0, 6, 8, 9))], axis=1).astype(np.int64)
+    images = images / 16
+    many(images[:900], labels[:900], images[900:1200], labels[900:1200])
+    np.savez(f"{out}/groups.npz", small=digit[900:1200] < 3)
+elif kind == "topics":
+    images, labels = datasets.make_multilabel_classification(400, n_classes=4, random_state=0)
+    many(images[:300], labels[:300], images[300:], labels[300:])
+elif kind == "masks":
+    truth = (datasets.load_digits().images[:240] > 7).astype(np.int64)
+    noisy = truth + np.random.default_rng(0).normal(size=truth.shape)
+    net = SGDClassifier(loss="log_loss", random_state=seed, max_iter=2, tol=None)
+    net.fit(noisy[:200].reshape(-1, 1), truth[:200].ravel())
+    of_ink = net.decision_function(noisy[200:].reshape(-1, 1)).reshape(40, 8, 8)
+    save(logits=np.stack([np.zeros_like(of_ink), of_ink], axis=-1).astype(np.float32), labels=truth[200:])
+else:
+    logits, labels = bigrams()
+    if kind == "tokens":
+        save(logits=logits.astype(np.float32), labels=labels)
+    else:
+        losses = -np.take_along_axis(logits, labels[..., None], axis=2)[..., 0]
+        # The last segments are shorter.
+        losses[-3:, 20:] = np.nan
+        save(losses=losses)
+"""
+KINDS = {
+    "diabetes": "values",
+    "linnerud": "values",
+    "digits": "labels",
+    "topics": "labels",
+    "tokens": "tokens",
+    "masks": "masks",
+    "losses": "losses",
+}
+SEEDS = (1, 2, 3)
+GATED = ("linnerud", "digits", "losses")
+STUDY = {
+    "study": "outcomes",
+    "figures": ["table2"],
+    "models": {
+        name: {"command": f"python train.py {name} {{init}}", "sources": ["init"], "outcome": kind}
+        for name, kind in KINDS.items()
+    },
+    "datasets": {f"of-{name}": {"reader": "outcome"} for name in KINDS},
+    "grid": [
+        {
+            "models": [name],
+            "datasets": [f"of-{name}"],
+            "hardware": ["command"],
+            "variants": ["control", "init"] if name in GATED else ["init"],
+            "seeds": len(SEEDS),
+        }
+        for name in KINDS
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def studied(once, write_study, snakemake):
+    def make(folder):
+        (folder / "here").mkdir()
+        write_study(folder / "here", STUDY)
+        (folder / "here/train.py").write_text(PROGRAM)
+        done = snakemake((folder / "here").resolve())
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("outcomes", make) / "here"
+
+
+def left(folder, name):
+    """What the runs of a program left, stacked by the array's name."""
+    place = folder / f"results/outcomes/runs/{name}/of-{name}/command/init"
+    runs = [arrays.read_npz(place / str(seed) / "weights.npz") for seed in SEEDS]
+    return {key.removesuffix(":"): np.stack([run[key] for run in runs]) for key in runs[0]}
+
+
+def measured(folder, name, variant="init", study="outcomes"):
+    lines = (folder / f"results/{study}/metrics/stability.csv").read_text().splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return {
+        (row["metric"], row["group"]): float(row["value"] or "nan")
+        for row in rows
+        if (row["model"], row["variant"]) == (name, variant)
+    }
+
+
+def pairs(values, difference):
+    """The mean over pairs of runs of the mean of a difference."""
+    each = [difference(a, b).mean() for place, a in enumerate(values) for b in values[:place]]
+    return np.mean(each)
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["digits", "topics"])
+def test_many_labels_have_the_measures_of_their_labels(name, studied):
+    found, rows = left(studied, name), measured(studied, name)
+    said, truth = found["logits"] > 0, found["labels"][0]
+    right = said == truth
+    accuracies = right.reshape(len(SEEDS), -1).mean(axis=1)
+    assert rows["accuracy_mean", "all"] == near(accuracies.mean())
+    assert rows["accuracy_sd", "all"] == near(accuracies.std(ddof=1))
+    assert rows["churn", "all"] == near(pairs(said, np.not_equal))
+    logits = found["logits"].astype(np.float64)
+    losses = np.logaddexp(0, np.where(truth == 1, -logits, logits)).reshape(len(SEEDS), -1).mean(axis=1)
+    assert rows["cross_entropy_mean", "all"] == near(losses.mean())
+    for label in range(truth.shape[1]):
+        of_label = right[:, :, label].mean(axis=1)
+        assert rows["accuracy_mean", f"label_{label}"] == near(of_label.mean())
+        assert rows["accuracy_sd", f"label_{label}"] == near(of_label.std(ddof=1))
+    if name == "digits":
+        small = found["group/small"][0]
+        assert rows["accuracy_mean", "small"] == near(right[:, small].mean())
+        assert rows["accuracy_mean", "label_1+small"] == near(right[:, small, 1].mean())
+
+
+@pytest.mark.parametrize("name", ["tokens", "masks"])
+def test_tokens_and_pixels_have_the_measures_of_units(name, studied):
+    found, rows = left(studied, name), measured(studied, name)
+    said, truth = found["logits"].argmax(axis=-1), found["labels"][0]
+    accuracies = (said == truth).reshape(len(SEEDS), -1).mean(axis=1)
+    assert rows["accuracy_mean", "all"] == near(accuracies.mean())
+    assert rows["accuracy_sd", "all"] == near(accuracies.std(ddof=1))
+    assert rows["churn", "all"] == near(pairs(said, np.not_equal))
+    logits = found["logits"].astype(np.float64)
+    logits -= np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    losses = -np.take_along_axis(logits, found["labels"][..., None], axis=-1).reshape(len(SEEDS), -1).mean(axis=1)
+    assert rows["cross_entropy_sd", "all"] == near(losses.std(ddof=1))
+
+
+@pytest.mark.parametrize("name", ["diabetes", "linnerud"])
+def test_values_of_one_column_or_several_have_their_errors(name, studied):
+    found, rows = left(studied, name), measured(studied, name)
+    values, truth = (found[key].reshape(len(SEEDS), len(found[key][0]), -1) for key in ("predictions", "labels"))
+    columns = {"all": slice(None)}
+    if name == "linnerud":
+        columns |= {f"column_{place}": slice(place, place + 1) for place in range(3)}
+    assert {group for _, group in rows} == columns.keys()
+    for group, of_group in columns.items():
+        wrong = (values - truth)[:, :, of_group].reshape(len(SEEDS), -1)
+        absolute, rmse = np.abs(wrong).mean(axis=1), np.sqrt((wrong**2).mean(axis=1))
+        assert rows["mean_absolute_error_mean", group] == near(absolute.mean())
+        assert rows["mean_absolute_error_sd", group] == near(absolute.std(ddof=1))
+        assert rows["rmse_sd", group] == near(rmse.std(ddof=1))
+        apart = pairs(values[:, :, of_group], lambda a, b: np.abs(a - b))
+        assert rows["mean_absolute_difference", group] == near(apart)
+
+
+def test_losses_have_a_mean_a_perplexity_and_a_difference_between_runs_and_no_error(studied):
+    losses, rows = left(studied, "losses")["losses"], measured(studied, "losses")
+    assert np.isnan(losses).sum() == len(SEEDS) * 3 * 12
+    means = np.nanmean(losses.reshape(len(SEEDS), -1), axis=1)
+    assert rows["loss_mean", "all"] == near(means.mean())
+    assert rows["loss_sd", "all"] == near(means.std(ddof=1))
+    assert rows["perplexity_mean", "all"] == near(np.exp(means.mean()))
+    # The delta method: near the SD of the runs' perplexities.
+    assert rows["perplexity_sd", "all"] == near(np.exp(means.mean()) * means.std(ddof=1))
+    assert rows["perplexity_sd", "all"] == pytest.approx(np.exp(means).std(ddof=1), rel=means.std())
+    there = losses[:, ~np.isnan(losses[0])]
+    assert rows["mean_absolute_difference", "all"] == near(pairs(there, lambda a, b: np.abs(a - b)))
+    assert not {metric for metric, _ in rows if re.search("error|rmse|accuracy|churn", metric)}
+    index = json.loads((studied / "results/outcomes/predictions/losses/of-losses/command/init.json").read_text())
+    assert index["lengths"] == [32] * 17 + [20] * 3
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_control_is_bit_equal_and_init_is_not(name, studied):
+    metric = {"values": "mean_absolute_error_sd", "losses": "perplexity_sd"}.get(KINDS[name], "accuracy_sd")
+    assert measured(studied, name, "control")[metric, "all"] == 0
+    assert measured(studied, name)[metric, "all"] > 0
+
+
+def test_the_audit_the_summary_and_the_page_know_every_outcome(studied, toolnoise):
+    audit = toolnoise(studied, "audit", "results/outcomes")
+    assert audit.returncode == 0, audit.stdout
+    summary = toolnoise(studied, "summary", "--study", "study.yaml").stdout
+    assert re.search(r"losses +of-losses +command +init +perplexity_mean +\d+\.\d+", summary)
+    page = (studied / "results/outcomes/index.html").read_text()
+    for label in ("Mean absolute error", "Loss of a token", "Perplexity", "Mean absolute difference between runs"):
+        assert label in page
+    # A sentence of each kind of measure, and no cell calls runs equal that differ.
+    for said in ("changes .{1,9} % of predictions", "mean absolute difference .{1,90}: diabetes on", ": losses on"):
+        assert re.search(said, page), said
+    for name, differ in (("losses", "answers_equal"), ("linnerud", "answers_equal"), ("digits", "churn")):
+        cell = (studied / f"results/outcomes/page/cells/{name}/of-{name}/command/init.js").read_text()
+        assert '"equal":true' not in cell.replace("\\", ""), name
+        assert differ in cell
+    compared = (studied / "results/outcomes/page/compared.js").read_text()
+    assert "Mean absolute error: B - A is" in compared
+    assert "Loss (nats): B - A is" in compared
+
+
+def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
+    def dump(name):
+        return f"results/outcomes/predictions/{name}/of-{name}/command/init.npy"
+
+    for name, kind in KINDS.items():
+        done = toolnoise(studied, "compare", dump(name), dump(name), "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["outcome"] == kind
+        changed = found["difference"] if kind in ("values", "losses") else found["accuracy_difference"]
+        assert changed["value"] == 0
+    line = refusal(toolnoise(studied, "compare", dump("losses"), dump("diabetes")))
+    assert line.endswith(f"{dump('diabetes')}: found an outcome of kind values; losses, as in other arms")
+    line = refusal(toolnoise(studied, "compare", dump("losses"), dump("losses"), "--values"))
+    assert line.endswith("has an outcome of kind losses; no option: it says so")
+
+
+# Two regressions, two tasks of many labels, tokens and losses, from files as another program leaves them
+
+ADOPTED = {
+    "diabetes": ("predictions", "--values"),
+    "linnerud": ("predictions", "--values"),
+    "digits": ("logits", None),
+    "topics": ("logits", None),
+    "tokens": ("logits", None),
+    "losses": ("losses", "--losses"),
+}
+
+
+@pytest.fixture(scope="module")
+def files(studied, tmp_path_factory):
+    """The arrays of two arms of three runs each, B with more noise, and their labels."""
+    folder = tmp_path_factory.mktemp("files")
+    draw = np.random.default_rng(1)
+    for name, (file, option) in ADOPTED.items():
+        found = left(studied, name)
+        if option != "--losses":
+            (folder / name).mkdir()
+            np.save(folder / name / "y.npy", found["labels"][0])
+        for arm, noise in (("a", 0.0), ("b", 0.5)):
+            for seed, run in enumerate(found[file], 1):
+                place = folder / name / arm
+                place.mkdir(parents=True, exist_ok=True)
+                worse = np.abs(draw.normal(size=run.shape)) * noise * np.nanstd(run)
+                np.save(place / f"{seed}.npy", (run + worse).astype(run.dtype))
+    return folder
+
+
+@pytest.mark.parametrize("name", ADOPTED)
+def test_files_are_compared(name, files, toolnoise):
+    option = ADOPTED[name][1]
+    options = [option] if option else []
+    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
+    done = toolnoise(files, "compare", f"{name}/a", f"{name}/b", *labels, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    a, b = (np.stack([np.load(files / name / arm / f"{seed}.npy") for seed in SEEDS]) for arm in "ab")
+    if option == "--losses":
+        value = np.nanmean(b) - np.nanmean(a)
+        assert found["perplexity_ratio"]["value"] == near(np.exp(value))
+        assert (found["n_examples"], found["n_units"]) == (20, 604)
+    elif option == "--values":
+        truth = np.load(files / name / "y.npy")
+        value = np.abs(b - truth).mean() - np.abs(a - truth).mean()
+    else:
+        truth = np.load(files / name / "y.npy")
+        said = [(runs > 0) if runs.shape[1:] == truth.shape else runs.argmax(axis=-1) for runs in (a, b)]
+        value = (said[1] == truth).mean() - (said[0] == truth).mean()
+    changed = found["difference"] if option else found["accuracy_difference"]
+    assert changed["value"] == near(value)
+
+
+@pytest.mark.parametrize("name", ["linnerud", "digits", "losses"])
+def test_files_are_adopted_and_measured(name, files, toolnoise, snakemake):
+    option = ADOPTED[name][1]
+    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
+    options = [option] if option else []
+    pattern = f"{name}/{{arm}}/{{seed}}.npy"
+    done = toolnoise(files, "adopt", pattern, *labels, *options, "--name", f"of-{name}")
+    assert done.returncode == 0, done.stderr
+    done = snakemake(files, f"results/of-{name}/metrics/stability.csv", study=f"of-{name}.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = measured(files, "a", "algo_impl", study=f"of-{name}")
+    runs = np.stack([np.load(files / name / "a" / f"{seed}.npy") for seed in SEEDS])
+    if option == "--losses":
+        assert rows["loss_sd", "all"] == near(np.nanmean(runs.reshape(3, -1), axis=1).std(ddof=1))
+    elif option == "--values":
+        wrong = np.abs(runs - np.load(files / name / "y.npy"))
+        assert rows["mean_absolute_error_mean", "column_2"] == near(wrong[:, :, 2].mean())
+    else:
+        right = (runs > 0) == np.load(files / name / "y.npy")
+        assert rows["accuracy_mean", "label_2"] == near(right[:, :, 2].mean())

@@ -1,0 +1,193 @@
+"""Numbers of each run, in files: values that a regression predicts, or losses, each token's negative log-likelihood.
+
+Values have the shape of the true ones, N or N x column; losses N x token, NaN where a segment is padded, or token
+alone, which is one segment. An axis of runs may stand in front; an .npz may have an array for each run. A dump of a
+study knows what it has. Losses are no predictions, so no label belongs to them.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import array_files, label_files, read_arms
+from toolnoise.comparison.column_roles import role_of
+from toolnoise.comparison.prediction_files import data_of, is_dump
+from toolnoise.datasets.losses import lengths, require_losses
+from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
+from toolnoise.dumps import stacks
+from toolnoise.stats.draws import Drawn
+from toolnoise.study import outcome_files
+
+
+class Numbers(NamedTuple):
+    """Numbers of each run, [S, U], of examples that have so many units each, [N]; and, of values, the true ones."""
+
+    file: str
+    kind: str
+    values: np.ndarray
+    lengths: np.ndarray
+    truth: np.ndarray | None
+    missing: int = 0
+    drawn: Sequence[Drawn] | None = None
+    notes: Sequence[str] = ()
+    numbers: Sequence[int] | None = None
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.values)
+
+    @property
+    def bits(self) -> list[str]:
+        """A digest of each run, by which equal runs are known."""
+        return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in self.values]
+
+
+def kind_of(given: Sequence[str], *, values: bool, losses: bool) -> str | None:
+    """The kind of numbers that files have, by options or by the index of a dump; None where they are predictions."""
+    path = read_arms.files_of(given[0])[0]
+    if values and losses:
+        raise BadInput("command line", "--values", "found --losses, too", "one of them")
+    asked = VALUES if values else LOSSES if losses else None
+    if is_dump(Path(path)):
+        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
+        if asked not in (None, left):
+            raise BadInput(
+                "command line", f"--{asked}", f"{path} has an outcome of kind {left}", "no option: it says so"
+            )
+        return left if left in NUMBERS else None
+    require_no_losses(path, asked)
+    return asked
+
+
+def require_no_losses(path: str, asked: str | None) -> None:
+    """Refuse to take for predictions what a program left as losses."""
+    if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
+        what = "found losses by its name, which are no predictions"
+        raise BadInput(path, "", what, "--losses: each token's negative log-likelihood; or another name")
+
+
+def read_all(given: Sequence[Sequence[str]], kind: str, labels: str | None) -> list[Numbers]:
+    """The arms, of which each has the same examples."""
+    if kind == LOSSES and labels:
+        raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
+    truth = None
+    if kind == VALUES:
+        source = labels or data_of(read_arms.files_of(given[0][0])[0])
+        truth = label_files.numbers(source).astype(np.float64)
+    arms = [_arm([path for pattern in arm for path in read_arms.files_of(pattern)], kind, truth) for arm in given]
+    for arm in arms:
+        _require_same(arms[0], arm)
+    return arms
+
+
+def _arm(paths: Sequence[str], kind: str, truth: np.ndarray | None) -> Numbers:
+    """The runs of an arm, from one file or from one file a run."""
+    found = [read(path, kind, truth) for path in paths]
+    for each in found:
+        if len(found) > 1 and each.runs != 1:
+            raise BadInput(each.file, "", f"found {each.runs} runs", f"one run in each of {len(found)} files")
+        _require_same(found[0], each)
+    drawn = [run for each in found for run in each.drawn or ()]
+    return found[0]._replace(
+        file=paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}",
+        values=np.concatenate([each.values for each in found]),
+        missing=sum(each.missing for each in found),
+        drawn=drawn if all(each.drawn for each in found) else None,
+    )
+
+
+def read(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
+    """The runs in one file."""
+    if is_dump(Path(path)):
+        return _dumped(path, kind, truth)
+    if kind == LOSSES:
+        runs = _losses(path)
+        gaps = np.isnan(runs[0])
+        for place, run in enumerate(runs):
+            require_losses(path, run)
+            if not np.array_equal(np.isnan(run), gaps):
+                what = f"found padding in other places in run {place} than in run 0"
+                raise BadInput(path, "", what, "the same tokens in each run")
+        values = np.stack([run[~gaps] for run in runs]).astype(np.float64)
+        return Numbers(path, kind, values, lengths(runs[0]), None)
+    stack = _values(path, truth.shape)
+    each = np.full(len(truth), truth[0].size)
+    return Numbers(path, kind, stack.reshape(len(stack), -1), each, truth.ravel())
+
+
+def losses_of_a_run(path: str) -> np.ndarray:
+    """The losses of the one run in a file, with their padding."""
+    runs = _losses(path)
+    if len(runs) != 1:
+        raise BadInput(path, "", f"found {len(runs)} runs", "one run in a file")
+    require_losses(path, runs[0])
+    return runs[0]
+
+
+def _losses(path: str) -> list[np.ndarray]:
+    allowed = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
+    if array_files.zipped(path):
+        named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
+        runs = list(named.values())
+        if len({run.shape for run in runs}) != 1:
+            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", allowed)
+    elif array_files.is_array(path):
+        runs = [arrays.read_npy(path)]
+    else:
+        raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
+    if len(runs) == 1 and runs[0].ndim == 3:
+        runs = list(runs[0])
+    if not runs or runs[0].ndim not in (1, 2):
+        raise BadInput(path, "", f"found shape {runs[0].shape if runs else (0,)}", allowed)
+    return runs
+
+
+def _values(path: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The values of each run in a file, [S, N] or [S, N, K], for true ones of one shape."""
+    if array_files.zipped(path):
+        named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
+        found = list(named.values())
+        if len({run.shape for run in found}) != 1:
+            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "an array of one shape for each run")
+        stack = found[0] if len(found) == 1 else np.stack(found)
+    elif array_files.is_array(path):
+        stack = arrays.read_npy(path)
+    else:
+        stack = label_files.numbers(path)
+    array_files.require_array(path, stack, 3)
+    if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
+        stack = stack.reshape(1, *shape)
+    if stack.shape[1:] != shape:
+        size = " x ".join(map(str, shape))
+        raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
+    return stack.astype(np.float64)
+
+
+def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
+    """The finished runs of a study's dump."""
+    index = Path(path).with_suffix(".json")
+    about, dump = files.read_json(index), stacks.read_predictions(path, index)
+    left = about.get("outcome")
+    if left != kind:
+        raise BadInput(path, "", f"found an outcome of kind {left}", f"{kind}, as in other arms")
+    lengths = np.array(about.get("lengths", []), int) if truth is None else np.full(len(truth), truth[0].size)
+    values = np.asarray(dump.logits)[dump.finished]
+    if lengths.sum() != values.shape[1]:
+        raise BadInput(path, "", f"found {values.shape[1]} numbers of a run", f"{lengths.sum()}, as of other arms")
+    drawn = [run for run, finished in zip(dump.drawn, dump.finished, strict=True) if finished]
+    flat = None if truth is None else truth.ravel()
+    return Numbers(path, kind, values, lengths, flat, sum(dump.diverged), drawn)
+
+
+def _require_same(arm: Numbers, other: Numbers) -> None:
+    """Refuse numbers of other examples, as far as these can be told apart."""
+    if not np.array_equal(arm.lengths, other.lengths):
+        words = NUMBERS[arm.kind]
+        sizes = [f"{each.lengths.sum()} {words.unit}s of {len(each.lengths)} {words.example}s" for each in (other, arm)]
+        raise BadInput(other.file, "", f"found {sizes[0]}", f"{sizes[1]}, of {arm.file}, with the same padding")

@@ -1,0 +1,120 @@
+"""What `toolnoise compare` prints of values and losses: the numbers of each comparison, and conclusions in words."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from toolnoise.base.printing import aligned
+from toolnoise.comparison import comparison_text
+from toolnoise.comparison.compared_numbers import NumberArm, NumberComparison
+from toolnoise.comparison.comparison_text import LEVEL, over_what, shares, shown
+from toolnoise.datasets.outcomes import LOSSES, NUMBERS
+from toolnoise.stats.estimates import Estimate
+
+
+def as_json(comparisons: Sequence[NumberComparison]) -> dict[str, Any]:
+    """The comparison for programs: in the numbers' own unit, undefined values are null."""
+    return comparison_text.records(comparisons, _sentences)
+
+
+def as_text(comparisons: Sequence[NumberComparison]) -> str:
+    """The comparison for people."""
+    return "\n\n\n".join(_block(each, len(comparisons)) for each in comparisons)
+
+
+def _block(found: NumberComparison, tests: int) -> str:
+    a, b, by = found.a, found.b, over_what(found)
+    words = NUMBERS[found.outcome]
+    examples = f"{found.n_examples} {words.example}{'s' * (found.n_examples != 1)}"
+    difference = _name(found)
+    rows = [
+        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
+        (difference, *_means(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
+        ("  these runs", "", "", *shown(found.difference_over_examples, "{:+.4g}", examples)),
+        ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
+        (f"  {b.name} is lower, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
+        ("  SD", *_means(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
+    ]
+    if found.outcome == LOSSES:
+        of_examples = shown(found.perplexity_ratio_over_examples, "x {:.4f}", examples)
+        rows.append(("perplexity", *_means(a, b, "perplexity"), *shown(found.perplexity_ratio, "x {:.4f}", by)))
+        rows.append(("  these runs", "", "", *of_examples))
+    else:
+        rows.append(("RMSE", *_means(a, b, "rmse"), *shown(found.rmse_difference, "{:+.4g}", by)))
+    rows += [
+        ("between runs", *_means(a, b, "apart"), *shown(found.apart_other_draws, "{:.4g}", by)),
+        ("between runs, same draw", "", "", *shown(found.apart_same_draw, "{:.4g}", by)),
+    ]
+    # A line without any number is left out.
+    rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
+    lines = [f"{arm.name}: {arm.file}, {comparison_text.runs(arm)}" for arm in (a, b)]
+    units = f"{examples}, {found.n_units} {words.unit}s" if found.n_units != found.n_examples else examples
+    lines += [units, *comparison_text.pairing(found), *found.notes, "", *aligned(rows), "", *_sentences(found)]
+    if tests > 1 and not math.isnan(found.pvalue):
+        by_holm = f"by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
+        lines.append(f"p = {found.pvalue:.2g}, {by_holm}.")
+    return "\n".join(lines)
+
+
+def _sentences(found: NumberComparison) -> list[str]:
+    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_apart(found)]
+
+
+def _better(found: NumberComparison) -> list[str]:
+    a, b = found.a.name, found.b.name
+    value, low, high = found.difference
+    name = _name(found)
+    if low == high == 0:
+        return [f"Both have the same {name}."]
+    by = f"95 % over {over_what(found)}"
+    if not found.pvalue < LEVEL:
+        return [f"No significant difference in {name}: {low:.3g} to {high:.3g} ({by}) includes 0."]
+    if not found.pvalue_holm < LEVEL:
+        return [f"No significant difference in {name} after Holm's correction: p = {found.pvalue_holm:.2g}."]
+    winner, beats = b, found.probability_of_improvement.value
+    ratio = found.perplexity_ratio
+    if value > 0:
+        winner, beats, low, high = a, 1 - beats, -high, -low
+        ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+    times = "" if ratio is None else f", perplexity x {ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
+    says = [
+        f"{winner} has the lower {name}, by {abs(value):.3g} ({-high:.3g} to {-low:.3g}, {by}){times}: "
+        f"its run is lower than the other's in {100 * beats:.0f} % of pairs."
+    ]
+    examples = found.difference_over_examples
+    kind = NUMBERS[found.outcome].example
+    if examples.low <= 0 <= examples.high:
+        says.append(f"On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0.")
+    return says
+
+
+def _without_winner(found: NumberComparison) -> list[str]:
+    """The difference of these runs, and why it says nothing about other draws."""
+    value, low, high = found.difference_over_examples
+    name, kind = _name(found), NUMBERS[found.outcome].example
+    if value == low == high == 0:
+        return [f"Both have the same {name}."]
+    interval = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g}, 95 % over {found.n_examples} {kind}s)"
+    reason = comparison_text.no_winner(found)
+    return [f"{name[0].upper()}{name[1:]}: {found.b.name} - {found.a.name} is {value:+.3g} here{interval}. {reason}"]
+
+
+def _apart(found: NumberComparison) -> list[str]:
+    unit, says = NUMBERS[found.outcome].unit, []
+    of = f"{unit}'s loss" if found.outcome == LOSSES else unit
+    a, b, other = found.a, found.b, found.apart_other_draws.value
+    if not math.isnan(other) and other:
+        says.append(f"If {b.name} replaces {a.name}, a {of} changes by {other:.3g} on average.")
+    if not math.isnan(a.apart.value):
+        says.append(f"If {a.name} is trained again, by {a.apart.value:.3g}.")
+    return says
+
+
+def _name(found: NumberComparison) -> str:
+    return "loss (nats)" if found.outcome == LOSSES else "mean absolute error"
+
+
+def _means(a: NumberArm, b: NumberArm, quantity: str) -> tuple[str, str]:
+    values = (getattr(arm, quantity).value for arm in (a, b))
+    first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
+    return first, second
