@@ -462,12 +462,24 @@ def test_for_how_long_continuations_are_apart_is_said_of_the_same_variant():
             "; shuffle alone changes 0.50 (0.40 to 0.60) and 0.70 (0.60 to 0.80) times as many; "
             "init and bit alone not shown to change fewer or more",
         ),
+        # Nothing changes in any task, or in one of two.
+        ([("impl", 0.0, np.nan, np.nan)], "; IMPL alone changes none"),
+        ([("impl", 0.0, 0.0, 0.0), ("bit", 0.0, 0.0, 0.0)], "; IMPL and bit alone change none"),
+        (
+            [("impl", 0.0, np.nan, np.nan), ("impl", 0.3, np.nan, np.nan)],
+            "; IMPL alone not shown to change fewer or more",
+        ),
         ([("algo", 0.9, 0.8, 0.95), ("control", 0.0, 0.0, 0.0)], ""),
     ],
 )
 def test_a_source_is_said_to_change_fewer_or_more_tokens_only_where_its_ratio_shows_it(ratios, said):
     over_all = over(*[(variant, "algo_impl", *ends) for variant, *ends in ratios])
+    shown = churn(ALL_TOKENS, *[("a", variant, 0.3 * value, np.nan, np.nan) for variant, value, *_ in ratios])
     noise = over(("init", "algo", 0.1, 0.05, 0.2))
     sd = over(("init", "algo_impl", 0.1, 0.05, 0.2), metric="cross_entropy_sd")
-    found = language.of_language(churn(ALL_TOKENS), pd.concat([over_all, noise, sd]))
-    assert found == DIFFER + said
+    assert language.of_language(shown, pd.concat([over_all, noise, sd])) == DIFFER + said
+
+
+def test_a_source_without_a_ratio_is_not_said_to_be_like_all():
+    shown = churn(ALL_TOKENS, ("a", "init", 0.1, 0.05, 0.2))
+    assert language.of_language(shown, NO_RATIOS) == f"{DIFFER}; init alone not shown to change fewer or more"

@@ -11,6 +11,7 @@ from toolnoise.figures.tables import Entry
 from toolnoise.stats.estimates import Estimate
 
 SHOWN = ("perplexity_sd", "churn", "divergence", "continuation_left")
+DECIMALS = 4  # of perplexity, at most
 # On the panels the churn of tokens has a name of its own, as its unit is not that of examples.
 TOKEN_CHURN = {"churn": "token_churn"}
 DRAWN = tuple(TOKEN_CHURN.get(metric, metric) for metric in SHOWN)
@@ -53,14 +54,14 @@ def rarest(table: pd.DataFrame) -> dict[str, str]:
 
 
 def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
-    """Mean ± SD of perplexity, with two digits of the SD that count, and the SD's interval."""
+    """Mean ± SD of perplexity, with two digits of the SD that count, and the SD's interval; a bare ± 0 is exact."""
     if np.isnan(mean.value):
         return Entry("n/a")
     if np.isnan(sd.value):
         return Entry(f"{mean.value:.2f}", "SD n/a")
     if sd.value == 0:
         return Entry(f"{mean.value:.2f} ± 0")
-    digits = max(1 - int(np.floor(np.log10(sd.value))), 0)
+    digits = min(max(1 - int(np.floor(np.log10(sd.value))), 0), DECIMALS)
     ends = "" if np.isnan(sd.low) else f"SD {sd.low:.{digits}f} to {sd.high:.{digits}f}"
     return Entry(f"{mean.value:.{digits}f} ± {sd.value:.{digits}f}", ends)
 
@@ -75,7 +76,7 @@ def of_language(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = Fals
     apart = shown[(shown["metric"] == "continuation_left") & (shown["variant"] == every) & shown["value"].notna()]
     if len(apart) and apart["value"].max() > 0:
         says += f" and are apart for {findings.each(apart, findings.percent, ' %')} of a continuation"
-    return says + _beside(ratios[ratios["over_variant"] == every], emulated)
+    return says + _alone(shown, ratios[ratios["over_variant"] == every], emulated)
 
 
 def _of_sources(shown: pd.DataFrame, emulated: bool) -> str:
@@ -97,19 +98,24 @@ def _tokens(rows: pd.DataFrame) -> str:
     return f"{share} next tokens"
 
 
-def _beside(ratios: pd.DataFrame, emulated: bool) -> str:
-    """Which sources alone change fewer or more tokens than all together, and of which neither is shown."""
-    churns = ratios[(ratios["metric"] == "churn") & ~ratios["variant"].isin([*findings.EVERY, "control"])]
+def _alone(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool) -> str:
+    """Which sources alone change no token, which fewer or more than all together, and of which neither is shown."""
+    both = (table[(table["metric"] == "churn") & table["value"].notna()] for table in (shown, ratios))
+    churns, over = (table[~table["variant"].isin([*findings.EVERY, "control"])] for table in both)
+    most = churns.groupby("variant", sort=False)["value"].max()
     said, undecided = [], []
-    for variant, mine in churns.groupby("variant", sort=False):
+    for variant in most.index[most > 0]:
+        mine = over[over["variant"] == variant]
         # A source is undecided if one of its ratios is, or if they lie on either side of 1.
         firm = findings.decided(mine)["value"]
-        if len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
+        if len(firm) and len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
             said.append(f"{_name(variant, emulated)} alone changes {findings.each(mine, findings.ratio)} times as many")
         else:
             undecided.append(_name(variant, emulated))
     if undecided:
         said.append(f"{findings.listed(undecided)} alone not shown to change fewer or more")
+    if none := [_name(variant, emulated) for variant in most.index[most == 0]]:
+        said.append(f"{findings.listed(none)} alone {'change' if len(none) > 1 else 'changes'} none")
     return "".join(f"; {part}" for part in said)
 
 
