@@ -43,6 +43,7 @@ STUDIES = (
     "sources-small",
     "atlas-small",
     "invariances-small",
+    "language-small",
 )
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
@@ -80,6 +81,7 @@ SENTENCES = {
     "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
     "claims": "Claims of the papers, with verdicts by the published numbers and by this study.",
     "growth": "The distance between two runs from one start, step by step.",
+    "language": "Language models by source: perplexity, next tokens, and what runs write.",
     "layers": "How alike two runs represent the same examples, layer by layer.",
     "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
     "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",

@@ -9,6 +9,7 @@ from toolnoise.analyses.claims import sentences
 from toolnoise.analyses.classes import draw as classes
 from toolnoise.analyses.frameworks import draw as frameworks
 from toolnoise.analyses.growth import draw as growth
+from toolnoise.analyses.language import draw as language
 from toolnoise.analyses.layers import draw as layers
 from toolnoise.analyses.overhead import draw as overhead
 from toolnoise.analyses.rarity import draw as rarity
@@ -395,3 +396,90 @@ def test_the_ranges_are_those_of_the_first_variant_in_which_all_varies():
     }
     assert list(classes.ranges(runs[runs["variant"] != "algo_impl"])["variant"]) == ["impl"]
     assert classes.ranges(runs[runs["variant"] == "control"]).empty
+
+
+def texts(*rows):
+    """For how much of a continuation runs are apart."""
+    return churn(*rows).assign(metric="continuation_left")
+
+
+ALL_TOKENS = ("a", "algo_impl", 0.3, 0.28, 0.32)
+ALL_APART = ("a", "algo_impl", 0.8, 0.75, 0.85)
+DIFFER = "Two runs of one training differ in 30 % (28 to 32) of next tokens"
+
+
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        ([("a", "control", 0.0, 0.0, 0.0)], "With every source fixed, runs predict the same tokens"),
+        ([("a", "control", 0.1, 0.0, 0.2)], "How far do runs of one language model end apart?"),
+        ([("a", "algo_impl", np.nan, np.nan, np.nan)], "How far do runs of one language model end apart?"),
+        ([("a", "algo_impl", 0.0, 0.0, 0.0)], "Two runs of one training differ in no next tokens"),
+        (
+            [("a", "init", 0.2, 0.1, 0.3), ("b", "init", 0.3, 0.2, 0.4), ("a", "impl", 0.0, 0.0, 0.0)],
+            "init alone changes 20 % (10 to 30) and 30 % (20 to 40) of next tokens and "
+            "emulated IMPL alone changes no next tokens",
+        ),
+        ([ALL_TOKENS], DIFFER),
+    ],
+)
+def test_tokens_that_differ_are_said_of_all_sources_or_of_each(rows, title):
+    assert language.of_language(churn(*rows), NO_RATIOS, emulated=True) == title
+
+
+def test_for_how_long_continuations_are_apart_is_said_of_the_same_variant():
+    shown = pd.concat([churn(ALL_TOKENS), texts(("a", "init", 0.4, 0.3, 0.5), ALL_APART)])
+    assert language.of_language(shown, NO_RATIOS) == f"{DIFFER} and are apart for 80 % (75 to 85) of a continuation"
+    equal = pd.concat([churn(ALL_TOKENS), texts(("a", "algo_impl", 0.0, 0.0, 0.0))])
+    assert language.of_language(equal, NO_RATIOS) == DIFFER
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        # One source is the largest, one the smallest, and of one it cannot be told.
+        (
+            [("init", 1.5, 1.2, 1.9), ("bit", 0.5, 0.4, 0.6), ("dropout", 0.9, 0.7, 1.1)],
+            "; init alone changes 1.50 (1.20 to 1.90) times as many; "
+            "bit alone changes 0.50 (0.40 to 0.60) times as many; "
+            "dropout alone not shown to change fewer or more",
+        ),
+        # All intervals contain 1, or there is none.
+        (
+            [("init", 1.1, 0.8, 1.5), ("impl", 0.6, np.nan, np.nan)],
+            "; init and IMPL alone not shown to change fewer or more",
+        ),
+        # Two tasks disagree, or one of them is undecided.
+        (
+            [
+                ("init", 0.5, 0.4, 0.6),
+                ("init", 1.5, 1.2, 1.9),
+                ("bit", 0.5, 0.4, 0.6),
+                ("bit", 0.9, 0.7, 1.1),
+                ("shuffle", 0.5, 0.4, 0.6),
+                ("shuffle", 0.7, 0.6, 0.8),
+            ],
+            "; shuffle alone changes 0.50 (0.40 to 0.60) and 0.70 (0.60 to 0.80) times as many; "
+            "init and bit alone not shown to change fewer or more",
+        ),
+        # Nothing changes in any task, or in one of two.
+        ([("impl", 0.0, np.nan, np.nan)], "; IMPL alone changes none"),
+        ([("impl", 0.0, 0.0, 0.0), ("bit", 0.0, 0.0, 0.0)], "; IMPL and bit alone change none"),
+        (
+            [("impl", 0.0, np.nan, np.nan), ("impl", 0.3, np.nan, np.nan)],
+            "; IMPL alone not shown to change fewer or more",
+        ),
+        ([("algo", 0.9, 0.8, 0.95), ("control", 0.0, 0.0, 0.0)], ""),
+    ],
+)
+def test_a_source_is_said_to_change_fewer_or_more_tokens_only_where_its_ratio_shows_it(ratios, said):
+    over_all = over(*[(variant, "algo_impl", *ends) for variant, *ends in ratios])
+    shown = churn(ALL_TOKENS, *[("a", variant, 0.3 * value, np.nan, np.nan) for variant, value, *_ in ratios])
+    noise = over(("init", "algo", 0.1, 0.05, 0.2))
+    sd = over(("init", "algo_impl", 0.1, 0.05, 0.2), metric="cross_entropy_sd")
+    assert language.of_language(shown, pd.concat([over_all, noise, sd])) == DIFFER + said
+
+
+def test_a_source_without_a_ratio_is_not_said_to_be_like_all():
+    shown = churn(ALL_TOKENS, ("a", "init", 0.1, 0.05, 0.2))
+    assert language.of_language(shown, NO_RATIOS) == f"{DIFFER}; init alone not shown to change fewer or more"

@@ -21,6 +21,7 @@ from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.analyses.growth import metric as growing
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
 from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.analyses.language.metric import LANGUAGE, language
 from toolnoise.analyses.layers.dump import gram
 from toolnoise.analyses.layers.metric import LAYERS, layers
 from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
@@ -34,6 +35,7 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
+from toolnoise.formulas.equal_runs import bit_equal
 from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
@@ -112,6 +114,7 @@ def written(tmp_path, monkeypatch):
         growth_fits=(),
         part_sizes=(),
         labels=(),
+        language=(),
         runs=None,
         **parameters,
     ):
@@ -133,6 +136,7 @@ def written(tmp_path, monkeypatch):
             "growth_fits": (GROWTH_FITS, growth_fits),
             "part_sizes": (PART_SIZES, part_sizes),
             "labels": (LABELS_OF_CLASSES, labels),
+            "language": (LANGUAGE, language),
             "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
         }
         for name, (columns, values) in files.items():
@@ -972,3 +976,97 @@ def test_growth_is_one_line_a_perturbation_and_exact_zeros_are_told(starts, writ
         ["one bit", f"{starts} of {starts}"],
     ]
     assert " 1.00 " in lines[1]  # the rate: the distance grows as the number of steps
+
+
+def of_text(variants, runs=4, segments=30, units=8, tokens=6):
+    """Rows of stability and of language of made-up language models, in which one token in four is rare."""
+    labels = np.arange(segments * units) % tokens
+    rare = {"up-to-10": labels >= tokens - 1, "over-10": labels < tokens - 1}
+    rows, of_language = [], []
+    for variant, noise in variants.items():
+        cell, draws = ("lstm", "poem", "cpu", variant), np.random.Generator(np.random.Philox(3))
+        scores = draws.normal(size=(len(labels), tokens)) + 1.5 * np.eye(tokens)[labels]
+        logits = (scores + noise * draws.normal(size=(runs, *scores.shape))).astype(np.float32)
+        written = np.where(draws.random((runs, segments, 4)) < noise / 2, draws.integers(tokens, size=(runs, 1, 1)), 0)
+        found = stability(logits, labels, rare, apart(logits[:, :50, 0]), streams.key(0, "init", 1), units)
+        found += of_all_draws(predictions(logits), labels, tokens, rare, [np.arange(runs)], found, units)
+        rows += [(*cell, *names, *estimate, runs, 0) for *names, estimate in found]
+        rows.append((*cell, "n_draws", "all", 1.0, np.nan, np.nan, runs, 0))
+        of_runs = language(logits, labels, units, written, bit_equal(logits), streams.key(0, "init", 1))
+        of_language += [(*cell, *names, *estimate, runs, 0) for *names, estimate in of_runs]
+    return rows, of_language
+
+
+def without_scores(rows):
+    """Rows as they are of a large vocabulary, of which only the likeliest tokens are kept."""
+    return [row for row in rows if not row[4].startswith(("correlation_", "ensemble_", "cka"))]
+
+
+ON_TEXT = {"tasks": [["lstm", "poem"]], "hardware": ["cpu"], "emulated": ["cpu"]}
+
+
+def test_language_models_are_drawn_by_source_in_units_of_text(written):
+    rows, of_language = of_text(VARIANTS)
+    said = words(written("language", rows, language=of_language, **ON_TEXT))
+    for part in (
+        "Two runs of one training differ in",
+        "of next tokens and are apart for",
+        "lstm / poem",
+        "SD of perplexity",
+        "% of test tokens",
+        "bits",
+        "Continuation apart",
+        "Runs: 4 each",
+        "0: exactly zero",
+        "emulated",
+    ):
+        assert part in said
+    assert "test examples" not in said
+    assert "lower bound" not in said
+    assert "lower bound, from the likeliest tokens, for poem." in words(
+        written("language", without_scores(rows), language=of_language, **ON_TEXT)
+    )
+
+
+def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(written):
+    rows, of_language = of_text(VARIANTS)
+    stem = written("table_language", rows, language=of_language, **ON_TEXT)
+    files = {row[3:6]: row[6] for row in (*rows, *of_language)}
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert [row["variant"] for row in full] == list(VARIANTS)
+    for row in full:
+        for column, metric, group in (
+            ("perplexity", "perplexity_mean", "all"),
+            ("perplexity_sd", "perplexity_sd", "all"),
+            ("token_churn", "churn", "all"),
+            ("divergence", "divergence", "all"),
+            ("correlation_spearman", "correlation_spearman", "all"),
+            ("normalised_churn", "churn_normalised", "all"),
+            ("normalised_churn_rarest", "churn_normalised", "up-to-10"),
+        ):
+            assert float(row[column]) == pytest.approx(files[row["variant"], metric, group], rel=1e-5)
+        # Two runs of cross-entropy 1.1 whose pair has 1.0 have perplexities of e^1.1, and their pair e^1.0.
+        change = files[row["variant"], "ensemble_cross_entropy_change", "all"]
+        assert float(row["pair_perplexity_change"]) == pytest.approx(np.e**change - 1, rel=1e-5)
+    text = stem.with_suffix(".md").read_text()
+    control = next(line for line in text.splitlines() if "| Control |" in line)
+    assert re.search(r"\| [0-9.]+ ± 0 \| 0 \| 0 \| 1\.000 \| 0 \| 0 \| 0 \|$", control)
+    assert "not at hand" in text and "up-to-10 times in training (poem)" in text
+
+
+def test_what_a_large_vocabulary_loses_is_said_in_the_table(written):
+    rows, of_language = of_text({"algo_impl": 1.0})
+    stem = written("table_language", without_scores(rows), language=of_language, **ON_TEXT)
+    text = stem.with_suffix(".md").read_text()
+    assert "likeliest tokens are kept of poem: divergence is a lower bound, correlation and pairs are lost" in text
+    (line,) = (line for line in text.splitlines() if "| ALGO+IMPL |" in line)
+    assert line.count("| n/a |") + line.count(" n/a | n/a |") == 2
+
+
+def test_one_run_of_a_language_model_has_a_perplexity_and_no_spread(written):
+    rows, of_language = of_text({"algo_impl": 1.0}, runs=1)
+    said = words(written("language", rows, language=of_language, **ON_TEXT))
+    assert "How far do runs of one language model end apart?" in said
+    assert "Not drawn, 0 or undefined everywhere: SD of perplexity, Token churn, Divergence, Continuation apart" in said
+    text = written("table_language", rows, language=of_language, **ON_TEXT).with_suffix(".md").read_text()
+    assert re.search(r"\| [0-9.]+ \(SD n/a\) \| n/a \|", text)

@@ -1,0 +1,123 @@
+"""What the figure and the table of language models show: names and units, rows, entries, and the figure's title."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.figures import dots, findings, selection, style
+from toolnoise.figures.style import Measure, variant_name
+from toolnoise.figures.tables import Entry
+from toolnoise.stats.estimates import Estimate
+
+SHOWN = ("perplexity_sd", "churn", "divergence", "continuation_left")
+DECIMALS = 4  # of perplexity, at most
+# On the panels the churn of tokens has a name of its own, as its unit is not that of examples.
+TOKEN_CHURN = {"churn": "token_churn"}
+DRAWN = tuple(TOKEN_CHURN.get(metric, metric) for metric in SHOWN)
+# `dots` finds a measure's name and unit in this table of all figures.
+style.MEASURES.update(
+    {
+        "perplexity_sd": Measure("SD of perplexity", "perplexity", 1),
+        "token_churn": Measure("Token churn", "% of test tokens", 100),
+        "divergence": Measure("Divergence", "bits", 1),
+        "continuation_left": Measure("Continuation apart", "% of its tokens", 100),
+    }
+)
+
+
+def rows(table: pd.DataFrame, paths: Sequence[str], hardware: Sequence[str], tasks: Sequence) -> pd.DataFrame:
+    """The rows of the figure from those of `stability.csv` and `language.csv`, which have the same columns."""
+    return pd.concat([selection.select(table, paths, metric, hardware, tasks) for metric in SHOWN])
+
+
+def of_runs(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Each run's own part in churn and in the SD of perplexity."""
+    entropies = table[table["metric"] == "cross_entropy"]
+    # How far a run is from the mean of the runs with its draws is known of accuracy alone, so it goes by that name.
+    perplexities = entropies.assign(metric="accuracy", value=np.exp(entropies["value"]))
+    known = dots.of_runs(pd.concat([table[table["metric"] == "churn"], perplexities]), hardware, tasks)
+    return known.replace({"metric": TOKEN_CHURN | {"accuracy_sd": "perplexity_sd"}})
+
+
+def keep_the_likeliest(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> list[str]:
+    """The data sets of which only the likeliest tokens were kept: there is no correlation of scores."""
+    shown = selection.of_tasks(table, tasks)
+    known = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
+    return [name for name in selection.unique(shown["dataset"]) if name not in known]
+
+
+def rarest(table: pd.DataFrame) -> dict[str, str]:
+    """The sub-group of the rarest tokens of each data set that has sub-groups by `frequency`."""
+    groups = table[table["group"].str.startswith("up-to-")]
+    return dict(zip(groups["dataset"], groups["group"], strict=True))
+
+
+def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
+    """Mean ± SD of perplexity, with two digits of the SD that count, and the SD's interval; a bare ± 0 is exact."""
+    if np.isnan(mean.value):
+        return Entry("n/a")
+    if np.isnan(sd.value):
+        return Entry(f"{mean.value:.2f}", "SD n/a")
+    if sd.value == 0:
+        return Entry(f"{mean.value:.2f} ± 0")
+    digits = min(max(1 - int(np.floor(np.log10(sd.value))), 0), DECIMALS)
+    ends = "" if np.isnan(sd.low) else f"SD {sd.low:.{digits}f} to {sd.high:.{digits}f}"
+    return Entry(f"{mean.value:.{digits}f} ± {sd.value:.{digits}f}", ends)
+
+
+def of_language(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
+    """How many next tokens differ between runs, for how long what they write does, and what one source does alone."""
+    whole = findings.churn(shown, "algo_impl", "algo")
+    if whole.empty:
+        return _of_sources(shown, emulated)
+    every = whole["variant"].iloc[0]
+    says = f"Two runs of one training differ in {_tokens(whole)}"
+    apart = shown[(shown["metric"] == "continuation_left") & (shown["variant"] == every) & shown["value"].notna()]
+    if len(apart) and apart["value"].max() > 0:
+        says += f" and are apart for {findings.each(apart, findings.percent, ' %')} of a continuation"
+    return says + _alone(shown, ratios[ratios["over_variant"] == every], emulated)
+
+
+def _of_sources(shown: pd.DataFrame, emulated: bool) -> str:
+    """What is known where neither all sources nor all of the algorithm vary: how many tokens each variant changes."""
+    known = shown[(shown["metric"] == "churn") & shown["value"].notna()]
+    varied = known[known["variant"] != "control"]
+    if len(varied):
+        by_variant = varied.groupby("variant", sort=False)
+        each = [f"{_name(variant, emulated)} alone changes {_tokens(mine)}" for variant, mine in by_variant]
+        return findings.listed(each)
+    if len(known) and known["value"].max() == 0:
+        return "With every source fixed, runs predict the same tokens"
+    return "How far do runs of one language model end apart?"
+
+
+def _tokens(rows: pd.DataFrame) -> str:
+    """How many next tokens differ: some shares in per cent."""
+    share = "no" if rows["value"].max() == 0 else f"{findings.each(rows, findings.percent, ' %')} of"
+    return f"{share} next tokens"
+
+
+def _alone(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool) -> str:
+    """Which sources alone change no token, which fewer or more than all together, and of which neither is shown."""
+    both = (table[(table["metric"] == "churn") & table["value"].notna()] for table in (shown, ratios))
+    churns, over = (table[~table["variant"].isin([*findings.EVERY, "control"])] for table in both)
+    most = churns.groupby("variant", sort=False)["value"].max()
+    said, undecided = [], []
+    for variant in most.index[most > 0]:
+        mine = over[over["variant"] == variant]
+        # A source is undecided if one of its ratios is, or if they lie on either side of 1.
+        firm = findings.decided(mine)["value"]
+        if len(firm) and len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
+            said.append(f"{_name(variant, emulated)} alone changes {findings.each(mine, findings.ratio)} times as many")
+        else:
+            undecided.append(_name(variant, emulated))
+    if undecided:
+        said.append(f"{findings.listed(undecided)} alone not shown to change fewer or more")
+    if none := [_name(variant, emulated) for variant in most.index[most == 0]]:
+        said.append(f"{findings.listed(none)} alone {'change' if len(none) > 1 else 'changes'} none")
+    return "".join(f"; {part}" for part in said)
+
+
+def _name(variant: str, emulated: bool) -> str:
+    return f"{'emulated ' if emulated and variant == 'impl' else ''}{variant_name(variant)}"

@@ -1,0 +1,40 @@
+"""The figure and the table of language models."""
+
+from toolnoise.datasets.outcomes import TOKENS
+from toolnoise.study.cells import Cell
+from toolnoise.study.entries import outcome
+from toolnoise.study.figure_grid import Grid
+from toolnoise.study.kind import TABLES, Kind, by_tooling
+
+
+def _of_text(grid: Grid) -> list[Cell]:
+    """The cells of language models that are built here."""
+    return [cell for cell in grid.built if outcome(grid.config["datasets"][cell.dataset]) == TOKENS]
+
+
+NEEDS = "a model that is built here, on a data set with reader text"
+
+KINDS = {
+    "language": Kind(
+        ("stability", "language", "runs"),
+        lambda grid: (_of_text(grid), by_tooling),
+        needs=NEEDS,
+        also=("ratios",),
+        takes=("width",),
+        caption="""Language models of study *{study}*, by the sources that may vary: the SD of perplexity, the share of
+            next tokens that two runs predict differently, the Jensen-Shannon divergence of their distributions of the
+            next token, and for how much of a greedy continuation they have parted, from the first token on in which
+            they differ. Small dots are the runs.""",
+    ),
+    "table_language": Kind(
+        ("stability", "language"),
+        lambda grid: (_of_text(grid), None),
+        needs=NEEDS,
+        category=TABLES,
+        caption="""Language models of study *{study}* by the measures of Summers and Dinneen (arXiv:2103.04514):
+            perplexity and its SD, churn of next tokens, the correlation of two runs' scores, and how much lower the
+            perplexity of a pair's averaged scores is; and the divergence of their distributions. The last columns put
+            churn on the range that the errors of two runs allow, for all tokens and for the rarest. Their numbers for
+            the Penn Treebank are not at hand.""",
+    ),
+}
