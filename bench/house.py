@@ -1,7 +1,7 @@
 """How large the house is: lines of rooms, of the kernel and of all, tracked files, words of docs.
 
 The kernel is the package without the rooms, the packages and the modules for training programs that stand beside it,
-and without the networks of `models`: each is found by its entry in resources/models.yaml, and no other room imports it.
+and without networks and readers of data: each is found by the name that an entry gives, and the kernel imports none.
 `--limit N` fails if the kernel has more than N lines.
 
     python bench/house.py --limit 20000
@@ -19,10 +19,11 @@ from toolnoise.base.program import NAME, ROOT
 PLUGINS = ("snakemake_logger_plugin_toolnoise", "toolnoise_warm")
 # The training programs of others import these, and nothing of the kernel does (import-linter).
 HELPERS = ("lightning.py", "torch.py", "transformers.py")
-# The modules of `models` that a registry entry names, which no other room imports (tests/unit/test_structure.py).
-NETWORKS = "networks of models"
-REGISTERED = re.compile(r'"toolnoise\.models\.(\w+):')
-BESIDE = ("analyses", "checking", "comparison", "verify", NETWORKS, *PLUGINS, *HELPERS)
+# What entries name and nothing imports (tests/unit/test_structure.py).
+NAMED = "networks and readers"
+BUILDER = re.compile(r'"toolnoise\.models\.(\w+):')
+READERS = "datasets/readers"
+BESIDE = ("analyses", "checking", "comparison", "verify", NAMED, *PLUGINS, *HELPERS)
 PACKAGES = (NAME, *(f"workflow/{name}" for name in PLUGINS))
 CODE = (".py", ".js", ".css", ".html")
 
@@ -35,13 +36,13 @@ def tracked():
 
 def rooms(files):
     """The lines of each room, and of each helper; the other modules that lie in no room have the room ``."""
-    lines, networks = Counter(), set(REGISTERED.findall((ROOT / "resources/models.yaml").read_text()))
+    lines, networks = Counter(), set(BUILDER.findall((ROOT / "resources/models.yaml").read_text()))
     for path in files:
         package = next((package for package in PACKAGES if path.is_relative_to(package)), None)
         if package and path.suffix in CODE:
             room, *rest = path.relative_to(package).parts if package == NAME else path.parts[1:]
-            if room == "models" and path.stem in networks:
-                room = NETWORKS
+            if (room == "models" and path.stem in networks) or path.is_relative_to(f"{NAME}/{READERS}"):
+                room = NAMED
             lines[room if rest or room in HELPERS else ""] += len((ROOT / path).read_bytes().splitlines())
     return lines
 

@@ -15,6 +15,7 @@ from toolnoise import cli
 from toolnoise.base import program
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.commands import rules
+from toolnoise.datasets.readers import READERS
 from toolnoise.steps import CONFIGURE, STEPS, followed
 from toolnoise.study import config, grid
 
@@ -96,13 +97,16 @@ def test_no_module_imports_itself_through_others(imports):
     assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
 
 
-def test_no_other_room_imports_a_network(imports):
-    """Networks are found by their entries: none needs to be known to change anything else."""
+def test_the_kernel_imports_no_network_and_no_reader(imports):
+    """Both are found by the names that entries give: none needs to be known to change anything else."""
     registered = {entry["builder"].partition(":")[0] for entry in config.registered("models").values()}
     networks = {name for name in registered if name.startswith("toolnoise.models.")}
+    readers = {function.partition(":")[0] for function in READERS.values()}
     assert len(networks) > 10
-    others = {module for module in imports if not module.startswith("toolnoise.models.")}
-    assert not {(module, name) for module in others for name in networks & set(imports[module])}
+    assert len(readers) > 5
+    of_their_own = ("models", "datasets.readers", "analyses")
+    kernel = {name for name in imports if not name.startswith(tuple(f"toolnoise.{room}." for room in of_their_own))}
+    assert not {(module, name) for module in kernel for name in (networks | readers) & set(imports[module])}
 
 
 def test_at_most_eight_modules_lie_outside_of_the_rooms():
