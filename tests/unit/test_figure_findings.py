@@ -16,6 +16,7 @@ from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.figures import findings
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.testset import independent_errors_sd
 from toolnoise.stats.two_means import mean_difference
 
@@ -432,6 +433,9 @@ def test_for_how_long_continuations_are_apart_is_said_of_the_same_variant():
     assert language.of_language(shown, NO_RATIOS) == f"{DIFFER} and are apart for 80 % (75 to 85) of a continuation"
     equal = pd.concat([churn(ALL_TOKENS), texts(("a", "algo_impl", 0.0, 0.0, 0.0))])
     assert language.of_language(equal, NO_RATIOS) == DIFFER
+    two = pd.concat([shown, churn(("b", "algo_impl", 0.1, 0.05, 0.2)), texts(("b", "algo_impl", 0.5, 0.4, 0.6))])
+    both = "Two runs of one training differ in 30 % (28 to 32) and 10 % (5.0 to 20) of next tokens"
+    assert language.of_language(two, NO_RATIOS) == both
 
 
 @pytest.mark.parametrize(
@@ -444,10 +448,10 @@ def test_for_how_long_continuations_are_apart_is_said_of_the_same_variant():
             "bit alone changes 0.50 (0.40 to 0.60) times as many; "
             "dropout alone not shown to change fewer or more",
         ),
-        # All intervals contain 1, or there is none.
+        # All intervals contain 1; where there is none, nothing is said.
         (
-            [("init", 1.1, 0.8, 1.5), ("impl", 0.6, np.nan, np.nan)],
-            "; init and IMPL alone not shown to change fewer or more",
+            [("init", 1.1, 0.8, 1.5), ("bit", 0.7, 0.4, 1.1), ("impl", 0.6, np.nan, np.nan)],
+            "; init and bit alone not shown to change fewer or more",
         ),
         # Two tasks disagree, or one of them is undecided.
         (
@@ -465,10 +469,7 @@ def test_for_how_long_continuations_are_apart_is_said_of_the_same_variant():
         # Nothing changes in any task, or in one of two.
         ([("impl", 0.0, np.nan, np.nan)], "; IMPL alone changes none"),
         ([("impl", 0.0, 0.0, 0.0), ("bit", 0.0, 0.0, 0.0)], "; IMPL and bit alone change none"),
-        (
-            [("impl", 0.0, np.nan, np.nan), ("impl", 0.3, np.nan, np.nan)],
-            "; IMPL alone not shown to change fewer or more",
-        ),
+        ([("impl", 0.0, np.nan, np.nan), ("impl", 0.3, np.nan, np.nan)], ""),
         ([("algo", 0.9, 0.8, 0.95), ("control", 0.0, 0.0, 0.0)], ""),
     ],
 )
@@ -481,5 +482,19 @@ def test_a_source_is_said_to_change_fewer_or_more_tokens_only_where_its_ratio_sh
 
 
 def test_a_source_without_a_ratio_is_not_said_to_be_like_all():
-    shown = churn(ALL_TOKENS, ("a", "init", 0.1, 0.05, 0.2))
-    assert language.of_language(shown, NO_RATIOS) == f"{DIFFER}; init alone not shown to change fewer or more"
+    assert language.of_language(churn(ALL_TOKENS, ("a", "init", 0.1, 0.05, 0.2)), NO_RATIOS) == DIFFER
+
+
+def test_an_entry_of_language_is_never_taken_for_an_exact_one():
+    found = [
+        language.entry(Estimate(*ends), 100, 2) for ends in ((0, 0, 0), (6e-10, 3e-10, 0.2), (0.5, np.nan, np.nan))
+    ]
+    assert [tuple(entry) for entry in found] == [("0", ""), ("6e-08", "3e-08 to 20.00"), ("50.00", "")]
+    sds = (Estimate(0, 0, 0), Estimate(6.2e-8, 3.4e-8, 2.3e-7), Estimate(1.26, 0.7, 4.7), Estimate(*[np.nan] * 3))
+    found = [tuple(language.mean_and_sd(Estimate(10.371024, 10, 11), sd)) for sd in sds]
+    assert found == [
+        ("10.3710 ± 0", ""),
+        ("10.3710 ± 6e-08", "SD 3e-08 to 2e-07"),
+        ("10.4 ± 1.3", "SD 0.7 to 4.7"),
+        ("10.37", "SD n/a"),
+    ]

@@ -53,6 +53,21 @@ def rarest(table: pd.DataFrame) -> dict[str, str]:
     return dict(zip(groups["dataset"], groups["group"], strict=True))
 
 
+def number(value: float, digits: int) -> str:
+    """A number with so many decimals, or one digit that counts if it would round to zero; a bare 0 or 1 is exact."""
+    text = f"{value:.{digits}f}"
+    return f"{value:.0f}" if value in (0, 1) else f"{value:.1g}" if float(text) == 0 else text
+
+
+def entry(estimate: Estimate, scale: float, digits: int) -> Entry:
+    """A number and its interval, which bit-equal runs do not have."""
+    if np.isnan(estimate.value):
+        return Entry("n/a")
+    value, low, high = (number(scale * end, digits) for end in estimate)
+    bare = np.isnan(estimate.low) or estimate.low == estimate.high
+    return Entry(value, "" if bare else f"{low} to {high}")
+
+
 def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
     """Mean ± SD of perplexity, with two digits of the SD that count, and the SD's interval; a bare ± 0 is exact."""
     if np.isnan(mean.value):
@@ -60,21 +75,21 @@ def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
     if np.isnan(sd.value):
         return Entry(f"{mean.value:.2f}", "SD n/a")
     if sd.value == 0:
-        return Entry(f"{mean.value:.2f} ± 0")
+        return Entry(f"{mean.value:.{DECIMALS}f} ± 0")
     digits = min(max(1 - int(np.floor(np.log10(sd.value))), 0), DECIMALS)
-    ends = "" if np.isnan(sd.low) else f"SD {sd.low:.{digits}f} to {sd.high:.{digits}f}"
-    return Entry(f"{mean.value:.{digits}f} ± {sd.value:.{digits}f}", ends)
+    ends = "" if np.isnan(sd.low) else f"SD {number(sd.low, digits)} to {number(sd.high, digits)}"
+    return Entry(f"{mean.value:.{digits}f} ± {number(sd.value, digits)}", ends)
 
 
 def of_language(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
-    """How many next tokens differ between runs, for how long what they write does, and what one source does alone."""
+    """How many next tokens differ, of one task also for how long what runs write does; and what sources do alone."""
     whole = findings.churn(shown, "algo_impl", "algo")
     if whole.empty:
         return _of_sources(shown, emulated)
     every = whole["variant"].iloc[0]
     says = f"Two runs of one training differ in {_tokens(whole)}"
     apart = shown[(shown["metric"] == "continuation_left") & (shown["variant"] == every) & shown["value"].notna()]
-    if len(apart) and apart["value"].max() > 0:
+    if len(apart) == 1 and apart["value"].max() > 0:
         says += f" and are apart for {findings.each(apart, findings.percent, ' %')} of a continuation"
     return says + _alone(shown, ratios[ratios["over_variant"] == every], emulated)
 
@@ -99,16 +114,21 @@ def _tokens(rows: pd.DataFrame) -> str:
 
 
 def _alone(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool) -> str:
-    """Which sources alone change no token, which fewer or more than all together, and of which neither is shown."""
+    """Which sources alone change no token, which fewer or more than all together, and of which neither is shown.
+
+    Of a source without an interval of its ratio nothing is said.
+    """
     both = (table[(table["metric"] == "churn") & table["value"].notna()] for table in (shown, ratios))
     churns, over = (table[~table["variant"].isin([*findings.EVERY, "control"])] for table in both)
     most = churns.groupby("variant", sort=False)["value"].max()
     said, undecided = [], []
     for variant in most.index[most > 0]:
-        mine = over[over["variant"] == variant]
+        mine = over[(over["variant"] == variant) & over["ci_low"].notna()]
         # A source is undecided if one of its ratios is, or if they lie on either side of 1.
         firm = findings.decided(mine)["value"]
-        if len(firm) and len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
+        if mine.empty:
+            continue
+        if len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
             said.append(f"{_name(variant, emulated)} alone changes {findings.each(mine, findings.ratio)} times as many")
         else:
             undecided.append(_name(variant, emulated))
