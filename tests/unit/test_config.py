@@ -49,7 +49,7 @@ def pictures(**keys):
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
-    ("grid.0.datasets", ["imagnet"], "grid[0].datasets", "'imagnet'", "allowed: celeba, cifar10"),
+    ("grid.0.datasets", ["imagnet"], "grid[0].datasets", "'imagnet'", "allowed: celeba, celeba-blond, cifar10"),
     ("grid.0.hardware", ["h300"], "grid[0].hardware", "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "grid[0].recipe", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "grid[0].recipe", "did you mean 'digits'?", ", digits, "),
@@ -402,8 +402,8 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, outcome, "
-    expected += "paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
+    expected += "allowed: celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, "
+    expected += "outcome, paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 LABEL, LABELS, TOKENS, MASKS = "label", "labels", "tokens", "masks"
 # The classes of each of many labels.
 YES_OR_NO = ("no", "yes")
+ALL = "all"  # the group of all units; of one of many labels, the group `label:all`
 
 
 class Outcome(NamedTuple):
