@@ -8,7 +8,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks invariances atlas
+STUDIES = sources remedies frameworks invariances atlas language
 
 # For `make check ANALYSIS=<name>`.
 ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))

@@ -1,12 +1,14 @@
 """How large the house is: lines of rooms, of the kernel and of all, tracked files, words of docs.
 
-The kernel is the package without the rooms, the packages and the modules for training programs that stand beside it.
+The kernel is the package without the rooms, the packages and the modules for training programs that stand beside it,
+and without the networks of `models`: each is found by its entry in resources/models.yaml, and no other room imports it.
 `--limit N` fails if the kernel has more than N lines.
 
     python bench/house.py --limit 20000
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -17,7 +19,10 @@ from toolnoise.base.program import NAME, ROOT
 PLUGINS = ("snakemake_logger_plugin_toolnoise", "toolnoise_warm")
 # The training programs of others import these, and nothing of the kernel does (import-linter).
 HELPERS = ("lightning.py", "torch.py", "transformers.py")
-BESIDE = ("analyses", "checking", "comparison", "verify", *PLUGINS, *HELPERS)
+# The modules of `models` that a registry entry names, which no other room imports (tests/unit/test_structure.py).
+NETWORKS = "networks of models"
+REGISTERED = re.compile(r'"toolnoise\.models\.(\w+):')
+BESIDE = ("analyses", "checking", "comparison", "verify", NETWORKS, *PLUGINS, *HELPERS)
 PACKAGES = (NAME, *(f"workflow/{name}" for name in PLUGINS))
 CODE = (".py", ".js", ".css", ".html")
 
@@ -30,11 +35,13 @@ def tracked():
 
 def rooms(files):
     """The lines of each room, and of each helper; the other modules that lie in no room have the room ``."""
-    lines = Counter()
+    lines, networks = Counter(), set(REGISTERED.findall((ROOT / "resources/models.yaml").read_text()))
     for path in files:
         package = next((package for package in PACKAGES if path.is_relative_to(package)), None)
         if package and path.suffix in CODE:
             room, *rest = path.relative_to(package).parts if package == NAME else path.parts[1:]
+            if room == "models" and path.stem in networks:
+                room = NETWORKS
             lines[room if rest or room in HELPERS else ""] += len((ROOT / path).read_bytes().splitlines())
     return lines
 

@@ -33,7 +33,7 @@ def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras)
         assert held[path].tobytes() == drawn.tobytes()
 
 
-@pytest.mark.parametrize("case", ["adam", "sgd", "regularised", "by kind", "adam by kind"])
+@pytest.mark.parametrize("case", ["adam", "sgd", "regularised", "by kind", "by name", "adam by kind"])
 def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
     ours, theirs = paths(beside_keras, "engine", case), paths(beside_keras, "keras", case)
     assert len(ours) == 9
@@ -54,6 +54,16 @@ def test_weight_decay_and_label_smoothing_leave_no_tensor_where_it_would_be(besi
 def test_a_rate_by_kind_leaves_no_tensor_of_that_kind_where_it_would_be(beside_keras, path):
     plain, by_kind = (paths(beside_keras, "engine", case)[path] for case in ("adam", "adam by kind"))
     assert np.abs(plain - by_kind).max() > 1e-4
+
+
+def test_the_incomplete_batch_that_is_kept_is_one_more_step_of_plain_keras(own_workshop):
+    here = own_workshop("smooth", batch_size=24, epochs=3, crop=2, flip=True, last_batch="kept")
+    found = here.drive("training", "against_keras")
+    ours, theirs = paths(found, "engine", "sgd"), paths(found, "keras", "sgd")
+    for path, tensor in ours.items():
+        np.testing.assert_allclose(tensor, theirs[path], rtol=0, atol=3e-6, err_msg=path)
+    np.testing.assert_allclose(*found["sgd/loss"], rtol=1e-5)
+    assert len(set(found["sgd/accuracy"])) == 1
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import files
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study import config
@@ -34,6 +35,10 @@ MEDIUMCNN = {
 }
 
 
+# torchvision's documentation: parameters that are trained, of networks without biases in convolutions.
+TORCHVISION = {"resnet18-imagenet": (11_689_512, 4_800), "resnet50-v15": (25_557_032, 26_560)}
+
+
 @pytest.fixture(scope="module")
 def found(workshop):
     here = workshop({"epochs": 1, "batch_size": 32, "learning_rate": 0.1}, hardware=("cpu",))
@@ -44,6 +49,21 @@ def found(workshop):
 def test_a_network_for_imagenet_has_the_parameters_that_were_published(name, count, found):
     (one,) = found[name]
     assert one["parameters"] == count
+
+
+@pytest.mark.parametrize("name", TORCHVISION)
+def test_imagenets_resnets_without_biases_have_torchvisions_parameters_and_running_statistics(name, found):
+    trained, channels = TORCHVISION[name]
+    (one,) = found[name]
+    assert (one["trained"], one["parameters"]) == (trained, trained + 2 * channels)
+
+
+def test_the_outputs_that_a_warning_of_memory_counts_are_those_of_the_networks(found):
+    assert found["outputs"] == OUTPUTS
+
+
+def test_the_3x3_convolution_of_version_1_5_strides(found):
+    assert found["striding"] == {"stage2_block1_2_conv": [2, 2], "stage2_block1_shortcut_conv": [2, 2]}
 
 
 def test_the_papers_small_network_has_its_parameters_and_batch_normalisation_adds_four_a_filter(found):
@@ -180,9 +200,10 @@ def test_efficientnet_trains_as_many_parameters_as_torchvisions(found):
 
 
 def test_every_model_of_the_registry_is_counted_here(found):
-    counted = {*PADDED, *PUBLISHED, *SHALLOW, *LANGUAGE, "resnet38", "resnet56", "smallcnn-dropout"}
+    counted = {*PADDED, *PUBLISHED, *SHALLOW, *LANGUAGE, *TORCHVISION, "resnet38", "resnet56", "smallcnn-dropout"}
     counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "smallcnn-bn-nobias", "resnet18", "resnet34"}
-    assert set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels"}
+    others = {"again", "pooled", "pixels", "striding", "outputs"}
+    assert set(config.registered("models")) == counted == set(found) - others
 
 
 @pytest.mark.parametrize("name", config.registered("models"))

@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from toolnoise.base import arrays
 from toolnoise.engines import formulas
 
 RATE = 0.4
+# 64 examples: a last batch of 16.
+KEPT = {"batch_size": 24, "epochs": 2, "last_batch": "kept"}
 # Of the largest value: what sums of some hundred products of float32 are off by (24 at most where it was tried).
 # TensorFlow's batch normalisation takes an approximate reciprocal square root, which is 5.7e-6 off on an AMD EPYC.
 ROUNDING = 64 * np.finfo(np.float32).eps
@@ -100,6 +103,27 @@ def test_an_augmented_batch_is_the_planned_one_on_every_framework(on_each, refer
         assert not plan.flips.all()
         expected = reference_batch(here.dataset().train.images, plan, 2)
         assert trained.weights["recorder/seen"].tobytes() == expected.tobytes()
+
+
+def test_beyond_the_edge_of_an_image_is_black_on_every_framework(on_each, reference_batch):
+    recipe = {"crop": 2, "flip": True, "normalise": "cifar10", "padding": "black"}
+    for here in on_each("recorder", {"batch": 32}, size=(6, 8, 3), epochs=2, **recipe).values():
+        trained = here.train("control", 1)
+        train = here.dataset().train
+        # Black before normalisation, cut out after it.
+        padded = replace(train, pixels=np.pad(train.pixels, ((0, 0), (2, 2), (2, 2), (0, 0)))).images
+        expected = reference_batch(padded, here.last_step(trained), 0, margin=4)
+        assert trained.weights["recorder/seen"].tobytes() == expected.tobytes()
+        np.testing.assert_allclose(padded[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
+
+
+def test_every_framework_keeps_the_incomplete_batch(on_each):
+    kept = {name: here.train("control", 1) for name, here in on_each("smooth", **KEPT).items()}
+    assert same([row["draws_sha256"] for row in trained.history] for trained in kept.values())
+    one, *others = kept.values()
+    for other in others:
+        for path, tensor in one.weights.items():
+            np.testing.assert_allclose(tensor, other.weights[path], rtol=0, atol=1e-3, err_msg=path)
 
 
 def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):

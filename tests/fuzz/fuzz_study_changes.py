@@ -25,7 +25,8 @@ seed: 7
 recipes:
   short: {epochs: 4, batch_size: 8, optimizer: sgd, momentum: 0.5, learning_rate: 0.25, schedule: step,
     step_epochs: [2, 3], step_factor: 0.5, warmup_epochs: 1, cycles: 1, weight_decay: 0.125, decay_normalisation: true,
-    bias_rate: 2, scale_rate: 0.5, label_smoothing: 0.125, normalise: unit, crop: 1, flip: true}
+    bias_rate: 2, scale_rate: 0.5, label_smoothing: 0.125, normalise: unit, crop: 1, flip: true,
+    last_batch: kept, undecayed: [bias, logits]}
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
@@ -45,7 +46,7 @@ grid:
 - {models: [linear, smallcnn], datasets: [digits], recipe: short, hardware: [cpu, mine], variants: [control, impl],
    seeds: 3, draws: 2, minutes: 30, control_seeds: 2, excluded_from: [per_class]}
 - {models: [linear], datasets: [digits], recipe: short, hardware: [cpu], variants: [algo], seeds: [1, 5, 9], layers: 8,
-   remedies: [flip], atlas: false}
+   remedies: [flip], atlas: false, bit_tensor: logits/kernel}
 """)
 # What of one's own a study may have: read and planned, and not run.
 OWN = PLAIN | yaml.safe_load("""

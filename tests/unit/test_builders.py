@@ -240,6 +240,20 @@ def test_a_replicate_always_moves_the_same_weight():
     assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
 
 
+def test_a_named_tensor_alone_is_moved_in_each_weight_as_likely_as_any_other(refused):
+    for path, size in (("conv/kernel", 36), ("conv/bias", 4)):
+        moves = [bitflip.drawn(PARAMETERS, 0, replicate, "m", path) for replicate in range(1, 1001)]
+        assert {move.tensor for move in moves} == {path}
+        shape = next(parameter.shape for parameter in PARAMETERS if parameter.path == path)
+        counts = np.bincount([np.ravel_multi_index(move.index, shape) for move in moves], minlength=size)
+        expected = 1000 / size
+        assert np.square(counts - expected).sum() / expected < size - 1 + 5 * np.sqrt(2 * (size - 1))
+        assert abs(np.mean([move.up for move in moves]) - 0.5) < 5 * np.sqrt(0.25 / 1000)
+    line = refused(bitflip.drawn, PARAMETERS, 0, 1, "m", "seen/values")
+    allowed = "conv/kernel, conv/bias, bn/gamma, logits/kernel"
+    assert line == f"model m: bit_tensor: no trained tensor 'seen/values'; allowed: {allowed}"
+
+
 def test_a_model_without_kernels_is_one_line(refused):
     line = refused(bitflip.drawn, PARAMETERS[1:4], 0, 1, "mine")
     assert line.startswith("model mine: no trained tensor of two axes or more")

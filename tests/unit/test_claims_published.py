@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from toolnoise import steps
-from toolnoise.analyses.claims import effects, hypotheses, judging
+from toolnoise.analyses.claims import arms, effects, hypotheses, judging
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.base import metric_files
 from toolnoise.base.program import ROOT, path_of
@@ -51,6 +51,14 @@ def test_every_claim_is_one_of_three_papers_and_says_where_it_is_made():
     places = [claim["source"] for claim in CLAIMED]
     assert [place for place in places if not re.match(r"sections? [1-4]|abstract|mitigation table", place)] == []
     assert max(len(claim["says"]) for claim in CLAIMED) <= 65, "a line of the figure"
+
+
+def test_every_model_that_a_claim_names_is_registered():
+    sides = [one for claim in CLAIMED for key in ("of", "over", "where") for one in np.atleast_1d(claim.get(key, {}))]
+    named = {str(name) for side in sides for name in np.atleast_1d(side.get("model", []))}
+    named = {name for name in named if not {*"*{"} & {*name}} - {"any"}
+    assert len(named) > 10
+    assert named <= {arms.SPELT.get(name, name) for name in config.registered("models")}
 
 
 def test_every_claim_has_one_verdict(whole):

@@ -197,7 +197,13 @@ BAD_VALUES = [
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 to"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: claims, datasets, "),
-    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: atlas, control_seeds, "),
+    (
+        "grid.0.seed",
+        1,
+        "grid[0]",
+        "unknown key 'seed' (did you mean 'seeds'?)",
+        "allowed: atlas, bit_tensor, control_seeds, ",
+    ),
     ("grid", [], "grid", "found []", "a list of blocks; empty if"),
 ]
 

@@ -94,6 +94,17 @@ def test_cifar_is_read_bit_for_bit(cifar, prepare, tmp_path):
     assert found["classes"].tolist() == [f"kind_{number}" for number in range(len(found["classes"]))]
 
 
+def test_the_last_test_examples_of_cifar_may_be_the_test_set(cifar, prepare, tmp_path, refused):
+    members, train, test, labels = cifar
+    (tmp_path / "cifar.tar.gz").write_bytes(packed(members, "w:gz"))
+    fewer = len(test) - 1  # each class is there twice
+    found = prepare("cifar", path=str(tmp_path / "cifar.tar.gz"), test_examples=fewer)
+    assert found["test_labels"].tolist() == test[-fewer:, labels - 1].tolist()
+    assert (len(found["test_images"]), len(found["train_images"])) == (fewer, len(train))
+    line = refused(lambda: prepare("cifar", path=str(tmp_path / "cifar.tar.gz"), test_examples=len(test) + 1))
+    assert line.endswith(f"test_examples: found {len(test) + 1}; allowed: 1 to {len(test)}")
+
+
 def test_an_unpacked_cifar_is_read_too(cifar, prepare, tmp_path):
     members, train, _, _ = cifar
     for name, content in members.items():
@@ -156,6 +167,15 @@ def test_mnist_is_read_bit_for_bit(packing, read_mnist):
         assert found[role].tobytes() == values.astype(found[role].dtype).tobytes()
     assert found["train_images"].shape == (30, 7, 5, 1)
     assert found["classes"].tolist() == [str(digit) for digit in range(10)]
+
+
+def test_the_last_test_examples_of_mnist_may_be_the_test_set(prepare, tmp_path):
+    for role, values in MNIST.items():
+        (tmp_path / role).write_bytes(idx(values))
+    found = prepare("mnist", files={role: {"path": str(tmp_path / role)} for role in MNIST}, test_examples=15)
+    assert found["test_images"][..., 0].tolist() == MNIST["test_images"][-15:].tolist()
+    assert found["test_labels"].tolist() == MNIST["test_labels"][-15:].tolist()
+    assert len(found["train_images"]) == 30
 
 
 BAD_MNIST = {

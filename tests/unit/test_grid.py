@@ -217,6 +217,26 @@ def test_a_combination_says_what_varies_and_when_the_bit_is_moved(written, built
     assert made.minutes[CELL._replace(variant="bit")] == 2 * made.minutes[CELL._replace(variant="shuffle+impl")]
 
 
+def test_a_bit_may_be_moved_in_one_tensor_and_a_spec_says_so_only_then(written, built):
+    written["grid"][0]["variants"] = ["bit", "shuffle"]
+    plain = built(written).spec(CELL._replace(variant="bit"), 2).as_json()
+    written["grid"][0]["bit_tensor"] = "conv1/kernel"
+    named = built(written).spec(CELL._replace(variant="bit"), 2).as_json()
+    assert "bit_tensor" not in plain["variant"]
+    assert named == plain | {"variant": plain["variant"] | {"bit_tensor": "conv1/kernel"}}
+    assert built(built(written).config) == built(written)
+    assert "bit_tensor" not in built(written).spec(CELL._replace(variant="shuffle"), 2).as_json()["variant"]
+
+
+def test_a_tooling_that_divides_batches_keeps_no_incomplete_one(written, built, refused):
+    written["hardware"]["noisy"] |= {"engine": "torch", "accumulate": 2}
+    built(written)
+    written["recipes"]["digits"]["last_batch"] = "kept"
+    line = refused(built, written)
+    expected = "recipe 'digits' has last_batch, and 'noisy' has accumulate; toolings that do not divide a batch"
+    assert line == f"tiny.yaml: grid[0].hardware: {expected}"
+
+
 def test_a_bit_is_moved_before_training_ends(written, built, refused):
     written["grid"][0]["variants"] = ["bit_20"]
     line = refused(built, written)
@@ -286,8 +306,11 @@ OTHER_VALUES = {
     "bias_rate": 0.1,
     "scale_rate": 0.1,
     "label_smoothing": 0.1,
-    "normalise": "per-image",
+    "normalise": "none",
     "crop": 1,
+    "padding": "black",
+    "last_batch": "kept",
+    "undecayed": ["bias"],
     "flip": False,
 }
 

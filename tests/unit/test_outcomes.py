@@ -14,6 +14,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.datasets.outcomes import LABELS, MASKS, OUTCOMES, TOKENS
 from toolnoise.engines.keras_engine import _unit_scores
+from toolnoise.formulas import likeliest
+from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.pages import pictures
@@ -216,3 +218,75 @@ def test_the_page_shows_the_text_before_a_token(tmp_path):
     assert pictures.contexts(data, [token, token], most=100) == {str(token): before}
     assert pictures.contexts(data, [token], most=2) == {}
     assert pictures.drawn(data.test, [token], most=10_000) == {}
+
+
+VOCABULARY, UNITS = 300, 12
+WIDE = (RANDOM.standard_normal((3, UNITS, VOCABULARY)) * 4).astype(np.float32)
+TARGETS = RANDOM.integers(0, VOCABULARY, UNITS)
+
+
+def kept(logits=WIDE, labels=TARGETS):
+    return np.stack([likeliest.likeliest(run, labels) for run in logits])
+
+
+def test_the_likeliest_classes_of_a_unit_have_their_exact_log_probabilities_and_so_has_the_rest():
+    exact = log_softmax(WIDE.astype(np.float64), axis=-1)
+    found = kept()
+    order = np.argsort(-exact, axis=-1, kind="stable")[..., : likeliest.KEPT]
+    np.testing.assert_array_equal(found["classes"], order)
+    np.testing.assert_array_equal(found["scores"], np.take_along_axis(exact, order, axis=-1).astype(np.float32))
+    others = exact.copy()
+    np.put_along_axis(others, order, -np.inf, axis=-1)
+    np.testing.assert_allclose(found["rest"], np.log(np.exp(others).sum(axis=-1)), rtol=1e-6)
+    labels = np.broadcast_to(TARGETS, (3, UNITS))[..., np.newaxis]
+    np.testing.assert_array_equal(found["label"], np.take_along_axis(exact, labels, axis=-1)[..., 0].astype(np.float32))
+
+
+def test_answers_and_losses_follow_from_the_likeliest_classes():
+    found = kept()
+    np.testing.assert_array_equal(predictions(found), WIDE.argmax(axis=-1))
+    for run, logits in zip(found, WIDE, strict=True):
+        losses = example_entropies(logits, TARGETS)
+        np.testing.assert_allclose(example_entropies(run, TARGETS), losses, rtol=1e-6)
+
+
+def test_the_first_of_many_equal_scores_is_the_answer():
+    """Of an untrained network all scores may be equal: more than are kept."""
+    equal = np.zeros((1, 2, VOCABULARY), np.float32)
+    equal[0, 1, 7:] = 1
+    found = kept(equal, TARGETS[:2])
+    np.testing.assert_array_equal(found["classes"][0, :, 0], [0, 7])
+    np.testing.assert_array_equal(predictions(found), equal.argmax(axis=-1))
+
+
+def test_the_divergence_from_the_likeliest_classes_is_a_lower_bound_and_near():
+    peaked = WIDE + 6 * np.eye(VOCABULARY, dtype=np.float32)[RANDOM.integers(0, VOCABULARY, (3, UNITS))]
+    exact, least = metric.divergences(peaked), metric.least_divergences(kept(peaked))
+    upper = np.triu_indices(3, 1)
+    assert (least[upper] <= exact[upper] + 1e-6).all()
+    assert (least[upper] > 0.8 * exact[upper]).all()
+    others, rough = metric.divergences(WIDE)[upper], metric.least_divergences(kept())[upper]
+    assert (rough <= others + 1e-6).all()
+    assert (rough > 0.3 * others).all()
+    np.testing.assert_array_equal(metric.least_divergences(kept(peaked[[0, 0]])), 0)
+
+
+def test_the_divergence_of_runs_that_have_kept_the_same_classes_is_that_of_these_and_all_others():
+    near = WIDE[0] + np.float32(0.01) * RANDOM.standard_normal((2, UNITS, VOCABULARY)).astype(np.float32)
+    near[..., np.argsort(-WIDE[0].max(axis=0))[:20]] += 20
+    found = kept(near)
+    shares = np.exp(log_softmax(near.astype(np.float64), axis=-1))
+    of_units = []
+    for unit in range(UNITS):
+        tops = [set(found[run, unit]["classes"].tolist()) for run in (0, 1)]
+        both = sorted(tops[0] & tops[1])
+        assert len(both) >= 20
+        coarse = [[*shares[run, unit, both], 1 - shares[run, unit, both].sum()] for run in (0, 1)]
+        of_units.append(jensenshannon(*coarse, base=2) ** 2)
+    np.testing.assert_allclose(metric.least_divergences(found)[0, 1], np.mean(of_units), rtol=1e-3)
+
+
+def test_only_a_large_vocabulary_is_cut():
+    assert likeliest.unit_dtype(True, likeliest.MOST + 1) == (likeliest.LIKELIEST, ())
+    for several_units, classes in ((True, likeliest.MOST), (False, 10 * likeliest.MOST)):
+        assert likeliest.unit_dtype(several_units, classes) == (np.float32, (classes,))

@@ -181,7 +181,7 @@ def test_every_ratio_of_table_5_follows_from_its_sds_as_far_as_they_were_rounded
         ("smallcnn", "cifar10", 10_000, 0.435),
         ("resnet18", "cifar10", 10_000, 0.183),
         ("resnet18", "cifar100", 10_000, 0.365),
-        ("resnet50", "imagenet", 50_000, 0.153),
+        ("resnet50-v15", "imagenet", 50_000, 0.153),
     ],
 )
 def test_the_size_of_the_test_set_alone_makes_an_sd_of_so_many_points(model, dataset, examples, points):

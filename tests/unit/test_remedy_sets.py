@@ -11,6 +11,8 @@ from toolnoise.analyses.remedies import plan as remedy_sets
 from toolnoise.analyses.remedies.dump import seen
 from toolnoise.analyses.remedies.metric import MEASURES, measure, reduction, variability_reduction
 from toolnoise.analyses.remedies.plan import PLAIN, SETS, View, remedies, remedy
+from toolnoise.datasets import padding
+from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
 from toolnoise.study import config, published
@@ -226,10 +228,10 @@ def test_passes_count_each_view_of_each_snapshot_once():
     assert remedy_sets.passes([], 1) == 0
 
 
-def by_pixel(image, margin, view):
+def by_pixel(image, margin, view, beyond=0):
     """One view of one image, a pixel at a time."""
     height, width = image.shape[0] - margin, image.shape[1] - margin
-    found = np.zeros((height, width, image.shape[2]), np.float32)
+    found = np.full((height, width, image.shape[2]), beyond, np.float32)
     for row in range(height):
         for column in range(width):
             across = width - 1 - column if view.mirrored else column
@@ -247,6 +249,16 @@ def test_a_view_is_the_moved_window_with_zeros_beyond_the_stored_image(name, mar
     assert [view for view, _ in shown] == list(SETS[name])
     for view, found in shown:
         assert np.array_equal(found, np.stack([by_pixel(image, margin, view) for image in images]))
+
+
+def test_a_view_of_a_recipe_with_black_padding_shows_black_beyond_the_image():
+    pixels = np.random.Generator(np.random.Philox(1)).integers(0, 256, (3, 7, 6, 3), np.uint8)
+    split = Split(pixels, np.zeros(3, np.int32), normalise="cifar10")
+    black = padding.beyond({"padding": "black"}, split)
+    np.testing.assert_allclose(black, np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]), rtol=1e-6)
+    for view, found in seen(split.images, 0, SETS["crops9"], black):
+        assert np.array_equal(found, np.stack([by_pixel(image, 0, view, black) for image in split.images]))
+    assert not padding.beyond({}, split).any()
 
 
 @pytest.mark.parametrize("view", [View(1, -2, mirrored=False), View(-2, 0, mirrored=True)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise import epoch_plan
+from toolnoise.analyses.estimate import study as memory
 from toolnoise.analyses.published import paper_items
 from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.base.program import ROOT
@@ -37,7 +38,7 @@ FOUR_VARIANTS = 3 * 10 + 2
 
 def test_v100_has_the_five_tasks_and_batch_norm_in_ten_runs_of_three_variants_and_two_of_control(paper):
     tasks = ("smallcnn/cifar10", "smallcnn-bn/cifar10", "resnet18/cifar10", "resnet18/cifar100", "resnet18/celeba")
-    expected = dict.fromkeys(tasks, FOUR_VARIANTS) | {"resnet50/imagenet": 3 * 5 + 2}
+    expected = dict.fromkeys(tasks, FOUR_VARIANTS) | {"resnet50-v15/imagenet": 3 * 5 + 2}
     assert runs(paper, hardware="v100") == expected
 
 
@@ -60,9 +61,9 @@ GPUS = ("p100", "rtx5000", "v100")
 CIFAR = (("smallcnn", "cifar10"), ("resnet18", "cifar10"), ("resnet18", "cifar100"))
 PAPERS = ("algo_impl", "algo", "impl")
 ITEMS = {  # each item's tasks by tooling, as in the paper
-    "table2": dict.fromkeys(GPUS, CIFAR) | {"v100": (*CIFAR, ("resnet50", "imagenet"))},
+    "table2": dict.fromkeys(GPUS, CIFAR) | {"v100": (*CIFAR, ("resnet50-v15", "imagenet"))},
     "table5": {"v100": [("resnet18", "celeba")]},
-    "fig2": {"v100": (*CIFAR, ("resnet50", "imagenet"))},
+    "fig2": {"v100": (*CIFAR, ("resnet50-v15", "imagenet"))},
     "fig3": {"v100": [("smallcnn", "cifar10"), ("smallcnn-bn", "cifar10")]},
     "fig4": {"v100": [("resnet18", "celeba")]},
     "fig5": {"v100": CIFAR[1:]},
@@ -106,7 +107,7 @@ def test_an_item_plans_the_papers_runs_and_those_of_control(paper, item, papers,
 def test_every_cell_with_a_published_number_is_there(paper):
     numbers = [number for number in published.read() if number.model and number.dataset]
     cells = {cell for cell in paper.cells if cell.variant != "control"}
-    assert {number.model for number in numbers} == {"smallcnn", "smallcnn-bn", "resnet18", "resnet50"}
+    assert {number.model for number in numbers} == {"smallcnn", "smallcnn-bn", "resnet18", "resnet50-v15"}
     for number in numbers:
         named = [(number.model, number.dataset, number.hardware, variant) for variant in figures_variants(number)]
         assert set(named) <= cells, number
@@ -136,6 +137,46 @@ def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_t
         assert recipe == usual | {"batch_size": size}
     models = [paper.config["models"][model] for model, _ in order.tasks]
     assert all(model == paper.config["models"]["smallcnn"] for model in models)
+
+
+@pytest.fixture(scope="module")
+def modern():
+    return grid.load(ROOT / "workflow/studies/paper-modern.yaml")
+
+
+def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_frameworks(paper, modern):
+    def trained(study):
+        names = {(*cell.task, cell.variant): len(seeds) for cell, seeds in study.seeds.items()}
+        recipes = {task: study.config["recipes"][name] for task, name in study.recipe_of.items()}
+        return names, recipes
+
+    assert trained(modern) == trained(paper)
+    assert modern.config["overhead"] | {"hardware": []} == paper.config["overhead"] | {"hardware": []}
+    engines = {(name.partition("-")[0], entry["engine"]) for name, entry in modern.config["hardware"].items()}
+    machines, frameworks = ("a100", "h100", "h200", "cpu"), ("tensorflow", "jax", "torch")
+    assert engines == {(machine, framework) for machine in machines for framework in frameworks}
+
+
+@pytest.mark.parametrize("only", [["h100"], ["h200-jax", "cpu-torch"]])
+def test_every_item_of_the_paper_but_its_other_gpus_can_be_made_on_one_tooling_of_today(only):
+    file = ROOT / "workflow/studies/paper-modern.yaml"
+    written = config.read_yaml(file) | {"only": only}
+    found = grid.build(config.resolve(written, file), file)
+    for target in (*(f"table{number}" for number in range(1, 6)), *(f"fig{number}" for number in range(2, 6)), "fig7"):
+        assert paper_items.of_target(target, found.figures, file, written), target
+    if len(only) > 1:
+        assert paper_items.of_target("fig6", found.figures, file, written)
+    for target in ("fig8", "fig9a", "fig9b"):
+        assert paper_items.of_target(target, found.figures, file, written), target
+
+
+def test_planning_warns_of_the_one_task_that_cannot_fit_a_small_v100(paper, modern):
+    # 11,113,984 outputs of convolutions and as many of ReLUs, four bytes each, for each of 256 images.
+    (line,) = memory.warnings(paper)
+    assert line.startswith(
+        "resnet50-v15/imagenet on v100 needs 22.8 GB or more for batches of 256; the smallest V100 has"
+    )
+    assert [*memory.warnings(modern)] == []
 
 
 def test_the_paper_study_resolves_to_itself(paper):
@@ -265,7 +306,7 @@ def test_the_text_trains_celeba_20_epochs_with_a_step_every_5_and_no_augmentatio
 
 
 def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
-    entry = recipe("paper", "resnet50", "imagenet")
+    entry = recipe("paper", "resnet50-v15", "imagenet")
     assert (entry["epochs"], entry["batch_size"], entry["optimizer"], entry["momentum"]) == (90, 256, "sgd", 0.9)
     assert rate(entry, 0) == pytest.approx(0.1, rel=1e-3)
     assert float(epoch_plan.learning_rates(entry, 4, 0)[0]) == pytest.approx(0.025, rel=1e-3)
@@ -294,7 +335,7 @@ def test_the_code_trains_celeba_10_epochs_on_pixels_as_they_are():
 
 
 def test_the_code_trains_imagenet_in_steps_with_label_smoothing_and_weight_decay():
-    entry = recipe("authors", "resnet50", "imagenet")
+    entry = recipe("authors", "resnet50-v15", "imagenet")
     rates = [rate(entry, epoch) for epoch in (4, 5, 29, 30, 59, 60, 79, 80, 89)]
     assert rates == pytest.approx([0.1, 0.1, 0.1, 0.01, 0.01, 1e-3, 1e-3, 1e-4, 1e-4])
     assert np.diff([rate(entry, epoch) for epoch in range(5)]) == pytest.approx([0.02] * 4)
@@ -305,7 +346,7 @@ def test_the_code_trains_imagenet_in_steps_with_label_smoothing_and_weight_decay
 
 def test_no_other_task_of_the_paper_is_left_without_a_recipe():
     tasks = [("smallcnn", "cifar10"), ("smallcnn-bn", "cifar10"), ("resnet18", "cifar10"), ("resnet18", "cifar100")]
-    tasks += [("resnet18", "celeba"), ("resnet50", "imagenet")]
+    tasks += [("resnet18", "celeba"), ("resnet50-v15", "imagenet")]
     for family in ("paper", "authors"):
         assert all(config.recipe_for(family, *task, KNOWN) for task in tasks)
     assert config.recipe_for("authors", "mobilenet", "cifar10", KNOWN) is None

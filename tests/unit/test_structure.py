@@ -96,6 +96,15 @@ def test_no_module_imports_itself_through_others(imports):
     assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
 
 
+def test_no_other_room_imports_a_network(imports):
+    """Networks are found by their entries: none needs to be known to change anything else."""
+    registered = {entry["builder"].partition(":")[0] for entry in config.registered("models").values()}
+    networks = {name for name in registered if name.startswith("toolnoise.models.")}
+    assert len(networks) > 10
+    others = {module for module in imports if not module.startswith("toolnoise.models.")}
+    assert not {(module, name) for module in others for name in networks & set(imports[module])}
+
+
 def test_at_most_eight_modules_lie_outside_of_the_rooms():
     assert len(list(PACKAGE.glob("*.py"))) <= 8
 

@@ -23,7 +23,7 @@ SMALL, NORMED, R18, R18_100 = (
     ("resnet18", "cifar10"),
     ("resnet18", "cifar100"),
 )
-FACES, IMAGENET = ("resnet18", "celeba"), ("resnet50", "imagenet")
+FACES, IMAGENET = ("resnet18", "celeba"), ("resnet50-v15", "imagenet")
 TASKS = {
     "p100": (SMALL, R18, R18_100),
     "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),

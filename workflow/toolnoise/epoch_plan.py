@@ -21,7 +21,7 @@ class Plan(NamedTuple):
     `order` [T, B] has indices into the training set. `offsets` [T, B, 2] has the row and column at which the window of
     each zero-padded image begins. `flips` [T, B] marks the images that are mirrored. `slots` [T, B] has the place in
     the batch that each example was planned for (whatever its actual place). `dropout` has the key words of the run's
-    masks. `rates` [T] has the learning rate of each step.
+    masks. `rates` [T] has the learning rate of each step. `rest` is the incomplete last batch, one step, if it is kept.
     """
 
     order: np.ndarray
@@ -30,15 +30,20 @@ class Plan(NamedTuple):
     slots: np.ndarray
     dropout: np.ndarray
     rates: np.ndarray
+    rest: "Plan | None" = None
+
+    def parts(self) -> tuple["Plan", ...]:
+        """The steps of whole batches, and the one of the rest."""
+        return (self, self.rest) if self.rest else (self,)
 
     def steps(self, start: int, stop: int) -> "Plan":
         """The plan of the steps from `start` to before `stop`."""
-        cut = {name: values[start:stop] for name, values in self._asdict().items() if name != "dropout"}
-        return self._replace(**cut)
+        cut = {name: getattr(self, name)[start:stop] for name in ("order", "offsets", "flips", "slots", "rates")}
+        return self._replace(**cut, rest=None)
 
     def digest(self) -> str:
         """SHA-256 of all drawn parts of the plan."""
-        drawn = self.order, self.offsets, self.flips, self.slots, self.dropout
+        drawn = [array for part in self.parts() for array in part[:5]]
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
 
 
@@ -53,11 +58,12 @@ def cycle_length(recipe: Mapping[str, Any]) -> int:
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
-    """Whole batches in an epoch; the incomplete batch is left out (each epoch's order leaves out other examples)."""
+    """Batches in an epoch; an incomplete one is left out unless it is kept (each epoch's order leaves out others)."""
     if recipe["batch_size"] > examples:
         allowed = f"at most the {examples} training examples"
         raise BadInput(f"recipe {recipe['name']}", "batch_size", f"found {recipe['batch_size']}", allowed)
-    return examples // recipe["batch_size"]
+    whole, rest = divmod(examples, recipe["batch_size"])
+    return whole + ("last_batch" in recipe and rest > 0)
 
 
 def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
@@ -71,21 +77,26 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
     def stream(source: str, *what: str | int) -> int:
         return streams.key(spec.study_seed, source, replicate(source, spec), *what)
 
-    order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
+    order = streams.permutation(stream("shuffle", epoch), examples)
     # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
     offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
-    slots = np.tile(np.arange(batch), (steps, 1))
-    if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
-        slots = _within_batches(stream("impl", epoch), steps, batch)
-        order = np.take_along_axis(order, slots, axis=1)
-    return Plan(
-        order,
-        offsets[order],
-        flips[order],
-        slots.astype(np.uint32),
-        streams.words(stream("dropout")),
-        learning_rates(recipe, steps, epoch),
+    rates = learning_rates(recipe, steps, epoch)
+
+    def planned(order: np.ndarray, rates: np.ndarray, *what: str) -> Plan:
+        slots = np.tile(np.arange(order.shape[1]), (len(order), 1))
+        if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
+            slots = _within_batches(stream("impl", epoch, *what), *order.shape)
+            order = np.take_along_axis(order, slots, axis=1)
+        drawn = offsets[order], flips[order], slots.astype(np.uint32), streams.words(stream("dropout"))
+        return Plan(order, *drawn, rates)
+
+    whole = examples // batch
+    plan = planned(order[: whole * batch].reshape(whole, batch), rates[:whole])
+    return (
+        plan._replace(rest=planned(order[np.newaxis, whole * batch :], rates[whole:], "rest"))
+        if steps > whole
+        else plan
     )
 
 

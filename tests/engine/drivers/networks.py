@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
@@ -88,6 +89,20 @@ def count_models(study_file, _data, out):
         again = {"name": "inception-v3", **config.registered("models")["inception-v3"]}
         found["again"] = [described(again, (75, 75, 3), 10)]
         pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
+        bottlenecks = {"name": "resnet50-v15", **config.registered("models")["resnet50-v15"]}
+        model = network._builder(bottlenecks)((64, 64, 3), 10, **bottlenecks["options"])
+        block = [
+            layer for layer in model.layers if layer.name.startswith("stage2_block1") and hasattr(layer, "strides")
+        ]
+        found["striding"] = {layer.name: list(layer.strides) for layer in block if layer.strides != (1, 1)}
+        found["outputs"] = {
+            name: sum(
+                int(np.prod(layer.output.shape[1:])) for layer in made.layers if isinstance(layer, keras.layers.Conv2D)
+            )
+            for name in OUTPUTS
+            for entry in [{"name": name, **config.registered("models")[name]}]
+            for made in [network._builder(entry)((224, 224, 3), 1000, **entry["options"])]
+        }
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
     found["pixels"] = pixels()
     files.write_json(out, found)

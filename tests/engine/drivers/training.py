@@ -161,6 +161,7 @@ CASES = {
         "bias_rate": 0.3,
         "scale_rate": 3,
     },
+    "by name": {"optimizer": "sgd", "weight_decay": 0.05, "undecayed": ["bias", "logits"]},
     "adam by kind": {"optimizer": "adam", "bias_rate": 0.3, "scale_rate": 3},
 }
 
@@ -187,7 +188,8 @@ def against_keras(study_file, data_file, out):
 
     found = {}
     whole = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-    plan = whole.steps(0, STEPS)
+    plan = whole.steps(0, STEPS)._replace(rest=whole.rest)
+    batches = [(part, step) for part in plan.parts() for step in range(len(part.order))]
     for case, changes in CASES.items():
         recipe = spec.recipe | changes
         parameters = network.build_model(engine, spec, data)
@@ -213,21 +215,23 @@ def against_keras(study_file, data_file, out):
         decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
         spared = () if recipe["decay_normalisation"] else ("gamma", "beta")
         decayed = [variable for variable in model.trainable_variables if variable.name not in spared]
+        left_alone = recipe.get("undecayed", ())
+        decayed = [variable for variable in decayed if not any(part in left_alone for part in variable.path.split("/"))]
         losses, right = [], []
-        for step in range(STEPS):
-            labels = data.train.labels[plan.order[step]]
+        for part, step in batches:
+            labels = data.train.labels[part.order[step]]
             with tf.GradientTape() as tape:
-                logits = model(augmented(data.train.images, plan, step, recipe["crop"]), training=True)
+                logits = model(augmented(data.train.images, part, step, recipe["crop"]), training=True)
                 loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
                 whole = loss + sum(decay(variable) for variable in decayed)
             trained = model.trainable_variables
             gradients = tape.gradient(whole, [variable.value for variable in trained])
             for kind, optimizer in theirs.items():
-                optimizer.learning_rate = float(plan.rates[step]) * factors[kind]
+                optimizer.learning_rate = float(part.rates[step]) * factors[kind]
                 some = [place for place, variable in enumerate(trained) if variable.name == kind]
                 optimizer.apply([gradients[place] for place in some], [trained[place] for place in some])
             losses.append(float(loss))
-            right.append(float(np.mean(np.argmax(logits, -1) == labels)))
+            right.extend(np.argmax(logits, -1) == labels)
         found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
         found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
         for variable in model.weights:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -66,10 +66,10 @@ def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
 
 
 @contextmanager
-def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """Yield a float32 array mapped to a file, to be filled; when the block succeeds it is the .npy at `path`."""
+def filling_npy(path: str | Path, shape: tuple[int, ...], dtype: Any = np.float32) -> Iterator[np.ndarray]:
+    """Yield an array mapped to a file, to be filled; when the block succeeds it is the .npy at `path`."""
     with replacing(path) as scratch:
-        array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
+        array = np.lib.format.open_memmap(scratch, "w+", dtype, shape)
         # On a full disk, filling a hole of a mapped file kills the process.
         if hasattr(os, "posix_fallocate"):
             with scratch.open("rb+") as file:

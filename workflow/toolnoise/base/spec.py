@@ -53,6 +53,7 @@ class VariantPart(NamedPart):
 
     varying: tuple[str, ...]
     bit_after: int | None = None  # the epochs after which a bit is moved
+    bit_tensor: str | None = None  # the tensor that it is moved in; without it, any kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """A data set as read from its source files, before it is brought to the prepared form."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from toolnoise.base.errors import BadInput
 
 PARTS = ("train", "test")
 
@@ -18,6 +20,13 @@ class RawPart(NamedTuple):
     images: Iterable[np.ndarray]
     labels: np.ndarray
     groups: np.ndarray | None = None
+
+    def last(self, name: str, entry: Mapping[str, Any]) -> "RawPart":
+        """Its last `test_examples`, of a data set without groups whose images are in memory; all without this key."""
+        count = entry.get("test_examples", len(self.labels))
+        if count > len(self.labels):
+            raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(self.labels)}")
+        return RawPart(self.images[-count:], self.labels[-count:])
 
 
 class Raw(NamedTuple):

@@ -17,6 +17,7 @@ from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, Weights
 from toolnoise.engines.keras_engine import KerasEngine
+from toolnoise.formulas.likeliest import likeliest, unit_dtype
 from toolnoise.models.initial import Parameter
 from toolnoise.training import runs
 from toolnoise.training.network import build_model, start_engine
@@ -73,17 +74,19 @@ def dump(
     cell = [runs.read(record) for record in records]
     network = build(spec, data, timings)
     test = network.dataset.test
-    shape = (len(cell), len(test.labels), len(network.dataset.classes))
-    with timings.measure("predicting"), arrays.filling_npy(logits, shape) as stack:
+    dtype, of_unit = unit_dtype(test.units > 1, len(network.dataset.classes))
+    shape = (len(cell), len(test.labels), *of_unit)
+    with timings.measure("predicting"), arrays.filling_npy(logits, shape, dtype) as stack:
         for layer, run in zip(stack, cell, strict=True):
             if run.diverged:
                 layer[...] = np.nan
             else:
                 network.take(run.weights(), run)
-                layer[...] = network.engine.logits(test)
-    elsewhere = {"trained_on": trained_on} if trained_on else {}
+                for units, scores in network.engine.scores(test):
+                    layer[units] = scores if of_unit else likeliest(scores, test.labels[units])
     entry = about(spec, cell, shape, network.observed, timings, network.unused(spec.recipe))
-    files.write_json(index, entry | elsewhere)
+    entry |= {"trained_on": trained_on} if trained_on else {}
+    files.write_json(index, entry | ({} if of_unit else {"outcome": "likeliest"}))
     return network.observed
 
 

@@ -10,11 +10,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
 from toolnoise.formulas import probabilities
+from toolnoise.formulas.likeliest import LIKELIEST
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
-# What an existing training program may leave instead of logits.
-KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
+# What a dump may have instead of logits: what an existing training program left, or the likeliest of many classes.
+KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64, "likeliest": LIKELIEST}
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
 # A source without draws has none of its own in any run.
@@ -49,6 +50,9 @@ def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     stack, entry = read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
         require_logits(logits, stack, entry["diverged"])
+    elif stack.dtype == LIKELIEST:
+        if np.isnan(stack["label"][~np.array(entry["diverged"], bool)]).any():
+            raise BadInput(logits, "", "found undefined numbers", "the log-probability of every label")
     elif not np.isfinite(stack).all():
         raise BadInput(logits, "", "found infinite or undefined numbers", "finite ones, as dump-outcomes writes them")
     return Predictions(stack, entry["seeds"], entry["diverged"], _drawn(index, entry))

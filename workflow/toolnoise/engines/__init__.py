@@ -32,6 +32,7 @@ class EpochResult(NamedTuple):
 def decay(path: str, recipe: dict[str, Any]) -> float:
     """The L2 coefficient of a trained tensor: its multiple that is added to its gradient."""
     spared = _kind(path) in ("gamma", "beta") and not recipe["decay_normalisation"]
+    spared = spared or not {*path.split("/")}.isdisjoint(recipe.get("undecayed", ()))
     return 0 if spared else recipe["weight_decay"]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
-from toolnoise.datasets import streaming
+from toolnoise.datasets import padding, streaming
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
@@ -228,6 +228,7 @@ class KerasEngine(abc.ABC):
             if recipe[key] > most:
                 allowed = f"at most the {side} pixels of an image's side" if side else f"none for {train.outcome}"
                 raise BadInput(f"recipe {recipe['name']}", key, f"found {recipe[key]}", allowed)
+        self.around = padding.around(recipe, train)
         self.held = None if train.streamed else self._on_device(train.images, train.targets)
         names = SLOTS[recipe["optimizer"]]
         self.slots = {slot: {path: self._zeros(self.tensors[path]) for path in self.trainable} for slot in names}
@@ -271,7 +272,7 @@ class KerasEngine(abc.ABC):
         """
         # The sums continue from part to part, so they round as if there were one part.
         sums, before = Sums(np.float32(0), np.int32(0)), self.step
-        for images, labels, part in self._cut(plan, at):
+        for images, labels, part in itertools.chain.from_iterable(self._cut(part, at) for part in plan.parts()):
             steps = self.step + 1 + np.arange(len(part.order))
             updates = steps - self._left_out_so_far()
             rates = np.stack([part.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
@@ -279,7 +280,9 @@ class KerasEngine(abc.ABC):
             self.step += len(part.order)
             if self.step - before in at:
                 then()
-        return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / (plan.order.size * self.train.units))
+        steps = sum(len(part.order) for part in plan.parts())
+        units = sum(part.order.size for part in plan.parts()) * self.train.units
+        return EpochResult(float(sums.loss) / steps, int(sums.correct) / units)
 
     def _left_out_so_far(self) -> int:
         """The number of steps that overflowed and were left out."""
@@ -316,8 +319,10 @@ class KerasEngine(abc.ABC):
         ops, pad = self.keras.ops, self.recipe["crop"]
         height, width, channels = self.train.shape
         padded = ops.pad(self._gathered(pixels, indices), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+        if self.around is not None:
+            padded = padded + ops.convert_to_tensor(self.around)
         from_height, from_width = padded.shape[1:3]
-        rows = ops.arange(indices.shape[0])[:, None] * from_height + offsets[:, :1] + ops.arange(height)
+        rows = ops.arange(ops.shape(indices)[0])[:, None] * from_height + offsets[:, :1] + ops.arange(height)
         columns = ops.where(flips[:, None], ops.arange(width - 1, -1, -1), ops.arange(width)) + offsets[:, 1:]
         places = rows[:, :, None] * from_width + columns[:, None, :]
         return self._gathered(ops.reshape(padded, (-1, channels)), places)
@@ -328,8 +333,15 @@ class KerasEngine(abc.ABC):
 
     def logits(self, split: Split) -> np.ndarray:
         """The scores of every unit, [U, C], on the middle of every image, float32, in batches of a fixed size."""
-        batches = [_unit_scores(split.outcome, self._read(self._forward(images))) for images in self._batches(split)]
-        return np.concatenate(batches)[: len(split.labels)]
+        return np.concatenate([scores for _, scores in self.scores(split)])
+
+    def scores(self, split: Split) -> Iterator[tuple[slice, np.ndarray]]:
+        """Batch by batch, the places of units and their scores: those of a large vocabulary do not fit into memory."""
+        start = 0
+        for images in self._batches(split):
+            scores = _unit_scores(split.outcome, self._read(self._forward(images)))[: len(split.labels) - start]
+            yield slice(start, start + len(scores)), scores
+            start += len(scores)
 
     def _answers(self, logits: Any, highest: Callable[..., Any]) -> Any:
         """The class of each unit: that of the highest score, or with many labels 1 where yes is likelier than no."""

@@ -100,7 +100,7 @@ class Engine(KerasEngine):
 
     def _compile(self) -> None:
         tf, train = self.tf, self.train
-        batch = (None, self.recipe["batch_size"])
+        batch = (None, None if "last_batch" in self.recipe else self.recipe["batch_size"])
         signature = [
             tf.TensorSpec((None, *train.pixels.shape[1:]), self._blank(()).dtype),
             tf.TensorSpec((None, *train.targets.shape[1:]), tf.int32),
@@ -121,7 +121,7 @@ class Engine(KerasEngine):
         self._forward(tf.constant(self._blank(train.shape)))
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
-        return self._run(part.images, part.labels, *part.plan[:-1], part.steps, part.rates, *sums)
+        return self._run(part.images, part.labels, *part.plan[:5], part.steps, part.rates, *sums)
 
     def _run(self, *arrays: Any) -> Sums:
         try:

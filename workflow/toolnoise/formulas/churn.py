@@ -17,15 +17,22 @@ BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
 def churn(predictions: np.ndarray) -> Pairs:
     """The churn of runs with predictions [S, N]."""
     runs, examples = predictions.shape
-    classes = int(predictions.max(initial=0)) + 1
-    alike = np.zeros(runs, np.int64)  # with the runs that predict the same, itself among them
-    for block in _blocks(predictions, max(runs, classes)):
-        answers = block + classes * np.arange(block.shape[1])
-        counts = np.bincount(answers.ravel())
-        for run, given in enumerate(answers):
-            alike[run] += counts[given].sum()
+    alike = agreements(predictions, predictions)  # itself among them
     of_pairs = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
     return Pairs((runs * examples - alike) / examples, np.array(of_pairs, np.int64) / examples)
+
+
+def agreements(predictions: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """How often each run with predictions [S, N] agrees with another on an example, [S]: over examples and others."""
+    classes = 1 + int(max(predictions.max(initial=0), others.max(initial=0)))
+    width = max(len(predictions), len(others), classes)
+    alike = np.zeros(len(predictions), np.int64)
+    for block, of_others in zip(_blocks(predictions, width), _blocks(others, width), strict=True):
+        first = classes * np.arange(block.shape[1])
+        counts = np.bincount((of_others + first).ravel(), minlength=classes * block.shape[1])
+        for run, given in enumerate(block + first):
+            alike[run] += counts[given].sum()
+    return alike
 
 
 def pairwise_churn(predictions: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.entropy import example_entropies
+from toolnoise.formulas.entropy import cross_entropies, example_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -87,7 +87,9 @@ def average(logits: np.ndarray) -> np.ndarray:
 
 
 def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.ndarray, np.ndarray]:
-    """The predictions and the cross-entropy of each ensemble."""
+    """The predictions and the cross-entropy of each ensemble; of single runs, the likeliest classes are enough."""
+    if members == 1:
+        return predictions(logits), cross_entropies(logits, labels)
     count = len(logits) // members
     predicted, entropies = np.empty((count, len(labels)), np.intp), np.empty(count)
     for place, ensemble in enumerate(ensembles(logits, members)):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from toolnoise.formulas.likeliest import keeps_likeliest
+
 
 def cross_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The cross-entropy of each run, [S], from logits [S, N, C] and labels [N]; infinite if a label is impossible."""
@@ -9,7 +11,9 @@ def cross_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def example_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The cross-entropy of each example, [N], from the logits of one run [N, C]."""
+    """The cross-entropy of each example, [N], from the logits of one run [N, C], or its likeliest classes [N]."""
+    if keeps_likeliest(logits):
+        return -logits["label"].astype(np.float64)
     above = logits.astype(np.float64)
     above -= above.max(axis=1, keepdims=True)
     right = np.take_along_axis(above, labels[:, np.newaxis], axis=1)[:, 0]

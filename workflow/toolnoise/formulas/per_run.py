@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.accuracy import class_accuracies
-from toolnoise.formulas.churn import normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import agreements, normalised_churn, pairwise_churn
 from toolnoise.formulas.groups import rates
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
@@ -63,10 +63,7 @@ def mean_churns(predicted: np.ndarray) -> np.ndarray:
     runs, examples = predicted.shape
     if runs < 2:
         return np.full(runs, np.nan)
-    alike = np.zeros(runs, np.int64)
-    for answer in np.unique(predicted):
-        said = predicted == answer
-        alike += said @ (np.count_nonzero(said, axis=0) - 1)
+    alike = agreements(predicted, predicted) - examples
     return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
 
 
@@ -97,7 +94,6 @@ def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndar
 
 def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The mean churn of each run with runs of another set, [S], from predictions [S, N] and [T, N]."""
-    alike = np.zeros(len(predicted), np.int64)
-    for answer in np.unique(predicted):
-        alike += (predicted == answer) @ np.count_nonzero(others == answer, axis=0)
-    return 1 - alike / others.size if others.size else np.full(len(predicted), np.nan)
+    if not others.size:
+        return np.full(len(predicted), np.nan)
+    return 1 - agreements(predicted, others) / others.size

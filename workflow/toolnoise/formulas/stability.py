@@ -19,6 +19,7 @@ from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
+from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate
@@ -44,7 +45,8 @@ def stability(
     Every part is bootstrapped with the same resamples of the runs, so one stream serves all. With several `units` an
     example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
     """
-    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, weights, stream, units)
+    classes = logits.shape[-1] if keeps_all(logits) else 0
+    return _of_runs(predictions(logits), logits, classes, labels, groups, weights, stream, units)
 
 
 def of_classes(
@@ -84,7 +86,7 @@ def _of_runs(
         rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
     rows += _elsewhere(predicted, stream, units)
-    rows += _diversity(logits, labels) if logits is not None else []
+    rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
     for name, group, rate in parts:

@@ -14,6 +14,7 @@ from toolnoise.formulas import Row, per_run, variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import by_size
 from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.stability import of_all_draws, of_classes, stability
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw
@@ -41,9 +42,10 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     stack, together = stack_of(dump), by_draw.grouped(drawn(dump))
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
-    scored = stack.ndim == 3
-    predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
-    shown = classes if classes <= MOST_CLASSES else 0
+    every, classes = keeps_all(stack), len(dataset.classes)
+    scored = every or keeps_likeliest(stack)
+    predicted, shown = predictions(stack) if scored else stack, classes if classes <= MOST_CLASSES else 0
+    counted = classes if every else shown
 
     def of_draw(chosen: np.ndarray, of_weights: Apart) -> list[Row]:
         given = test.labels, groups, of_weights, stream
@@ -52,7 +54,6 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
         return of_classes(predicted[chosen], shown, *given, units=test.units)
 
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
-    counted = classes if scored else shown
     rows += of_all_draws(predicted, test.labels, counted, groups, together.groups, rows, test.units)
     rows += variance_components.rows(predicted, test.labels, together.table, together.crossed)
 
@@ -67,7 +68,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     sizes = []
     if scored:
         # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
-        largest = max(1, min(map(len, together.groups)) // 2)
+        largest = max(1, min(map(len, together.groups)) // 2) if every else 1
         sizes = [by_size(some_of(stack, chosen), test.labels, largest, stream) for chosen in together.groups]
     return as_rows(cell, dump, together, rows, values, sizes)
 

@@ -22,6 +22,7 @@ from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy
+from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
@@ -90,7 +91,7 @@ def compared(
 def _known(data: str | Path, logits: str | Path, scores: Mapping[int, np.ndarray]) -> Data:
     """The data set that a cell's runs were tested on."""
     known, shape = prepared.load(data), next(iter(scores.values())).shape
-    if shape != (wanted := (len(known.test.labels), len(known.classes))):
+    if shape != (wanted := (len(known.test.labels), len(known.classes))[: len(shape)]):
         raise BadInput(logits, "", f"found logits of shape {shape} for each run", f"{wanted}, the test set of {data}")
     return known
 
@@ -133,7 +134,7 @@ def says(cell_runs: Sequence[Run]) -> str:
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
     """The logits of a cell's runs by seed, without those of diverged runs; none where a program left no logits."""
     dump = stacks.read_predictions(logits, index)
-    if dump.logits.ndim < 3:
+    if not (keeps_all(dump.logits) or keeps_likeliest(dump.logits)):
         return {}
     return {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
 

@@ -55,7 +55,7 @@ def resolve(config: object, file: str | Path) -> Config:
     config = complete(_over_registries(config), schema(), file)
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
-    _require_whole_cycles(config["recipes"], "recipes.", file)
+    _require_possible_recipes(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
     _settle_control_seeds(config["grid"], file)
     datasets.require_possible(config["datasets"], "datasets.", file)
@@ -190,7 +190,7 @@ def registered(name: str) -> Config:
     path = ROOT / "resources" / f"{name}.yaml"
     entries = complete(read_yaml(path), schema()["properties"][name], path)
     if name == "recipes":
-        _require_whole_cycles(entries, "", path)
+        _require_possible_recipes(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
     for check in analyses.adding("study", "check_registry"):
@@ -204,11 +204,13 @@ def read_registries() -> None:
         registered(name)
 
 
-def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
+def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> None:
     for name, recipe in recipes.items():
         count, key = recipe["cycles"], f"{at}{name}.cycles"
         if count > 1 and recipe["schedule"] != "cosine":
             raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
+        if "padding" in recipe and recipe["normalise"] == "per-image":
+            raise BadInput(file, f"{at}{name}.padding", "found it with normalise: per-image", "another normalise")
         if recipe["epochs"] % count:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 

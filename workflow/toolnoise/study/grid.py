@@ -52,6 +52,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
     atlas: set[Cell] = set()
+    tensors: dict[Cell, str] = {}
     excluded: dict[str, list[Cell]] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
@@ -76,11 +77,17 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 atlas.add(cell)
             if "layers" in block:
                 layers[cell] = block["layers"]
+            if "bit_tensor" in block and "bit" in cell_variant.varying:
+                tensors[cell] = block["bit_tensor"]
             for kind in block["excluded_from"]:
                 excluded.setdefault(kind, []).append(cell)
             if programs.is_program(resolved["models"][cell.model]):
                 continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
+            divided = [key for key in ("accumulate", "world") if key in resolved["hardware"][cell.hardware]]
+            if divided and "last_batch" in resolved["recipes"][recipe]:
+                problem = f"recipe {recipe!r} has last_batch, and {cell.hardware!r} has {divided[0]}"
+                raise BadInput(file, f"{where}.hardware", problem, "toolings that do not divide a batch")
             if cell_variant.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
@@ -89,7 +96,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 clash = f"{'/'.join(cell.task)} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", clash, "one recipe per model and data set in a study")
     seeds = {cell: seeds[cell] for cell in _together(seeds)}
-    parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas))
+    parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), tensors)
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
     return replace(study, figures=figure_choice.of_study(Grid(study, study.classifying), excluded, file))

@@ -32,7 +32,8 @@ class Study:
     runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
     with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
     number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
-    `folder` is where the results lie, if that is not results/<name>.
+    `tensors` maps the cells that move a bit of one tensor to its path. `folder` is where the results lie, if that is
+    not results/<name>.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Study:
     recipe_of: dict[tuple[str, str], str]
     layers: dict[Cell, int]
     atlas: frozenset[Cell]
+    tensors: dict[Cell, str]
     figures: tuple[Figure, ...]
     folder: str = ""
 
@@ -151,7 +153,7 @@ class Study:
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
-            "variant": _varying(cell.variant),
+            "variant": _varying(cell.variant) | ({"bit_tensor": self.tensors[cell]} if cell in self.tensors else {}),
             "seed": seed,
             **({"draw": seed // DRAW} if cell in self.draws else {}),
         }

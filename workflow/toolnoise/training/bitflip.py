@@ -1,8 +1,8 @@
 """One bit: one weight of a run moved to the adjacent floating-point number, up or down.
 
 The weight is drawn uniformly from all kernels (weights that multiply inputs); biases and scales start from constants
-such as 0, where the adjacent number is too small to matter. The weight and the direction depend only on the replicate,
-so moving it later moves the same weight.
+such as 0, where the adjacent number is too small to matter. Or it is drawn from the tensor that the block names. The
+weight and the direction depend only on the replicate, so moving it later moves the same weight.
 """
 
 import math
@@ -36,7 +36,7 @@ def of_run(parameters: Sequence[Parameter], spec: Spec) -> Move | None:
     """The move of the run that `spec` describes, if its variant lets a bit vary."""
     if not spec.varies("bit"):
         return None
-    return drawn(parameters, spec.study_seed, replicate("bit", spec), spec.model.name)
+    return drawn(parameters, spec.study_seed, replicate("bit", spec), spec.model.name, spec.variant.bit_tensor)
 
 
 def recorded(move: Move | None, spec: Spec, epochs: int) -> dict[str, Any] | None:
@@ -46,9 +46,15 @@ def recorded(move: Move | None, spec: Spec, epochs: int) -> dict[str, Any] | Non
     return {**move._asdict(), "index": list(move.index), "after_epoch": spec.variant.bit_after}
 
 
-def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str) -> Move:
-    """Draw the move of a replicate; errors name the model as `model`."""
-    kernels = [parameter for parameter in parameters if parameter.trainable and len(parameter.shape) > 1]
+def drawn(
+    parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str, tensor: str | None = None
+) -> Move:
+    """Draw the move of a replicate, in `tensor` or in any kernel; errors name the model as `model`."""
+    trained = [parameter for parameter in parameters if parameter.trainable]
+    kernels = [one for one in trained if (one.path == tensor if tensor else len(one.shape) > 1)]
+    if tensor and not kernels:
+        allowed = f"allowed: {', '.join(parameter.path for parameter in trained)}"
+        raise BadInput(f"model {model}", "bit_tensor", f"no trained tensor {tensor!r}", allowed)
     if not kernels:
         problem = "no trained tensor of two axes or more"
         raise BadInput(f"model {model}", "", problem, "expected one to move a weight in")

@@ -9,6 +9,7 @@ and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Ti
     with timings.measure("training"):
         result = recording.epoch(plan, epoch)
     with timings.measure("evaluation"):
-        loss, accuracy = _evaluate(engine.logits(dataset.test), dataset.test.labels)
+        loss, accuracy = _evaluate(engine.scores(dataset.test), dataset.test.labels)
     with timings.measure("digests"):
         whole, tensors = weight_digests(engine.weights())
     return {
@@ -144,12 +145,16 @@ def _has_diverged(row: dict[str, Any]) -> bool:
     return not np.isfinite([row["train_loss"], row["test_loss"]]).all()
 
 
-def _evaluate(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    logits = logits.astype(np.float64)
-    top = logits.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        losses = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0] - logits[np.arange(len(labels)), labels]
-    return float(losses.mean()), float((logits.argmax(axis=1) == labels).mean())
+def _evaluate(batches: Iterable[tuple[slice, np.ndarray]], labels: np.ndarray) -> tuple[float, float]:
+    losses, right = np.empty(len(labels)), np.empty(len(labels), bool)
+    for units, scores in batches:
+        logits, wanted = scores.astype(np.float64), labels[units]
+        top = logits.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            of_label = logits[np.arange(len(wanted)), wanted]
+            losses[units] = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0] - of_label
+        right[units] = logits.argmax(axis=1) == wanted
+    return float(losses.mean()), float(right.mean())
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:

@@ -39,8 +39,9 @@ def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tupl
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
         size = " x ".join(map(str, shape))
-        problem = f"{model['builder']} cannot build a network for images of {size} ({_reason(error)})"
-        raise BadInput(f"model {model['name']}", "builder", problem, "larger images, or another network") from None
+        inputs, larger = (f"{size} tokens", "others") if len(shape) == 1 else (f"images of {size}", "larger images")
+        problem = f"{model['builder']} cannot build a network for {inputs} ({_reason(error)})"
+        raise BadInput(f"model {model['name']}", "builder", problem, f"{larger}, or another network") from None
 
 
 def _reason(error: ValueError) -> str:

@@ -37,7 +37,7 @@ class Recording:
         self.recorded: list[Weights] = []
         self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train))
         self.steps = schedule(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
-        self.test = dataset.test.first(EXAMPLES)
+        self.test = dataset.test.first(max(1, EXAMPLES // dataset.test.units))
         if self.steps:
             # XLA compiles for their number: now, not between two steps.
             engine.logits(self.test)

@@ -25,6 +25,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
+from toolnoise.formulas.likeliest import unit_dtype
 from toolnoise.steps import STEPS, writing
 from toolnoise.study import config, layout
 from toolnoise.study.analyses import Dump, adding
@@ -270,7 +271,8 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
             continue
         dumped = sum(len(study.seeds[cell]) * dump.stacks for cell in cells for dump in _dumps(study, cell))
         dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
-        predictions += dumped * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
+        dtype, of_unit = unit_dtype(dataset.test.units > 1, len(dataset.classes))
+        predictions += dumped * len(dataset.test.labels) * math.prod(of_unit) * dtype.itemsize
         data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
     return Disk(weights, predictions, data, unknown)
 

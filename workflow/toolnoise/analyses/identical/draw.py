@@ -75,7 +75,7 @@ def _span(row: Row, name: str, scale: float = 1.0, epoch: str = "") -> str:
 
 
 def _gap(row: Row, name: str) -> str:
-    return f"{100 * row[f'max_{name}_diff'] / row[f'min_{name}']:+.0f} %"
+    return f"{100 * row[f'max_{name}_diff'] / row[f'mean_{name}']:.0f} %"
 
 
 def _sd(row: Row) -> Entry:
@@ -138,8 +138,8 @@ def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: 
         f"No run was too weak to count; left out would be: {weak}.": not some,
         "Seed: their random_seed, 1 if at most the implementation varies, else -1.": True,
         f"Published, of TensorFlow, CNTK and Theano: {quoted}; of 16 runs in their code. By which rule weak ones were "
-        "left out, and whether the time is that to convergence, is in nothing that could be read; their figures show "
-        "ranges of time over the mean.": True,
+        "left out, and whether the time is that to convergence, is in nothing that could be read. Ranges of time are "
+        "in per cent of the mean, as in the figures of their code.": True,
         FEW: any("n/a" in str(value) for row in rows for value in row),
         f"{style.EMULATED}.": bool(set(emulated) & set(shown["hardware"])),
     }

@@ -29,8 +29,7 @@ KINDS = {
         category=TABLES,
         files=("resources/published-identical.csv",),
         caption="""How long the runs of each cell of study *{study}* take, measured as by Pham et al. (ASE 2020):
-            epochs and time to convergence, and training time, each with how much longer the longest took than the
-            shortest.""",
+            epochs and time to convergence, and training time, each with its range in per cent of its mean.""",
     ),
     "identical_tests": Kind(
         ("convergence",),

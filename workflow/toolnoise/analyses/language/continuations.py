@@ -55,6 +55,7 @@ def continued(engine: KerasEngine, begun: Split) -> np.ndarray:
     half, tokens = begun.units // 2, begun.pixels.copy()
     tokens[:, half:] = 0  # no network looks ahead
     for place in range(half, begun.units):
-        scores = engine.logits(replace(begun, pixels=tokens)).reshape(*tokens.shape, -1)
-        tokens[:, place] = scores[:, place - 1].argmax(axis=-1)
+        for units, scores in engine.scores(replace(begun, pixels=tokens)):
+            here = slice(units.start // begun.units, units.stop // begun.units)
+            tokens[here, place] = scores[place - 1 :: begun.units].argmax(axis=-1)
     return tokens[:, half:]

@@ -1,7 +1,8 @@
 """How far runs of a language model end apart: perplexity, next-token distributions, segments and continuations.
 
 A run's perplexity is e to the power of its mean cross-entropy. The divergence of two runs is that of Jensen and
-Shannon, in bits: 0 for equal distributions, 1 for distributions without a token in common; its mean is over tokens.
+Shannon, in bits: 0 for equal distributions, 1 for distributions without a token in common; its mean is over tokens. It
+is a lower bound where a dump keeps only the likeliest tokens.
 """
 
 from collections.abc import Mapping
@@ -11,10 +12,12 @@ from scipy.special import softmax, xlogy
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.declared import POSITIVE, SHARE, Metric, bounded, spread
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import value_step, with_width
 from toolnoise.formulas.groups import spread_rows
+from toolnoise.formulas.likeliest import KEPT, keeps_all
 from toolnoise.stats.estimates import positive_mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 
@@ -38,13 +41,13 @@ def language(
     """
     perplexities = np.exp(cross_entropies(logits, labels))
     rows = spread_rows("perplexity", "all", perplexities, value_step(equal), stream)
-    answers = logits.argmax(axis=-1).reshape(len(logits), -1, units)
+    answers = predictions(logits).reshape(len(logits), -1, units)
 
     def of(runs: slice) -> list[Pairs]:
         return [
             Pairs.of(matrix)
             for matrix in (
-                divergences(logits[runs]),
+                divergences(logits[runs]) if keeps_all(logits) else least_divergences(logits[runs]),
                 changed(answers[runs]),
                 changed(texts[runs]),
                 left(texts[runs]),
@@ -71,6 +74,44 @@ def divergences(logits: np.ndarray) -> np.ndarray:
                 apart = np.maximum(between - (entropies[run] + entropies[other]) / 2, 0)
                 total[run, other] += apart.sum()
     return (total + total.T) / (units * np.log(2))
+
+
+def least_divergences(kept: np.ndarray) -> np.ndarray:
+    """A lower bound of the same, from the likeliest classes of each unit [S, U].
+
+    Classes that both runs have kept stand for themselves, those that one has kept for one class, and all others for
+    another, which brings no two distributions further apart.
+    """
+    runs, units = kept.shape
+    total, step = np.zeros((runs, runs)), max(1, BLOCK // (runs * KEPT**2))
+    for start in range(0, units, step):
+        block = kept[:, start : start + step]
+        shares = np.exp(block["scores"].astype(np.float64))
+        for run in range(runs):
+            for other in range(run + 1, runs):
+                total[run, other] += _least(block["classes"][[run, other]], shares[[run, other]]).sum()
+    return (total + total.T) / (units * np.log(2))
+
+
+def _least(classes: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The bound of each unit, [U], from the kept classes of two runs and their shares [2, U, K]: the better of two."""
+    same = classes[0][:, :, np.newaxis] == classes[1][:, np.newaxis]
+    both = np.stack([np.where(same.any(2), shares[0], 0), (same * shares[1][:, np.newaxis]).sum(axis=2)])
+    left = np.maximum(1 - both.sum(axis=2), 0)
+    bounds = []
+    for run, other in ((0, 1), (1, 0)):
+        # What one run alone has kept is at most so likely for the other as the least likely class that this has kept.
+        alone = np.where(same.any(2 - run), 0, shares[run])
+        most = np.count_nonzero(alone, axis=1) * shares[other][:, -1]
+        mine = np.minimum(alone.sum(axis=1), left[run])
+        # The divergence is least where both divide what is left alike; if that is too much, at the most.
+        fraction = np.divide(mine, left[run], out=np.zeros_like(mine), where=left[run] > 0)
+        theirs = np.minimum(left[other] * fraction, most)
+        parts = {run: mine, other: theirs}
+        divided = [np.stack([parts[place], left[place] - parts[place]], axis=1) for place in (0, 1)]
+        one, two = (np.concatenate([both[place], divided[place]], axis=1) for place in (0, 1))
+        bounds.append(_entropies((one + two) / 2) - (_entropies(one) + _entropies(two)) / 2)
+    return np.maximum(np.maximum(*bounds), 0)
 
 
 def changed(tokens: np.ndarray) -> np.ndarray:

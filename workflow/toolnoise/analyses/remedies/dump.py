@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.analyses.remedies.plan import Remedy, View, remedy
+from toolnoise.analyses.remedies.plan import PLAIN, Remedy, View, remedy
 from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
+from toolnoise.datasets import padding
+from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
@@ -41,6 +44,9 @@ def dump(
     network = prediction_dump.build(spec, data, timings)
     test, wanted = network.dataset.test, [remedy(name) for name in remedies]
     shape = (len(wanted), len(cell), len(test.labels), len(network.dataset.classes))
+    at_once = max(1, PART // test.units)
+    if not OUTCOMES[test.outcome].augmentable and any(each.views != (PLAIN,) for each in wanted):
+        raise BadInput("study", "remedies", f"found {', '.join(remedies)}", f"snapshots alone for {test.outcome}")
     with (
         timings.measure("predicting"),
         arrays.filling_npy(logits, shape) as stack,
@@ -48,25 +54,30 @@ def dump(
     ):
         for place, run in enumerate(cell):
             snapshots = [] if run.diverged else run.snapshots()
-            for start in range(0, len(test), PART):
-                part = test.chosen(slice(start, start + PART))
-                here = stack[:, place, start * test.units : (start + PART) * test.units]
-                here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
+            for start in range(0, len(test), at_once):
+                part = test.chosen(slice(start, start + at_once))
+                here = stack[:, place, start * test.units : (start + at_once) * test.units]
+                beyond = padding.beyond(spec.recipe, part)
+                here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, beyond, wanted)
                 shown.update(len(part))
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"remedies": remedies})
     return network.observed
 
 
-def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
+def seen(
+    images: np.ndarray, margin: int, views: Iterable[View], beyond: np.ndarray | float = 0.0
+) -> Iterator[tuple[View, np.ndarray]]:
     """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input.
 
-    Views are made as training makes its crops: another window of the normalised image, padded with zeros.
+    Views are made as training makes its crops: another window of the normalised image, with `beyond` beyond its edge.
     """
     views = tuple(views)
     reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
-    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
-    padded, (height, width) = np.pad(images, around), (side - margin for side in images.shape[1:3])
+    (count, *sides, channels), (height, width) = images.shape, (side - margin for side in images.shape[1:3])
+    padded = np.empty((count, *(side + 2 * reach for side in sides), channels), images.dtype)
+    padded[...] = beyond
+    padded[:, reach : reach + sides[0], reach : reach + sides[1]] = images
     start = reach + margin // 2
     for view in views:
         top, left = start + view.down, start + view.right
@@ -75,7 +86,12 @@ def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tup
 
 
 def _averages(
-    network: Predictor, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
+    network: Predictor,
+    run: runs.Run,
+    snapshots: list[dict[str, np.ndarray]],
+    part: Split,
+    beyond: np.ndarray,
+    wanted: list[Remedy],
 ) -> np.ndarray:
     """The mean logits of some examples under each remedy, [remedy, N, C]."""
     sums = np.zeros((len(wanted), len(part.labels), len(network.dataset.classes)))
@@ -83,7 +99,10 @@ def _averages(
         network.take(weights, run)
         last = weights is snapshots[-1]
         views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
-        for view, images in seen(part.images, part.margin, sorted(set().union(*views))):
+        each = sorted(set().union(*views))
+        of_pictures = OUTCOMES[part.outcome].augmentable
+        shown = seen(part.images, part.margin, each, beyond) if of_pictures else [(PLAIN, part.images)]
+        for view, images in shown:
             logits = network.engine.logits(part.showing(images))
             for total, members in zip(sums, views, strict=True):
                 if view in members:

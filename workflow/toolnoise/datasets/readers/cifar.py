@@ -45,7 +45,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, stack: ExitStack) -> R
             raise BadInput(path, file, "no such member", f"expected {', '.join(form.train + form.test)}")
     classes = members[files[form.classes]].decode("utf-8", "replace").split()
     train, test = (_part(members, [files[file] for file in part], form) for part in (form.train, form.test))
-    return Raw(train, test, classes)
+    return Raw(train, test.last(name, entry), classes)
 
 
 def _part(members: Members, names: list[str], form: Form) -> RawPart:

@@ -26,7 +26,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     """Read images and labels; the files name no classes, so they are numbered."""
     paths = dict(zip(ROLES, paths_of(name, entry, *ROLES), strict=True))
     train, test = (_part(paths[f"{part}_images"], paths[f"{part}_labels"]) for part in PARTS)
-    return Raw(train, test, [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
+    return Raw(train, test.last(name, entry), [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
 
 
 def _part(images_path: Path, labels_path: Path) -> RawPart:

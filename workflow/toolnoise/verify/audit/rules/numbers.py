@@ -11,6 +11,7 @@ from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.datasets import prepared
+from toolnoise.formulas.accuracy import predictions
 from toolnoise.steps import STEPS, Job, writing
 from toolnoise.study import layout
 from toolnoise.study.cells import MetricFile
@@ -61,7 +62,7 @@ def _accuracies(evidence: Evidence, logits: str, job: Job) -> Found:
     (data,) = named["data"]
     stack, labels = arrays.read_npy(evidence.path(logits)), prepared.targets(evidence.path(data))["test_labels"]
     records = named["records"]
-    if stack.ndim != 3 or stack.shape[:2] != (len(records), len(labels)):
+    if stack.ndim not in (2, 3) or stack.shape[:2] != (len(records), len(labels)):
         raise BadInput(logits, "shape", f"found {stack.shape}", f"{len(records)} runs x {len(labels)} examples")
     for record, layer in zip(records, stack, strict=True):
         yield from guarded(record, lambda record=record, layer=layer: _accuracy(evidence, record, layer, labels))
@@ -73,7 +74,10 @@ def _accuracy(evidence: Evidence, record: str, layer: np.ndarray, labels: np.nda
     evidence.small(history)
     if run.diverged:
         return
-    stated, computed = float(run.history()[-1]["test_accuracy"]), float((layer.argmax(axis=1) == labels).mean())
+    stated, computed = (
+        float(run.history()[-1]["test_accuracy"]),
+        float((predictions(layer[np.newaxis])[0] == labels).mean()),
+    )
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
     if not abs(stated - computed) <= allowed * (1 + 1e-9):
         yield history, f"ends with a test accuracy of {stated:.6g}; that of its logits is {computed:.6g}"

@@ -117,5 +117,5 @@ def _drawn(run: RunFacts) -> tuple[Any, ...]:
     recipe = run.spec.recipe
     emulated = replicate("impl", run.spec) if run.spec.hardware.impl_noise == "reduction-order" else 0
     replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
-    shape = (recipe["batch_size"], recipe["crop"], recipe["flip"])
+    shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
     return (run.task[1], run.spec.study_seed, *shape, *replicates, emulated)
