@@ -188,4 +188,4 @@ def test_one_label_and_all_are_two_tasks_side_by_side():
 )
 def test_an_entry_says_while_a_study_is_planned_what_is_asked(entry, outcome, label):
     assert (entries.outcome(entry), entries.label_shown(entry)) == (outcome, label)
-    assert entries.labels_shown({"a": entry}, ["a", "a"]) == ({"a": label} if label else None)
+    assert entries.labels_shown({"a": entry}, ["a", "", "a"]) == ({"a": label} if label else None)

@@ -34,8 +34,11 @@ def label_shown(dataset: Mapping[str, Any]) -> str:
 
 
 def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str] | None:
-    """`label_shown` of those of these data sets that have many labels, by name; None if none has."""
-    return {name: label for name in names if (label := label_shown(datasets[name]))} or None
+    """`label_shown` of those of these data sets that have many labels, by name; None if none has.
+
+    A network whose steps are timed has no data set: its name is empty.
+    """
+    return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
 def cores(tooling: Mapping[str, Any]) -> int:
