@@ -139,6 +139,7 @@ ENTRIES = {
         },
         "image_size": 8,
         "target": "Blond_Hair",
+        "targets": "all",
         "groups": {"Male": "Male", "Female": "not Male"},
     },
     "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},

@@ -62,8 +62,8 @@ datasets:
     checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true,
     train_examples: 40, classes: {a: [x, y], b: [z]}, group: x, group_share: 0.25, group_test_examples: 5}
   people: {reader: celeba, files: {images: {path: a.zip}, attributes: {path: a.txt}, partition: {path: b.txt}},
-    image_size: 8, target: Blond_Hair, groups: {Male: Male, Female: not Male}}
-  numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8}
+    image_size: 8, target: Blond_Hair, targets: all, groups: {Male: Male, Female: not Male}}
+  numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8, attributes: 2}
   novel: {reader: text, path: novel.txt, tokens: words, length: 8, test_share: 0.25, vocabulary: words.txt, most: 50,
     unknown: "?", frequency: [1, 10]}
   poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}

@@ -13,6 +13,7 @@ from toolnoise.study import published
 
 NUMBERS = published.read()
 DATA = ("dataset", "split", "group", "label", "count")
+TABLE_4 = (("classes", {}), ("count", {"split": "train"}))
 PAPERS = Conditions(dict.fromkeys(("p100", "v100", "rtx5000", "t4"), "gpu"))
 
 
@@ -138,6 +139,32 @@ def test_class_counts_are_those_of_the_labels():
     data = [("cifar10", "test", "all", label, 1000) for label in ("all", *map(str, range(10)))]
     assert one(number("table4", "classes", dataset="cifar10"), data=data).verdict == "yes"
     assert one(number("table4", "classes", dataset="celeba"), data=data).verdict == "not run"
+
+
+def test_of_many_labels_tables_3_and_5_are_about_one_and_table_4_counts_them():
+    asked = [f"label_{place}" for place in range(39)] + ["Blond_Hair"]
+    counted = {"all": 40 * 162770, "Male": 40 * 68261}
+    counted |= {f"{label}:all": 162770 for label in asked} | {f"{label}:Male": 68261 for label in asked}
+    data = [("celeba", "train", group, "all", count) for group, count in counted.items()]
+    data += [("celeba", "train", "Blond_Hair:Male", "1", 1387), ("celeba", "train", "label_3:Male", "1", 9)]
+    data += [("celeba", "train", "Male", label, 40) for label in ("0", "1")]
+    many = PAPERS._replace(label_of={"celeba": "Blond_Hair"})
+    classes, examples = (number("table4", name, dataset="celeba", **more) for name, more in TABLE_4)
+    for wanted, value in (
+        (classes, 40),
+        (examples, 162770),
+        (number("table3", "count", group="Male", label="1"), 1387),
+        (number("table3", "share", group="Male", label="1"), 1387 / 162770),
+    ):
+        found = one(wanted, data=data, conditions=many)
+        assert (found.ours.value, found.verdict) == (value, "yes")
+    # Without a label, all of them are counted together.
+    assert one(examples, data=data).ours.value == 40 * 162770
+    place = {"model": "resnet18", "dataset": "celeba"}
+    rows = [cell("fnr_sd", 0.02, group="Blond_Hair:Male", **place), cell("fnr_sd", 0.001, group="Male", **place)]
+    sd = number("table5", "fnr_sd", variant="algo_impl", group="Male")
+    assert one(sd, rows, data, conditions=many).ours.value == 0.02
+    assert one(sd, rows, data).ours.value == 0.001
 
 
 def test_counts_are_exact_and_shares_within_their_last_digit():

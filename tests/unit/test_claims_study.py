@@ -202,6 +202,32 @@ def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets():
 
 
 @pytest.mark.parametrize(
+    ("about", "dataset", "ratio"),
+    [
+        ({"of": {"group": "Male"}, "over": {"group": "all"}}, "faces", 0.02 / 0.01),
+        ({"of": {"group": "Male"}, "over": {"group": "all"}}, "alone", 0.05 / 0.04),
+        # A claim on no sub-group is one on all labels together.
+        ({"of": {"variant": "algo"}, "over": {"variant": "impl"}}, "faces", 0.1 / 0.025),
+    ],
+    ids=["of a sub-group", "of one label", "of all"],
+)
+def test_of_many_labels_a_claim_on_sub_groups_is_about_one(about, dataset, ratio):
+    spread = np.random.default_rng(8).normal(0, 1, 12)
+    spread = (spread - spread.mean()) / spread.std(ddof=1)
+    sds = {"all": 0.1, "Male": 0.3, "Blond:all": 0.01, "Blond:Male": 0.02, "Bald:all": 0.01, "Bald:Male": 0.09}
+    rows = []
+    for group, sd in sds.items() if dataset == "faces" else {"all": 0.04, "Male": 0.05}.items():
+        for variant, factor in (("algo", 1), ("impl", 0.25)):
+            of_all = runs_of(variant, 0.5 + factor * sd * spread, lambda seed, variant=variant: (variant, seed))
+            rows += [(*row[:1], dataset, *row[2:-2], group, row[-1]) for row in of_all]
+    side = judging.by_study({"runs": pd.DataFrame(rows, columns=list(RUNS))}, {}, {"faces": "Blond"})
+    where = {"variant": "algo"} if "group" in about["of"] else {}
+    found = pd.DataFrame(judging.verdicts(claimed(**about, where=where), side), columns=list(CLAIMS))
+    assert found.iloc[0]["value"] == pytest.approx(ratio)
+    assert (found["part"] != "all").sum() == 1
+
+
+@pytest.mark.parametrize(
     "draw", [lambda seed: seed, lambda seed: (seed + 1) // 2], ids=["one run each", "two runs each"]
 )
 def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):

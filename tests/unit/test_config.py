@@ -49,7 +49,7 @@ def pictures(**keys):
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
-    ("grid.0.datasets", ["imagnet"], "grid[0].datasets", "'imagnet'", "allowed: celeba, cifar10"),
+    ("grid.0.datasets", ["imagnet"], "grid[0].datasets", "'imagnet'", "allowed: celeba, celeba-blond, cifar10"),
     ("grid.0.hardware", ["h300"], "grid[0].hardware", "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "grid[0].recipe", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "grid[0].recipe", "did you mean 'digits'?", ", digits, "),
@@ -134,6 +134,20 @@ BAD_VALUES = [
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
+    ("datasets", {"mine": {"reader": "npz", "targets": "all"}}, "datasets.mine.targets", "'npz'", "reader: celeba"),
+    ("datasets", {"mine": {"reader": "npz", "attributes": 2}}, "datasets.mine.attributes", "'npz'", "reader: faces"),
+    (
+        "datasets",
+        {"celeba": {"targets": ["Bald", "Male"]}},
+        "datasets.celeba.target",
+        "'Blond_Hair'",
+        "targets: Bald, ",
+    ),
+    ("datasets", {"celeba": {"targets": "every"}}, "datasets.celeba.targets", '"every"', ""),
+    ("datasets", {"celeba": {"targets": ["Bald", "Bald"]}}, "datasets.celeba.targets", "Bald", ""),
+    ("datasets", {"celeba": {"targets": []}}, "datasets.celeba.targets", "[]", ""),
+    ("datasets", {"faces": {"attributes": 5}}, "datasets.faces.attributes", "5", "4"),
+    ("datasets", {"faces": {"attributes": 1}}, "datasets.faces.attributes", "1", "2"),
     ("datasets", {"mine": {"reader": "npz", "group": "elk"}}, "datasets.mine.group", "'npz'", "reader: image-folder"),
     (
         "datasets",
@@ -408,8 +422,8 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, outcome, "
-    expected += "paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
+    expected += "allowed: celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, "
+    expected += "outcome, paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

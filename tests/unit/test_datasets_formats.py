@@ -273,6 +273,35 @@ def test_celeba_is_read_bit_for_bit(faces, prepare):
         assert found[f"{part}_groups"].tolist() == sexes_and_ages
 
 
+EVERY = ["Blond_Hair", "Smiling", "Male", "Young"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "asked"), [("all", EVERY), (["Young", "Blond_Hair"], ["Young", "Blond_Hair"])], ids=["all", "a list"]
+)
+def test_celebas_attributes_can_be_labels_at_once(targets, asked, faces, prepare, tmp_path):
+    found = read_celeba(prepare, faces, targets=targets)
+    assert found["classes"].tolist() == ["no", "yes"]
+    assert found["asked"].tolist() == asked
+    for part, number in (("train", 0), ("test", 2)):
+        has = {
+            "Blond_Hair": [blond == 1 for in_part, blond, _, _ in FACES.values() if in_part == number],
+            "Smiling": [True for in_part, *_ in FACES.values() if in_part == number],
+            "Male": [male == 1 for in_part, _, male, _ in FACES.values() if in_part == number],
+            "Young": [young == 1 for in_part, _, _, young in FACES.values() if in_part == number],
+        }
+        assert found[f"{part}_labels"].tolist() == [
+            [int(answer) for answer in row] for row in zip(*(has[name] for name in asked), strict=True)
+        ]
+        assert found[f"{part}_groups"][:, 0].tolist() == has["Male"]
+    # A label and a sub-group may have one name; the units of each are its own.
+    data = prepared.load(tmp_path / "out.npz")
+    members = {name: member.reshape(3, len(asked)) for name, member in data.members(data.test).items()}
+    assert members["Young"].tolist() == [[True] * len(asked), [False] * len(asked), [True] * len(asked)]
+    assert members["Young:all"].tolist() == [[name == "Young" for name in asked]] * 3
+    assert members["Young:Male"].sum(axis=1).tolist() == [0, 1, 0]
+
+
 def test_another_attribute_can_be_the_label(faces, prepare):
     assert read_celeba(prepare, faces, target="Young")["train_labels"].tolist() == [1, 0, 1]
 
@@ -327,6 +356,13 @@ def test_a_celeba_without_an_image_is_one_line(faces, prepare, tmp_path, refused
     assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: 000005.jpg: no such image; ")
 
 
+def test_the_label_that_is_shown_must_be_among_the_labels(faces, prepare, refused):
+    line = refused(lambda: read_celeba(prepare, faces, targets=["Smiling", "Male"]))
+    assert line == "dataset made: target: found 'Blond_Hair'; one of the attributes in targets"
+    line = refused(lambda: read_celeba(prepare, faces, targets=["Blond_Hair", "Bald"]))
+    assert line.endswith("Bald: no such attribute; allowed: Blond_Hair, Male, Smiling, Young")
+
+
 @pytest.mark.parametrize("key", ["target", "files"])
 def test_a_celeba_entry_without_a_key_is_one_line(key, faces, prepare, refused):
     assert refused(lambda: read_celeba(prepare, {k: v for k, v in faces.items() if k != key})).startswith(
@@ -353,7 +389,8 @@ def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tm
     (tmp_path / "attributes.txt").write_text("\n".join(table))
     parts = [0] * 162770 + [2, 2, 1]
     (tmp_path / "partition.txt").write_text("".join(f"{n:06}.jpg {part}\n" for n, part in enumerate(parts)))
-    found = celeba.read_faces(tmp_path / "attributes.txt", tmp_path / "partition.txt", "Blond_Hair", GROUPS)
+    # The paper's network has all attributes as its outputs.
+    asked, found = celeba.read_faces(tmp_path / "attributes.txt", tmp_path / "partition.txt", "all", GROUPS)
     arrays.write_npz(
         tmp_path / "celeba.npz",
         {
@@ -361,8 +398,10 @@ def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tm
             **{f"{part}_labels": of.labels for part, of in found.items()},
             **{f"{part}_groups": of.groups for part, of in found.items()},
             "maximum": np.array(255),
-            "classes": np.array(["not Blond_Hair", "Blond_Hair"]),
+            "classes": np.array(["no", "yes"]),
             "groups": np.array(list(GROUPS)),
+            "outcome": np.array("labels"),
+            "asked": np.array(asked),
         },
     )
     counting.count("celeba", tmp_path / "celeba.npz", tmp_path / "data.csv")
@@ -373,13 +412,17 @@ def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tm
         if row["dataset"] == "celeba"
     }
     for group, (positive, negative) in TABLE_3.items():
-        assert counts["train", group, "1"] == positive
-        assert counts["train", group, "0"] == negative
-        assert counts["train", group, "all"] == positive + negative
-    assert counts["train", "all", "all"] == 162770
-    assert counts["train", "all", "1"] == 24267
-    assert counts["test", "all", "all"] == counts["test", "Male", "all"] == 2
-    assert len(counts) == 2 * 5 * 3
+        assert counts["train", f"Blond_Hair:{group}", "1"] == positive
+        assert counts["train", f"Blond_Hair:{group}", "0"] == negative
+        assert counts["train", f"Blond_Hair:{group}", "all"] == positive + negative
+        assert counts["train", group, "all"] == 3 * (positive + negative)
+    assert counts["train", "Blond_Hair:all", "all"] == 162770
+    assert counts["train", "Blond_Hair:all", "1"] == 24267
+    assert counts["train", "Male:all", "1"] == counts["train", "Young:Male", "all"] == sum(TABLE_3["Male"])
+    assert counts["train", "all", "all"] == 3 * 162770
+    assert counts["test", "Blond_Hair:all", "all"] == counts["test", "Blond_Hair:Male", "all"] == 2
+    # All units, four sub-groups, and both again for each of three labels.
+    assert len(counts) == 2 * (1 + 4) * (1 + 3) * 3
 
 
 # ImageNet: a tar of tars, a tar of numbered images, a development kit with a MATLAB file.

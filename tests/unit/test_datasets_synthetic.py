@@ -81,6 +81,36 @@ def test_faces_can_be_learnt_but_not_without_errors_and_groups_differ(faces):
     assert misses["Old"] > 1.5 * misses["Young"]
 
 
+@pytest.mark.parametrize("attributes", [2, 4])
+def test_faces_can_have_several_attributes_each_of_which_can_be_learnt(attributes, faces, tmp_path):
+    preparation.prepare("faces", FACES | {"attributes": attributes}, tmp_path / "out.npz")
+    data = prepared.load(tmp_path / "out.npz")
+    assert data.asked == ("Blond_Hair", "Smiling", "Eyeglasses", "Wearing_Hat")[:attributes]
+    assert (data.classes, data.outputs) == (("no", "yes"), attributes)
+    # The people are the same, and so is each face that has none of the others.
+    for part in ("train", "test"):
+        mine, alone = getattr(data, part), getattr(faces, part)
+        np.testing.assert_array_equal(mine.targets[:, 0], alone.targets)
+        np.testing.assert_array_equal(mine.groups, alone.groups)
+        plain = ~mine.targets[:, 1:].any(axis=1)
+        np.testing.assert_array_equal(mine.pixels[plain], alone.pixels[plain])
+        assert (mine.pixels[~plain] != alone.pixels[~plain]).any(axis=(1, 2, 3)).all()
+    for label in range(1, attributes):
+        wanted = data.train.targets[:, label], data.test.targets[:, label]
+        model = LogisticRegression(C=0.1, max_iter=300).fit(data.train.images.reshape(3000, -1), wanted[0])
+        wrong = model.predict(data.test.images.reshape(3000, -1)) != wanted[1]
+        assert 0 < wrong.mean() < 0.5 * min(wanted[1].mean(), 1 - wanted[1].mean())
+
+
+def test_attributes_of_faces_are_the_same_on_every_machine(tmp_path):
+    found = prepare(FACES | {"attributes": 4}, tmp_path)
+    values = [found[f"{part}_{what}"].tobytes() for part in ("train", "test") for what in ("images", "labels")]
+    assert (
+        hashlib.sha256(b"".join(values)).hexdigest()
+        == "8b67909512fd1956011318b453833defca768a91059d4f63c206996b81264858"
+    )
+
+
 @pytest.mark.parametrize("key", ["train_examples", "test_examples", "image_size"])
 def test_faces_without_a_key_are_one_line(key, tmp_path, refused):
     entry = {name: value for name, value in FACES.items() if name != key}

@@ -274,7 +274,7 @@ def published():
 
 @pytest.mark.parametrize(("name", "part", "count"), list(published()))
 def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, count):
-    assert len(getattr(official.blank(REGISTRY[name], REGISTRY), part).labels) == count
+    assert len(getattr(official.blank(REGISTRY[name], REGISTRY), part)) == count
 
 
 @pytest.mark.parametrize(
@@ -283,6 +283,7 @@ def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, c
         ("cifar10", (32, 32, 3), 10, 0.18),
         ("cifar100", (32, 32, 3), 100, 0.18),
         ("celeba", (128, 128, 3), 2, 9.0),
+        ("celeba-blond", (128, 128, 3), 2, 9.0),
         ("imagenet", (224, 224, 3), 1000, 262),
         ("mnist", (28, 28, 1), 10, 0.055),
         ("fashion-mnist", (28, 28, 1), 10, 0.055),
@@ -292,6 +293,17 @@ def test_it_has_the_shape_and_the_size_of_what_is_kept(name, shape, classes, gig
     found = official.blank(REGISTRY[name], REGISTRY)
     assert (found.train.shape, len(found.classes)) == (shape, classes)
     assert (found.train.pixels.nbytes + found.test.pixels.nbytes) / 1e9 == pytest.approx(gigabytes, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("change", "outputs"), [({}, 40), ({"targets": ["Blond_Hair", "Bald", "Hat"]}, 3)], ids=["all", "a list"]
+)
+def test_celeba_has_as_many_labels_as_it_is_asked_for(change, outputs):
+    found = official.blank(REGISTRY["celeba"] | change, REGISTRY)
+    assert (found.outputs, found.output_shape, found.train.units) == (outputs, (outputs,), outputs)
+    assert found.test.targets.shape == (19_962, outputs)
+    alone = official.blank(REGISTRY["celeba-blond"], REGISTRY)
+    assert (alone.outputs, alone.train.units, alone.test.targets.shape) == (2, 1, (19_962,))
 
 
 def test_another_image_size_is_followed():

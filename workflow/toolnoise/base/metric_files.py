@@ -9,7 +9,7 @@ import csv
 import importlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +82,14 @@ def part_of(group: str) -> str:
     if group == "all":
         return "all"
     return "class" if group.isascii() and group.isdigit() else "group"
+
+
+def of_label(table: pd.DataFrame, label_of: Mapping[str, str]) -> pd.DataFrame:
+    """A table in which data sets with many labels, given with one of them, have the rows of that one, as if alone."""
+    starts = [f"{label_of[dataset]}:" if dataset in label_of else "" for dataset in table["dataset"]]
+    groups = [(group, start) for group, start in zip(table["group"], starts, strict=True) if group.startswith(start)]
+    chosen = table[list(map(str.startswith, table["group"], starts))] if len(table) else table
+    return chosen.assign(group=[group.removeprefix(start) for group, start in groups])
 
 
 def _text(kind: type, cell: Value) -> str:

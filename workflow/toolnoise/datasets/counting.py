@@ -7,10 +7,10 @@ import numpy as np
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import Columns
 from toolnoise.datasets import prepared
+from toolnoise.datasets.outcomes import ALL
 from toolnoise.datasets.raw import PARTS
 
 COUNTS: Columns = {"dataset": str, "split": str, "group": str, "label": str, "count": int}
-ALL = "all"
 
 
 def count(dataset: str, data: str | Path, out: str | Path) -> None:

@@ -17,6 +17,7 @@ LABEL, LABELS, TOKENS, MASKS, VALUES, LOSSES = "label", "labels", "tokens", "mas
 LOGITS, CLASSES, METRIC = "logits", "classes", "metric"
 # The classes of each of many labels.
 YES_OR_NO = ("no", "yes")
+ALL = "all"  # the group of all units; of one of many labels, the group `label:all`
 
 
 class Outcome(NamedTuple):

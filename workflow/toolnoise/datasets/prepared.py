@@ -11,7 +11,7 @@ import numpy as np
 
 from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.outcomes import LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
+from toolnoise.datasets.outcomes import ALL, LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS
 
 # Mean and standard deviation of a data set's pixels on a scale from 0 to 1, by channel: red, green, blue, or grey.
@@ -148,15 +148,18 @@ class Data:
         return *units, self.outputs
 
     def members(self, split: Split) -> dict[str, np.ndarray]:
-        """For each group, a mask of the units of a part that belong to it; each of many labels is a group, too."""
+        """For each group, a mask of the units of a part that belong to it.
+
+        Each of many labels is a group, too, `label:all`, and so are its units in each group, `label:group`.
+        """
         times = split.units if split.groups.ndim == 2 else 1
         columns = np.moveaxis(split.groups, -1, 0)
         members = {name: column.repeat(times) for name, column in zip(self.groups, columns, strict=True)}
         for place, label in enumerate(self.asked):
             here = np.zeros((len(split), split.units), bool)
             here[:, place] = True
-            members[label] = here.reshape(-1)
-            members |= {f"{label}+{name}": members[label] & members[name] for name in self.groups}
+            of_label = {ALL: here.reshape(-1)} | {name: here.reshape(-1) & members[name] for name in self.groups}
+            members |= {f"{label}:{name}": member for name, member in of_label.items()}
         return members
 
 

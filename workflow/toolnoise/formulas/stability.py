@@ -4,7 +4,8 @@ A row is (metric, group, estimate), and no row is ever left out: with too few ru
 clipped to the declared range of each measure. docs/measures.md defines each measure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -126,21 +127,35 @@ def of_all_draws(
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         ("accuracy_sd_ratio_largest_null", "all", largest),
     ]
-    for family in (
-        [_of_classes(of_draw, labels, classes) for of_draw in by_draw],
-        [_of_groups(of_draw, labels, classes, groups) for of_draw in by_draw],
-    ):
-        parts = [(*same[0][:2], [measured for *_, measured in same]) for same in zip(*family, strict=True)]
-        pairs = [(part, whole[rate]) for rate, _, part in parts]
+    families, by_group = [(whole, _by_draw(by_draw, partial(_of_classes, labels=labels, classes=classes)))], {}
+    by_whole: dict[str, list[tuple[str, str, list[Rate]]]] = {}
+    for part in _by_draw(by_draw, partial(_of_groups, labels=labels, classes=classes, groups=groups)):
+        by_group.setdefault(part[1], {})[part[0]] = part[2]
+        by_whole.setdefault(whole_of(part[1], groups), []).append(part)
+    families += [(by_group.get(name, whole), parts) for name, parts in by_whole.items()]
+    for of_all, parts in families:
+        pairs = [(part, of_all[rate]) for rate, _, part in parts]
         adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
         for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
             rows += [
-                *ratio_rows(rate, group, part, whole[rate]),
+                *ratio_rows(rate, group, part, of_all[rate]),
                 (f"{rate}_sd_ratio_holm", group, _plain(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
     # An SD has an interval without width only if the runs are bit-equal.
     return bounded(with_width(rows, equal=sd.low == sd.high))
+
+
+def whole_of(group: str, groups: Container[str]) -> str:
+    """The group that a group is a part of: of one of many labels, that label on all examples."""
+    label, _, name = group.rpartition(":")
+    return f"{label}:all" if name != "all" and f"{label}:all" in groups else "all"
+
+
+def _by_draw(by_draw: Sequence[np.ndarray], of_parts: Callable[..., list[Part]]) -> list[tuple[str, str, list[Rate]]]:
+    """Each part's rate, group and rates of each draw."""
+    each = zip(*map(of_parts, by_draw), strict=True)
+    return [(*same[0][:2], [measured for *_, measured in same]) for same in each]
 
 
 def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:

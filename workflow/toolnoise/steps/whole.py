@@ -10,6 +10,7 @@ from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Wo
 from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import MetricFile, Shown, Whole
+from toolnoise.study.entries import labels_shown
 from toolnoise.study.figure import Figure
 from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
@@ -75,6 +76,11 @@ def _figure(study: Study, place: Shown) -> Parameters:
     return parameters | {name: value for name, value in taken.items() if value is not None}
 
 
+def _label_of(study: Study) -> Parameters:
+    shown = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
+    return {"label_of": shown} if shown else {}
+
+
 def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
     return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
 
@@ -87,6 +93,7 @@ def _width(study: Study, _: Figure) -> float | None:
 TAKEN = {
     "batch_sizes": _batch_sizes,
     "width": _width,
+    "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
 } | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}
 
 
@@ -235,7 +242,7 @@ ROWS = {
         "judge_claims",
         "judge claims on published numbers and on a study",
         where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
-        parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
+        parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)} | _label_of(study),
         reads={kind: _judged(kind) for kind in JUDGED},
         writes={"out": Write(layout.CLAIMS)},
         work=Work(

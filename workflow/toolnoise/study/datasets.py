@@ -17,6 +17,8 @@ REQUIRED = {
     "group_share": ("group", "train_examples"),
     "group_test_examples": ("group",),
 }
+# Keys of other readers.
+READERS = {"targets": "celeba", "attributes": "faces"}
 # Keys of the reader of text, each with the tokens that it is for.
 TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("words",)}
 
@@ -31,6 +33,14 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
             for other in needed:
                 if key in entry and other not in entry:
                     raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
+        for key, reader in READERS.items():
+            if key in entry and entry["reader"] != reader:
+                raise BadInput(
+                    file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {reader}"
+                )
+        if isinstance(targets := entry.get("targets"), list) and entry.get("target") not in targets:
+            found = f"found {entry.get('target', 'nothing')!r}"
+            raise BadInput(file, f"{at}{name}.target", found, f"one of targets: {', '.join(targets)}")
         for key, kinds in TOKENS.items():
             if key in entry and entry.get("tokens") not in kinds:
                 problem = f"found it with tokens {entry.get('tokens', 'missing')!r}"

@@ -1,9 +1,9 @@
 """What entries of the registries say of themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolnoise.datasets.outcomes import LABEL, TOKENS
+from toolnoise.datasets.outcomes import LABEL, LABELS, TOKENS
 
 
 def records_steps(recipe: Mapping[str, Any]) -> bool:
@@ -23,7 +23,22 @@ def has_groups(dataset: Mapping[str, Any]) -> bool:
 
 def outcome(dataset: Mapping[str, Any]) -> str:
     """What is asked about the examples of a data set, by its entry."""
-    return TOKENS if dataset["reader"] == "text" else dataset.get("outcome", LABEL)
+    if dataset["reader"] == "text":
+        return TOKENS
+    return LABELS if label_shown(dataset) else dataset.get("outcome", LABEL)
+
+
+def label_shown(dataset: Mapping[str, Any]) -> str:
+    """Which of many labels of people is shown by sub-group, by their data set's entry; nothing if they have one."""
+    return dataset.get("target", "Blond_Hair") if "targets" in dataset or "attributes" in dataset else ""
+
+
+def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str] | None:
+    """`label_shown` of those of these data sets that have many labels, by name; None if none has.
+
+    A network whose steps are timed has no data set: its name is empty.
+    """
+    return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
 def cores(tooling: Mapping[str, Any]) -> int:

@@ -50,6 +50,13 @@ def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> l
     return list(_pairs(claim, subjects, arms))
 
 
+def about_groups(claim: Claim) -> bool:
+    """Whether a claim names a sub-group."""
+    named = [side.get("group", []) for side in (claim["of"], *_sides(claim), claim["where"])]
+    groups = {group for one in named for group in ([one] if isinstance(one, str) else one)}
+    return bool(groups - {"all", "any", "class", "largest", "smallest"})
+
+
 def _sides(claim: Claim) -> list[dict[str, Any]]:
     over = claim.get("over", [])
     return over if isinstance(over, list) else [over]

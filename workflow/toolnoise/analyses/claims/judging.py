@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pandas as pd
 
 from toolnoise.analyses.claims import hypotheses, needed
 from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
-from toolnoise.analyses.claims.claim_parts import Claim
+from toolnoise.analyses.claims.claim_parts import Claim, about_groups
 from toolnoise.analyses.claims.effects import (
     PUBLISHED,
     STUDY,
@@ -82,15 +83,16 @@ def judge(
     toolings: dict[str, dict[str, Any]],
     columns: dict[str, str],
     out: str,
+    label_of: dict[str, str] | None = None,
     **metrics: list[str],
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
     `toolings` are the study's entries of the hardware registry, `columns` say where the columns of each kind are
-    defined.
+    defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels.
     """
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
-    sides = (by_publication(), by_study(tables, toolings))
+    sides = (by_publication(), by_study(tables, toolings, label_of or {}))
     metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
 
 
@@ -113,15 +115,22 @@ def by_publication() -> Side:
     return Side(PUBLISHED, arms, sizes, lambda claim: lambda _: claim["published"].get("reference", math.nan), {})
 
 
-def by_study(tables: Tables, toolings: Toolings) -> Side:
+def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = MappingProxyType({})) -> Side:
     """The side of a study, from its metric files by kind and its toolings."""
     sizes: Sizes = {}
+    grouped = {kind: tables[kind] for kind in ("counts", "stability", "runs") if kind in tables}
+    if label_of:
+        grouped = {kind: metric_files.of_label(table, label_of) for kind, table in grouped.items()}
     if "counts" in tables:
-        counts = tables["counts"]
+        counts = grouped["counts"]
         train = counts[(counts["split"] == "train") & (counts["label"] == "1")]
         sizes = {(row.dataset, row.group): row.n for row in train.rename(columns={"count": "n"}).itertuples()}
-    arms = functools.cache(lambda measure: of_study(measure, tables))
-    return Side(STUDY, lambda claim: arms(claim["measure"]), sizes, lambda claim: _by_size(claim, tables), toolings)
+    read = functools.cache(lambda measure, parts: of_study(measure, tables | grouped if parts else tables))
+
+    def arms(claim: Claim) -> Arms:
+        return read(claim["measure"], bool(label_of) and about_groups(claim))
+
+    return Side(STUDY, arms, sizes, lambda claim: _by_size(claim, grouped), toolings)
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:

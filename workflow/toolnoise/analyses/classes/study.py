@@ -22,14 +22,15 @@ KINDS = {
         ("stability",),
         lambda grid: (grid.grouped, by_tooling),
         needs=SUB_GROUPS,
-        takes=("width",),
+        takes=("label_of", "width"),
         rank=3,
         caption="""SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all
             examples, in study *{study}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
             it is small: the grey line below each group is the range of the ratio expected from the number of examples
             alone, in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as
             much as that of all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of
-            whom 180 are men.""",
+            whom 180 are men. Of many labels, the figure has one, as the paper's by its counts, and all together, as the
+            authors' code counts errors.""",
     ),
     "per_class": Kind(
         ("stability", "runs"),

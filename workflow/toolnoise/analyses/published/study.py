@@ -65,30 +65,33 @@ KINDS = {
         lambda grid: (grid.grouped, None),
         needs=SUB_GROUPS,
         category=TABLES,
+        takes=("label_of",),
         rank=11,
         caption="""Training examples of study *{study}* by sub-group and label, as counts and as shares of the training
             set (table 3 of Zhuang et al., arXiv:2106.11872). A rate over few examples varies more from run to run; the
-            figure of the sub-groups shows by how much.""",
+            figure of the sub-groups shows by how much. Of many labels, the table has one, and all together.""",
     ),
     "table4": Kind(
         ("counts",),
         lambda grid: (grid.built, None),
         category=TABLES,
         rank=12,
-        caption="""Data sets of study *{study}*: number of classes, of training examples and of test examples (table 4
-            of Zhuang et al., arXiv:2106.11872).""",
+        caption="""Data sets of study *{study}*: number of classes, or of labels where an example has many, of training
+            examples and of test examples (table 4 of Zhuang et al., arXiv:2106.11872).""",
     ),
     "table5": Kind(
         ("stability",),
         lambda grid: (grid.grouped, None),
         needs=SUB_GROUPS,
         category=TABLES,
+        takes=("label_of",),
         rank=13,
         caption="""Sample SD (ddof 1) over runs of accuracy, FPR = FP / (FP + TN) and FNR = FN / (FN + TP) by sub-group
             in study *{study}*, with its ratio to the SD over all examples and the ratio expected from group size alone
             (table 5 of Zhuang et al., arXiv:2106.11872, which does not have the latter). A star marks a ratio outside
             the range expected from size alone in 95 % of studies; by chance, one in twenty ratios is. The authors' code
-            divides false negatives by all negatives; ours divides them by all positives.""",
+            divides false negatives by all negatives; ours divides them by all positives. Of many labels, the table
+            has one, as the paper's by its counts, and all together, as the authors' code counts errors.""",
     ),
     "sources": Kind(
         ("stability",),
@@ -110,7 +113,7 @@ KINDS = {
         category=PUBLISHED,
         also=("overhead",),
         files=("resources/published.csv",),
-        takes=("accelerators", "differences"),
+        takes=("accelerators", "differences", "label_of"),
         rank=16,
         caption="""The numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures
             2, 3, 5 and 9, with the numbers of study *{study}* for the same cells, if need be on another GPU; the last

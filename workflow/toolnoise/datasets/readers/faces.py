@@ -3,15 +3,21 @@
 Faces stand in for CelebA. The label is blond hair, and labels, sexes and ages are as frequent as in CelebA's training
 set (table 3 of Zhuang et al.). As in CelebA, the visible evidence differs between groups: a man's short hair covers few
 pixels, and an old person's hair turns grey, whatever its colour was.
+
+With `attributes` there are several labels, of CelebA's names: blond hair, then whether people smile, wear glasses and
+wear a hat. These are independent of one another, of sex and of age.
 """
 
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets.outcomes import LABELS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 
 # Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.
@@ -20,6 +26,13 @@ TABLE_3 = {
     0: {"Male": 66874, "Female": 71629, "Young": 106558, "Old": 31945},
 }
 GROUPS = ("Male", "Female", "Young", "Old")
+# Further attributes: how many people have each, and where it covers the face by which colour: from the first to the
+# second height, and so far from the middle. The picture reaches from -1 to 1.
+FURTHER = {
+    "Smiling": (0.5, (0.2, 0.45), 0.35, (235, 225, 220)),
+    "Eyeglasses": (0.2, (-0.25, 0.05), 0.5, (30, 30, 40)),
+    "Wearing_Hat": (0.1, (-0.9, -0.45), 0.7, (150, 40, 50)),
+}
 SKIN, DARK, BLOND, GREY = (
     np.array(colour, np.float32) for colour in ((205, 160, 130), (70, 52, 42), (214, 178, 112), (172, 168, 164))
 )
@@ -30,10 +43,15 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     for key in ("train_examples", "test_examples", "image_size"):
         if key not in entry:
             raise BadInput(f"dataset {name}", key, "missing", "required: train_examples, test_examples, image_size")
-    parts = {}
+    names, parts = ("Blond_Hair", *FURTHER)[: entry.get("attributes", 1)], {}
     for part in PARTS:
         labels, groups = draw_people(part, entry[f"{part}_examples"])
-        parts[part] = RawPart(draw_faces(part, labels, groups, entry["image_size"]), labels, groups)
+        further = draw_further(part, len(labels), names[1:])
+        pixels = draw_faces(part, labels, groups, entry["image_size"], further)
+        many = np.stack([labels, *further.values()], axis=1) if "attributes" in entry else labels
+        parts[part] = RawPart(pixels, many.astype(np.int32), groups)
+    if "attributes" in entry:
+        return Raw(**parts, classes=list(YES_OR_NO), groups=GROUPS, outcome=LABELS, asked=names)
     return Raw(**parts, classes=["not Blond_Hair", "Blond_Hair"], groups=GROUPS)
 
 
@@ -54,7 +72,18 @@ def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels, np.int32)[order], np.stack([male, ~male, ~old, old], axis=1)
 
 
-def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> np.ndarray:
+def draw_further(part: str, count: int, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Whether each of `count` people has each of these attributes of `FURTHER`."""
+    return {name: streams.uniform(stream(part, name), (count,)) < FURTHER[name][0] for name in names}
+
+
+def draw_faces(
+    part: str,
+    labels: np.ndarray,
+    groups: np.ndarray,
+    size: int,
+    further: Mapping[str, np.ndarray] = MappingProxyType({}),
+) -> np.ndarray:
     """Pictures of these people: a head with hair in front of a background, in varied light."""
 
     def between(low: float, high: float, what: str, *shape: int) -> np.ndarray:
@@ -79,6 +108,10 @@ def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> 
     ground = between(20, 190, "ground", 1, 1, 1) + between(0, 60, "tint", 1, 1, 3)
     skin = SKIN * between(0.7, 1.1, "skin", 1, 1, 1)
     pixels = np.where(face[..., None], skin, np.where(hair[..., None], colour, ground))
+    for name, has in further.items():
+        _, (top, bottom), width, shade = FURTHER[name]
+        covers = has[:, None, None] & (top < down) & (down < bottom) & (np.abs(across) < width)
+        pixels = np.where(covers[..., None], np.array(shade, np.float32), pixels)
     grain = between(-30, 30, "grain", size, size, 3)
     return (pixels * between(0.75, 1.25, "shine", 1, 1, 1) + grain).clip(0, 255).astype(np.uint8)
 
