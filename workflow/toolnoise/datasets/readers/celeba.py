@@ -49,16 +49,12 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
         for face in faces.names:
             if face not in by_name:
                 raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
-    many = "targets" in entry
+    labels = slice(None) if "targets" in entry else 0
     train, test = (
-        RawPart(
-            decoder.decode(members, [by_name[face] for face in faces.names]),
-            faces.labels if many else faces.labels[:, 0],
-            faces.groups,
-        )
-        for faces in parts.values()
+        RawPart(decoder.decode(members, [by_name[face] for face in of.names]), of.labels[:, labels], of.groups)
+        for of in parts.values()
     )
-    if many:
+    if "targets" in entry:
         return Raw(train, test, list(YES_OR_NO), tuple(groups), 255, decoder.margin, LABELS, tuple(targets))
     return Raw(train, test, [f"{NOT}{target}", target], tuple(groups), margin=decoder.margin)
 
@@ -67,7 +63,7 @@ def read_faces(
     attributes: Path, partition: Path, targets: str | list[str], groups: dict[str, str]
 ) -> tuple[list[str], dict[str, Faces]]:
     """The attributes that are labels, and training and test faces; a group is an attribute or "not " and its name."""
-    columns = _columns(attributes)
+    columns = "".join(_lines(attributes)[1:2]).split()
     targets = columns if targets == EVERY else targets
     names, values = _attributes(attributes, columns, [*targets, *(rule.removeprefix(NOT) for rule in groups.values())])
     negated = [rule.startswith(NOT) for rule in groups.values()]
@@ -80,10 +76,6 @@ def read_faces(
             raise BadInput(partition, part, "no face of this part", f"{PARTITION[part]} after a face's name")
         parts[part] = Faces([names[place] for place in chosen], labels[chosen], member[chosen])
     return targets, parts
-
-
-def _columns(path: Path) -> list[str]:
-    return "".join(_lines(path)[1:2]).split()
 
 
 def _attributes(path: Path, columns: list[str], wanted: list[str]) -> tuple[list[str], np.ndarray]:

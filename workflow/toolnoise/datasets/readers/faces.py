@@ -10,7 +10,6 @@ wear a hat. These are independent of one another, of sex and of age.
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,11 +77,7 @@ def draw_further(part: str, count: int, names: Iterable[str]) -> dict[str, np.nd
 
 
 def draw_faces(
-    part: str,
-    labels: np.ndarray,
-    groups: np.ndarray,
-    size: int,
-    further: Mapping[str, np.ndarray] = MappingProxyType({}),
+    part: str, labels: np.ndarray, groups: np.ndarray, size: int, further: Mapping[str, np.ndarray] | None = None
 ) -> np.ndarray:
     """Pictures of these people: a head with hair in front of a background, in varied light."""
 
@@ -108,7 +103,7 @@ def draw_faces(
     ground = between(20, 190, "ground", 1, 1, 1) + between(0, 60, "tint", 1, 1, 3)
     skin = SKIN * between(0.7, 1.1, "skin", 1, 1, 1)
     pixels = np.where(face[..., None], skin, np.where(hair[..., None], colour, ground))
-    for name, has in further.items():
+    for name, has in (further or {}).items():
         _, (top, bottom), width, shade = FURTHER[name]
         covers = has[:, None, None] & (top < down) & (down < bottom) & (np.abs(across) < width)
         pixels = np.where(covers[..., None], np.array(shade, np.float32), pixels)
