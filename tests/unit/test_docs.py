@@ -32,6 +32,7 @@ PAGES = [
     ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200"], []),
     ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
+    ("language", "# ", "", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
     (
         "outside",
