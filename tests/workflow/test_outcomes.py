@@ -254,11 +254,12 @@ def of_words(tmp_path_factory, write_study, snakemake):
     draw = np.random.default_rng(1)
     (folder / "networks.py").write_text(NETWORKS)
     (folder / "vocabulary.txt").write_text("".join(f"word{number}\n" for number in range(VOCABULARY)))
+    (folder / "text").mkdir()
     for part, words in (("train", 700), ("test", 400)):
         numbers = draw.integers(0, VOCABULARY, words)
         lines = [" ".join(f"word{number}" for number in line) for line in numbers.reshape(-1, 20)]
-        (folder / f"{part}.txt").write_text("".join(f"{line}\n" for line in lines))
-    data = {"reader": "text", "path": ".", "tokens": "words", "vocabulary": "vocabulary.txt", "length": 16}
+        (folder / f"text/{part}.txt").write_text("".join(f"{line}\n" for line in lines))
+    data = {"reader": "text", "path": "text", "tokens": "words", "vocabulary": "vocabulary.txt", "length": 16}
     task = {"models": ["wide"], "datasets": ["words"], "hardware": ["cpu"], "recipe": "short"}
     study = {
         "study": "words",
