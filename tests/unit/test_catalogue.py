@@ -29,6 +29,7 @@ DATASETS = {
     "faces": {"reader": "faces"},
     "celeba": {"reader": "celeba", "groups": {"Old": "not Young"}},
     "celeba-alone": {"reader": "celeba"},
+    "poem": {"reader": "text"},
 }
 
 
@@ -270,6 +271,15 @@ def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_mome
     assert kinds("init", "impl") == {"sources"}
     assert kinds("init", "bit") == {"sources"}
     assert kinds("bit", "bit_5") == {"sources", "one_bit"}
+
+
+def test_figures_of_language_show_the_models_of_text_and_no_others():
+    both = found(cells(models=("lstm", "cnn"), datasets=("digits", "poem"), hardware=("cpu", "noisy")))
+    assert [figure.name for figure in both["language"]] == ["language-cpu", "language-noisy"]
+    assert [figure.name for figure in both["table_language"]] == ["table_language"]
+    shown = {dataset for kind in ("language", "table_language") for figure in both[kind] for _, dataset in figure.tasks}
+    assert shown == {"poem"}
+    assert not {"language", "table_language"} & set(names(cells()))
 
 
 def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(written, built):

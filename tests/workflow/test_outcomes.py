@@ -63,7 +63,7 @@ STUDY = {
         | {"recipe": "short"}
         for model, dataset in TASKS.items()
     ],
-    "figures": ["table2", "noise_by_source"],
+    "figures": ["table2", "noise_by_source", "language", "table_language"],
 }
 LENGTH = 16
 

@@ -12,7 +12,7 @@ def _of_text(grid: Grid) -> list[Cell]:
     return [cell for cell in grid.built if outcome(grid.config["datasets"][cell.dataset]) == TOKENS]
 
 
-NEEDS = "a model that is built here, on a data set with reader text"
+NEEDS = "a model that is built here, on a data set of text"
 
 KINDS = {
     "language": Kind(
