@@ -1,8 +1,8 @@
-"""The papers' claims with their verdicts, as the Markdown table of docs/claims.md.
+"""The papers' claims with their verdicts, as the Markdown tables of docs/tables/claims.txt.
 
     .venv/bin/python bench/claims_table.py [--write] evidence/gpu-h100.tar.xz
 
-With --write, it takes the place of the one that is there. Each folder or archive is a finished study: its claims are
+With --write, they take the place of those that are there. Each folder or archive is a finished study: its claims are
 judged again from its metric files, with the registry and the statistics of this code. The published numbers come first.
 """
 
@@ -22,8 +22,11 @@ from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import config, grid
 
-PAGE = program.ROOT / "docs/claims.md"
-BEGIN, END = "<!-- bench/claims_table.py -->\n", "<!-- end -->\n"
+TABLES = program.ROOT / "docs/tables/claims.txt"
+HEAD = """\
+The claims of the three papers with their verdicts, by `python bench/claims_table.py --write evidence/gpu-h100.tar.xz`.
+docs/claims.md explains the words.
+"""
 NONE = "-"
 
 
@@ -66,15 +69,14 @@ def table(roots: Sequence[Path]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", type=Path, nargs="*", help="the folder or archive of a finished study")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/claims.md")
+    parser.add_argument("--write", action="store_true", help="write them to docs/tables/claims.txt")
     options = parser.parse_args()
     with unpacked.opened(*options.study) as roots:
         found = table(roots)
-    if not options.write:
+    if options.write:
+        TABLES.write_text(HEAD + found, "utf-8")
+    else:
         print(found)
-        return
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{found}{END}{rest.partition(END)[2]}", "utf-8")
 
 
 def _told(row: pd.Series) -> str:
