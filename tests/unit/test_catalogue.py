@@ -30,6 +30,7 @@ DATASETS = {
     "celeba": {"reader": "celeba", "groups": {"Old": "not Young"}},
     "celeba-alone": {"reader": "celeba"},
     "poem": {"reader": "text"},
+    "novel": {"reader": "text", "tokens": "words", "frequency": [10, 100]},
 }
 
 
@@ -359,7 +360,7 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
     )
     assert refused(paper_items.of_target, "fig4", some, "mine.yaml", {}) == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
-        "celeba with groups, image-folder with a group, text with frequency"
+        "celeba with groups, or image-folder with a group"
     )
 
 

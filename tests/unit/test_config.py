@@ -136,6 +136,7 @@ BAD_VALUES = [
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
     ("datasets", {"mine": {"reader": "npz", "targets": "all"}}, "datasets.mine.targets", "'npz'", "reader: celeba"),
     ("datasets", {"mine": {"reader": "npz", "attributes": 2}}, "datasets.mine.attributes", "'npz'", "reader: faces"),
+    ("datasets", {"digits": {"outcome": "masks"}}, "datasets.digits.outcome", "'digits'", "reader: npz or npy"),
     (
         "datasets",
         {"celeba": {"targets": ["Bald", "Male"]}},

@@ -237,6 +237,29 @@ def test_a_tooling_that_divides_batches_keeps_no_incomplete_one(written, built, 
     assert line == f"tiny.yaml: grid[0].hardware: {expected}"
 
 
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [({"reader": "text", "tokens": "words", "length": 8}, "tokens"), ({"reader": "npz", "outcome": "masks"}, "masks")],
+)
+def test_what_has_no_other_view_is_refused_one_before_any_run_is_trained(reader, kind, written, built, refused):
+    written["datasets"] = {"novel": {"path": "novel"} | reader}
+    written["grid"][0]["datasets"] = ["novel"]
+    recipe = written["recipes"]["digits"]
+    recipe |= {"crop": 0, "flip": False}
+    written["grid"][0]["remedies"] = []
+    built(written)
+    written["grid"][0]["remedies"] = ["flip"]
+    line = refused(built, written)
+    expected = f"found flip, and data set 'novel' has {kind}; [], which measures snapshots alone"
+    assert line == f"tiny.yaml: grid[0].remedies: {expected}"
+    del written["grid"][0]["remedies"]
+    for key, value, shown in (("crop", 1, "1"), ("flip", True, "true")):
+        written["recipes"]["digits"] = recipe | {key: value}
+        line = refused(built, written)
+        expected = f"recipe 'digits' has {key}: {shown}, and data set 'novel' has {kind}; recipes without {key}"
+        assert line == f"tiny.yaml: grid[0].recipe: {expected}"
+
+
 def test_a_bit_is_moved_before_training_ends(written, built, refused):
     written["grid"][0]["variants"] = ["bit_20"]
     line = refused(built, written)

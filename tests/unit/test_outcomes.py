@@ -82,7 +82,7 @@ def test_an_example_has_as_many_units_as_labels_side_by_side(arrays, units, shap
     np.testing.assert_array_equal(test.labels, np.asarray(arrays["test_labels"]).reshape(-1))
     some = test.chosen(slice(2, 4))
     np.testing.assert_array_equal(some.labels, test.labels[2 * units : 4 * units])
-    np.testing.assert_array_equal(prepared.targets(tmp_path / "data.npz")["test_labels"], test.labels)
+    np.testing.assert_array_equal(prepared.targets(tmp_path / "data.npz")["test_labels"], test.targets)
 
 
 def test_a_network_reads_tokens_as_whole_numbers_whatever_the_recipe_normalises(tmp_path):

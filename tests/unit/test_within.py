@@ -78,6 +78,9 @@ def test_the_ratio_that_is_told_apart_is_found_in_four_of_five_simulated_studies
 def test_a_person_is_told_what_fits_and_how_precise_it_is():
     said = within.as_text(within.fitting([UNTIMED, SLOW, FAST], 1300, 1), 1300, 1)
     assert "20 of 47 runs fit into 22 min, one run at a time: they take 20 min" in said
+    assert ["h100", "cnn", "digits", "control,", "algo,", "impl", "22", "20"] in [
+        line.split()[:8] for line in said.splitlines()
+    ]
     assert "9 runs a cell: the 95 % interval of an SD reaches from 0.68 to 1.92 times the SD" in said
     assert "10 runs a cell: the 95 % interval of an SD reaches from 0.69 to 1.83 times the SD" in said
     assert "in the study's blocks: seeds: 9" in said

@@ -220,7 +220,10 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
 
 
 def targets(path: str | Path) -> dict[str, np.ndarray]:
-    """The labels of the test units, classes or numbers, as `test_labels`, and what else is stored of them."""
+    """The labels of the test examples, classes or numbers, as `test_labels`, and what else is stored of them.
+
+    An example with many labels, tokens, pixels or columns has a row of them, as runs bring them.
+    """
     members = _stored(path, npz_names(path))
     labels = members.get("test_labels")
     if labels is None:
@@ -233,7 +236,7 @@ def targets(path: str | Path) -> dict[str, np.ndarray]:
     groups = len(members.get("groups", ()))
     if groups and members.get("test_groups", labels).shape not in ((len(labels), groups), (*labels.shape, groups)):
         raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
-    return members | {"test_labels": labels.reshape(-1)}
+    return members | {"test_labels": labels}
 
 
 def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ REQUIRED = {
     "group_test_examples": ("group",),
 }
 # Keys of other readers.
-READERS = {"targets": "celeba", "attributes": "faces"}
+READERS = {"targets": ("celeba",), "attributes": ("faces",), "outcome": ("npz", "npy")}
 # Keys of the reader of text, each with the tokens that it is for.
 TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("words",)}
 
@@ -33,11 +33,10 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
             for other in needed:
                 if key in entry and other not in entry:
                     raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
-        for key, reader in READERS.items():
-            if key in entry and entry["reader"] != reader:
-                raise BadInput(
-                    file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {reader}"
-                )
+        for key, readers in READERS.items():
+            if key in entry and entry["reader"] not in readers:
+                problem = f"found it with reader {entry['reader']!r}"
+                raise BadInput(file, f"{at}{name}.{key}", problem, f"reader: {' or '.join(readers)}")
         if isinstance(targets := entry.get("targets"), list) and entry.get("target") not in targets:
             found = f"found {entry.get('target', 'nothing')!r}"
             raise BadInput(file, f"{at}{name}.target", found, f"one of targets: {', '.join(targets)}")

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.datasets.outcomes import SCORED
+from toolnoise.datasets.outcomes import SCORED, TOKENS
 from toolnoise.study import programs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
-from toolnoise.study.entries import has_groups
+from toolnoise.study.entries import has_groups, outcome
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
@@ -70,8 +70,10 @@ class Grid:
 
     @property
     def grouped(self) -> list[Cell]:
-        """Cells whose data have sub-groups."""
-        return [cell for cell in self.usual if has_groups(self.config["datasets"][cell.dataset])]
+        """Cells whose data have sub-groups, and errors of two kinds: a text has a class for each token."""
+        datasets = self.config["datasets"]
+        with_groups = {name for name, entry in datasets.items() if has_groups(entry) and outcome(entry) != TOKENS}
+        return [cell for cell in self.usual if cell.dataset in with_groups]
 
     @property
     def with_ensembles(self) -> list[Cell]:

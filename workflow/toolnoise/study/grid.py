@@ -9,7 +9,8 @@ from pathlib import Path
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import config, figure_choice, programs
+from toolnoise.datasets.outcomes import OUTCOMES
+from toolnoise.study import config, entries, figure_choice, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.study import PAIRABLE, Study, is_deterministic
@@ -91,6 +92,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if cell_variant.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
+            _require_movable(block, cell, recipe, resolved, where, file)
             before = recipe_of.setdefault(cell.task, recipe)
             if recipe != before:
                 clash = f"{'/'.join(cell.task)} has recipe {recipe!r} here and {before!r} before"
@@ -113,6 +115,22 @@ def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) ->
         noiseless = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
         raise BadInput(file, key, noiseless, "variants without impl, or a tooling with impl_noise")
     return cell_variant
+
+
+def _require_movable(
+    block: config.Config, cell: Cell, recipe: str, resolved: config.Config, where: str, file: str | Path
+) -> None:
+    """Refuse views of examples that have no other view: without this, a study would train first and fail then."""
+    kind = entries.outcome(resolved["datasets"][cell.dataset])
+    if OUTCOMES[kind].augmentable:
+        return
+    for key in ("crop", "flip"):
+        if found := resolved["recipes"][recipe].get(key):
+            problem = f"recipe {recipe!r} has {key}: {str(found).lower()}, and data set {cell.dataset!r} has {kind}"
+            raise BadInput(file, f"{where}.recipe", problem, f"recipes without {key}")
+    if views := block.get("remedies"):
+        problem = f"found {', '.join(views)}, and data set {cell.dataset!r} has {kind}"
+        raise BadInput(file, f"{where}.remedies", problem, "[], which measures snapshots alone")
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:

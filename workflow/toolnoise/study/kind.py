@@ -15,7 +15,7 @@ LAST = 100  # the rank of a kind that follows all that have one
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
 # What figures by sub-groups need.
-SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, image-folder with a group, text with frequency"
+SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or image-folder with a group"
 
 # Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
 Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]

@@ -104,7 +104,7 @@ def as_json(found: Fitting) -> dict[str, Any]:
 
 def as_text(found: Fitting, seconds: float, devices: int) -> str:
     """What fits, for a person."""
-    heading = ("hardware", "model", "data set", "cells", "planned", "fit", "a run", "all")
+    heading = ("hardware", "model", "data set", "variants", "planned", "fit", "a run", "all")
     rows = [_row(group, found.runs) for group in found.groups]
     rows += [_row(group, 0) for group in (*found.left_out, *found.unknown)]
     total = found.seconds / devices
@@ -133,8 +133,9 @@ def _row(group: Group, runs: int) -> tuple[str, ...]:
         ("unknown", "-") if group.seconds is None else (span(group.seconds), span(fit * group.seconds) if fit else "-")
     )
     first = group.cells[0]
-    counts = (len(group.cells), group.runs(max(group.planned)), fit)
-    return first.hardware, first.model, first.dataset, *map(str, counts), *times
+    variants = ", ".join(cell.variant for cell in group.cells)
+    planned = str(group.runs(max(group.planned)))
+    return first.hardware, first.model, first.dataset, variants, planned, str(fit), *times
 
 
 def _precision(runs: int) -> str:
