@@ -35,7 +35,7 @@ LONG = (
             "gpu_script",
             "module",
             "other_tools",
-            "outcomes",
+            "outcomes_of_networks",
             "outcomes_of_programs",
             "overhead",
             "own_model_and_data",

@@ -150,13 +150,16 @@ def test_every_verb_that_makes_results_has_paths(built, written):
         block | {"models": ["smallcnn-dropout"], "hardware": ["cpu-torch", "cpu-torch-world-2"]},
         block | {"datasets": ["faces"]},
         block | {"datasets": ["mine"]},
+        block | {"datasets": ["poem"], "recipe": "plain"},
         block | {"models": ["own"]},
         *({"models": [name], **PROGRAMS, "seeds": 2} for name in ("leaves-logits", "leaves-values", "there")),
     ]
     written["datasets"] = {"mine": {"reader": "npz", "path": "mine.npz"}}
+    written["datasets"]["poem"] = {"reader": "npz", "path": "poem.npz", "outcome": "tokens"}
     written["models"] = {f"leaves-{kind}": {"command": "train", "outcome": kind} for kind in ("logits", "values")}
     written["models"]["there"] = {"adopted": "adopted/there"}
     written["models"]["own"] = {"builder": "json:loads"}
+    written["recipes"]["plain"] = {"epochs": 1, "batch_size": 4, "learning_rate": 0.1}
     written["recipes"]["digits"]["record_steps"] = True
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(steps.jobs(study))

@@ -251,8 +251,8 @@ class Counting:
             tensor += 1
         return EpochResult(np.nan if self.epochs == self.diverges else 1.0, 0.5)
 
-    def logits(self, split):
-        return np.zeros((len(split.labels), 2), np.float32)
+    def scores(self, split):
+        yield slice(len(split.labels)), np.zeros((len(split.labels), 2), np.float32)
 
     def weights(self):
         return {path: tensor.copy() for path, tensor in self.held.items()}
