@@ -69,6 +69,10 @@ datasets:
   poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}
 only: [cpu, mine, command, adopted]
 """)
+# Text is not cropped or mirrored.
+OWN["recipes"] = PLAIN["recipes"] | {
+    f"short-{text}": PLAIN["recipes"]["short"] | {"crop": 0, "flip": False} for text in ("novel", "poem")
+}
 OWN["grid"] = [
     PLAIN["grid"][0] | {"models": ["own"], "datasets": ["own", "pictures", "people", "numbers", "novel", "poem"]},
     PLAIN["grid"][1] | {"remedies": []},
