@@ -81,7 +81,7 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     means = [right.reshape(RUNS, -1).mean(axis=1) for right in rights]
     difference, low, high, pvalue = welch(*means)
     assert (found.accuracy_difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
-    assert (found.n_examples, found.n_units, found.outcome) == (EXAMPLES, 3, "labels")
+    assert (found.n_examples, found.units_each, found.outcome) == (EXAMPLES, 3, "labels")
     whole = [right.all(axis=2).mean(axis=1) for right in rights]
     assert found.exact_match.a == near(whole[0].mean())
     assert found.exact_match.difference == near(welch(*whole)[:3])
@@ -133,7 +133,7 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     np.testing.assert_array_equal(read_arms.read(["each.npz"], labels).predicted, said)
     (found,) = compared("a.npy", "each.npz")
     units = int(np.prod(shape[1:]))
-    assert (found.n_examples, found.n_units) == (EXAMPLES, units)
+    assert (found.n_examples, found.units_each) == (EXAMPLES, units)
     assert found.accuracy_difference.value == 0
     assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in comparison_text.as_text([found])
 

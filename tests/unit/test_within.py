@@ -17,9 +17,9 @@ def cell(variant, model="cnn"):
     return Cell(model, "digits", "h100", variant)
 
 
-FAST = Group((cell("control"), cell("algo"), cell("impl")), (2, 10, 10), 60.0)
-SLOW = Group((cell("algo", "resnet"), cell("impl", "resnet")), (10, 5), 600.0)
-UNTIMED = Group((cell("algo", "new"),), (10,), None)
+FAST = Group((cell("control"), cell("algo"), cell("impl")), (1, 1, 1), (2, 10, 10), 60.0)
+SLOW = Group((cell("algo", "resnet"), cell("impl", "resnet")), (1, 1), (10, 5), 600.0)
+UNTIMED = Group((cell("algo", "new"),), (1,), (10,), None)
 
 
 def test_every_cell_gets_equally_many_runs_and_no_more_than_planned():
@@ -31,6 +31,14 @@ def test_every_cell_gets_equally_many_runs_and_no_more_than_planned():
             assert within.fitting([FAST, SLOW], seconds - 1, 1).runs == runs - 1
         assert within.fitting([FAST, SLOW], seconds, 1).seconds == seconds
     assert within.fitting([FAST, SLOW], 1e9, 1).runs == 10
+
+
+def test_a_cell_with_draws_gets_so_many_runs_for_each_of_them():
+    """`seeds: n` in its block means n runs for each draw."""
+    drawn = Group((cell("impl"),), (4,), (5,), 60.0)
+    for runs in (2, 3, 4, 5):
+        assert within.fitting([drawn], 4 * runs * 60, 1).runs == runs
+        assert drawn.runs(runs) == 4 * runs
 
 
 def test_two_devices_have_room_for_twice_the_time():
@@ -81,8 +89,8 @@ def test_a_person_is_told_what_fits_and_how_precise_it_is():
     assert ["h100", "cnn", "digits", "control,", "algo,", "impl", "22", "20"] in [
         line.split()[:8] for line in said.splitlines()
     ]
-    assert "9 runs a cell: the 95 % interval of an SD reaches from 0.68 to 1.92 times the SD" in said
-    assert "10 runs a cell: the 95 % interval of an SD reaches from 0.69 to 1.83 times the SD" in said
+    assert "9 runs of a draw: the 95 % interval of an SD reaches from 0.68 to 1.92 times the SD" in said
+    assert "10 runs of a draw: the 95 % interval of an SD reaches from 0.69 to 1.83 times the SD" in said
     assert "in the study's blocks: seeds: 9" in said
     assert "a time that nobody measured" in said
     nothing = within.as_text(within.fitting([SLOW], 10, 1), 10, 1)

@@ -115,7 +115,7 @@ class Comparison(NamedTuple):
     churn_ratio: Estimate
     other_draws: Replacement
     same_draw: Replacement
-    n_units: int
+    units_each: int
     outcome: str
     exact_match: ExactMatch | None
     by_label: list[OfLabel]

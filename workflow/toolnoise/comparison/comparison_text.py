@@ -85,10 +85,10 @@ def _examples(comparison: Comparison) -> str:
 
 def _units(comparison: Comparison) -> str:
     """How many examples there are, and what of each is counted."""
-    if comparison.n_units == 1:
+    if comparison.units_each == 1:
         return _examples(comparison)
     units = f"{OUTCOMES[comparison.outcome].unit}s"
-    return f"{_examples(comparison)} of {comparison.n_units} {units}; accuracy and churn count {units}"
+    return f"{_examples(comparison)} of {comparison.units_each} {units}; accuracy and churn count {units}"
 
 
 def _of_labels(comparison: Comparison) -> list[str]:

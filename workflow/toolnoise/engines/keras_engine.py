@@ -222,12 +222,10 @@ class KerasEngine(abc.ABC):
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the training, and put the training set on the device unless it is streamed."""
         self.recipe, self.train, self.outcome = recipe, train, OUTCOMES[train.outcome]
-        # What has no sides to crop at, or labels that would have to move too, is seen as it is.
-        side = min(train.shape[:2]) if self.outcome.augmentable else 0
-        for key, most in {"crop": side, "flip": bool(side)}.items():
-            if recipe[key] > most:
-                allowed = f"at most the {side} pixels of an image's side" if side else f"none for {train.outcome}"
-                raise BadInput(f"recipe {recipe['name']}", key, f"found {recipe[key]}", allowed)
+        side = min(train.shape[:2])
+        if recipe["crop"] > side:
+            allowed = f"at most the {side} pixels of an image's side"
+            raise BadInput(f"recipe {recipe['name']}", "crop", f"found {recipe['crop']}", allowed)
         self.around = padding.around(recipe, train)
         self.held = None if train.streamed else self._on_device(train.images, train.targets)
         names = SLOTS[recipe["optimizer"]]
@@ -314,7 +312,7 @@ class KerasEngine(abc.ABC):
 
     def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
         """A batch, cropped and mirrored: pixels are moved and never computed, so all engines give the same bits."""
-        if not self.outcome.augmentable:
+        if not self.outcome.augmentable:  # a study's plan has neither for these
             return self._gathered(pixels, indices)
         ops, pad = self.keras.ops, self.recipe["crop"]
         height, width, channels = self.train.shape

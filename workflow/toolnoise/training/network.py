@@ -39,9 +39,11 @@ def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tupl
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
         size = " x ".join(map(str, shape))
-        inputs, larger = (f"{size} tokens", "others") if len(shape) == 1 else (f"images of {size}", "larger images")
+        inputs, other = f"images of {size}", "larger images"
+        if len(shape) == 1:
+            inputs, other = f"{size} tokens", "another length"
         problem = f"{model['builder']} cannot build a network for {inputs} ({_reason(error)})"
-        raise BadInput(f"model {model['name']}", "builder", problem, f"{larger}, or another network") from None
+        raise BadInput(f"model {model['name']}", "builder", problem, f"{other}, or another network") from None
 
 
 def _reason(error: ValueError) -> str:

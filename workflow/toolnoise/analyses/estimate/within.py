@@ -1,7 +1,8 @@
 """The part of a study that fits into a time: how many runs a cell may have, and how precise they are.
 
-Every cell gets equally many runs, at most as many as planned; what no source varies keeps its runs. If two runs a cell
-do not fit, the slowest groups of cells are left out first. Only training is counted: measuring takes minutes.
+Every cell gets equally many runs, at most as many as planned, and a cell with draws as many for each of them; what no
+source varies keeps its runs. If two runs do not fit, the slowest groups of cells are left out first. Only training is
+counted: measuring takes minutes.
 """
 
 import re
@@ -24,20 +25,26 @@ UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 class Group(NamedTuple):
-    """Cells whose runs take the same time, with the seconds of a run, or None if nobody measured one."""
+    """Cells whose runs take the same time, with the seconds of a run, or None if nobody measured one.
+
+    Each cell has a number of draws, and of runs `planned` for each draw.
+    """
 
     cells: tuple[Cell, ...]
+    draws: tuple[int, ...]
     planned: tuple[int, ...]
     seconds: float | None
 
     def runs(self, most: int) -> int:
-        """The runs of all its cells with at most so many each; Control keeps its own."""
-        pairs = zip(self.cells, self.planned, strict=True)
-        return sum(planned if cell.variant == "control" else min(most, planned) for cell, planned in pairs)
+        """The runs of all its cells with at most so many for each draw; Control keeps its own."""
+        return sum(
+            draws * (planned if cell.variant == "control" else min(most, planned))
+            for cell, draws, planned in zip(self.cells, self.draws, self.planned, strict=True)
+        )
 
 
 class Fitting(NamedTuple):
-    """The groups that fit with so many runs a cell, those left out, and those whose time is unknown."""
+    """The groups that fit with so many runs for each draw, those left out, and those whose time is unknown."""
 
     runs: int
     groups: tuple[Group, ...]
@@ -66,7 +73,9 @@ def groups_of(study: Study) -> list[Group]:
         pace = run_time.find(spec)
         # An existing training program has no recipe.
         seconds = pace.run(spec.recipe.get("epochs", pace.epochs)) if pace else None
-        groups.append(Group(cells, tuple(len(study.seeds[cell]) for cell in cells), seconds))
+        draws = tuple(study.draws.get(cell, 1) for cell in cells)
+        planned = tuple(len(study.seeds[cell]) // each for cell, each in zip(cells, draws, strict=True))
+        groups.append(Group(cells, draws, planned, seconds))
     return groups
 
 
@@ -142,6 +151,6 @@ def _precision(runs: int) -> str:
     _, low, high = sd_interval(1.0, runs)
     apart = smallest_ratio(runs)
     return (
-        f"{runs} runs a cell: the 95 % interval of an SD reaches from {low:.2f} to {high:.2f} times the SD; "
+        f"{runs} runs of a draw: the 95 % interval of an SD reaches from {low:.2f} to {high:.2f} times the SD; "
         f"two SDs are told apart in {POWER:.0%} of studies if one is {apart:.1f} times the other"
     )

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.analyses.remedies.plan import PLAIN, Remedy, View, remedy
+from toolnoise.analyses.remedies.plan import Remedy, View, remedy
 from toolnoise.base import arrays, files
-from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import padding
-from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
@@ -45,8 +43,6 @@ def dump(
     test, wanted = network.dataset.test, [remedy(name) for name in remedies]
     shape = (len(wanted), len(cell), len(test.labels), len(network.dataset.classes))
     at_once = max(1, PART // test.units)
-    if not OUTCOMES[test.outcome].augmentable and any(each.views != (PLAIN,) for each in wanted):
-        raise BadInput("study", "remedies", f"found {', '.join(remedies)}", f"snapshots alone for {test.outcome}")
     with (
         timings.measure("predicting"),
         arrays.filling_npy(logits, shape) as stack,
@@ -68,11 +64,14 @@ def dump(
 def seen(
     images: np.ndarray, margin: int, views: Iterable[View], beyond: np.ndarray | float = 0.0
 ) -> Iterator[tuple[View, np.ndarray]]:
-    """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input.
+    """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input, or of text.
 
     Views are made as training makes its crops: another window of the normalised image, with `beyond` beyond its edge.
     """
     views = tuple(views)
+    if images.ndim == 2:  # text, which has no other view
+        yield from ((view, images) for view in views)
+        return
     reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
     (count, *sides, channels), (height, width) = images.shape, (side - margin for side in images.shape[1:3])
     padded = np.empty((count, *(side + 2 * reach for side in sides), channels), images.dtype)
@@ -99,10 +98,7 @@ def _averages(
         network.take(weights, run)
         last = weights is snapshots[-1]
         views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
-        each = sorted(set().union(*views))
-        of_pictures = OUTCOMES[part.outcome].augmentable
-        shown = seen(part.images, part.margin, each, beyond) if of_pictures else [(PLAIN, part.images)]
-        for view, images in shown:
+        for view, images in seen(part.images, part.margin, sorted(set().union(*views)), beyond):
             logits = network.engine.logits(part.showing(images))
             for total, members in zip(sums, views, strict=True):
                 if view in members:
