@@ -270,3 +270,12 @@ def test_a_view_is_the_crop_that_training_makes_at_that_place(view):
     trained = padded[row : row + 5, column : column + 5]
     ((_, found),) = seen(images, 0, [view])
     assert np.array_equal(found[0], trained[:, ::-1] if view.mirrored else trained)
+
+
+def test_text_is_seen_as_it_is_and_in_no_other_way():
+    tokens = np.arange(12).reshape(3, 4)
+    ((view, found),) = seen(tokens, 0, [PLAIN])
+    assert view == PLAIN
+    np.testing.assert_array_equal(found, tokens)
+    with pytest.raises(AssertionError):
+        list(seen(tokens, 0, SETS["flip"]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.analyses.remedies.plan import Remedy, View, remedy
+from toolnoise.analyses.remedies.plan import PLAIN, Remedy, View, remedy
 from toolnoise.base import arrays, files
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
@@ -69,7 +69,8 @@ def seen(
     Views are made as training makes its crops: another window of the normalised image, with `beyond` beyond its edge.
     """
     views = tuple(views)
-    if images.ndim == 2:  # text, which has no other view
+    if images.ndim == 2:  # text has no other view: a study's plan refuses them
+        assert set(views) <= {PLAIN}, views
         yield from ((view, images) for view in views)
         return
     reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
