@@ -151,6 +151,32 @@ def test_what_does_not_fit_that_job_is_found_as_before(study, written, parameter
     assert list(rule(earlier_evidence(study, written, parameters=parameters)))
 
 
+OWN = {"name": "mine", "says": "A claim of the study file", "paper": "this study"}
+PAPERS = [{"name": "of-then", "paper": "Zhuang et al."}, {"name": "also", "paper": "Pham et al."}]
+
+
+@pytest.mark.parametrize(
+    ("own", "stated", "fits"),
+    [
+        ([], PAPERS, True),
+        ([OWN], [*PAPERS, OWN], True),
+        ([OWN], [OWN], True),
+        ([], [], True),
+        ([OWN], PAPERS, False),
+        ([OWN], [*PAPERS, OWN | {"says": "Another"}], False),
+        ([], [*PAPERS, OWN], False),
+        ([], [*PAPERS, "mine"], False),
+        ([], [OWN | {"paper": ["Zhuang et al."]}], False),
+        ([], None, False),
+    ],
+)
+def test_verdicts_of_earlier_versions_state_the_papers_claims_of_then(study, own, stated, fits, monkeypatch):
+    monkeypatch.setitem(study.config, "claims", {claim["name"]: claim for claim in own})
+    wanted = steps.STEPS["judge-claims"].parameters(study, Whole())
+    found = earlier_evidence(study, {"metrics/claims.csv": "out"}, "judge-claims", wanted | {"claims": stated})
+    assert (list(specs.made_for_this_study(found)) == []) == fits
+
+
 def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):
     written = {name.removeprefix("results/demo/"): role for name, role in steps.outputs_at(steps.ROOT, study, Whole())}
     found = earlier_evidence(study, written, verb=steps.ROOT)

@@ -429,9 +429,14 @@ def test_claims_are_adjusted_within_their_paper_only():
 def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
     tiny = built(written | {"claims": {"mine": CLAIM}})
     step = steps.STEPS["judge-claims"]
-    names = [claim["name"] for claim in step.parameters(tiny, Whole())["claims"]]
-    assert names[-1] == "mine"
-    assert len(names) == len(config.registered("claims")) + 1
+    parameters = step.parameters(tiny, Whole())
+    assert [claim["name"] for claim in parameters["claims"]] == ["mine"]
+    judged = step.work.implied(parameters)["claims"]
+    assert [claim["name"] for claim in judged] == [*config.registered("claims"), "mine"]
+    assert judged == steps.claims(tiny)
+    assert "resources/claims.yaml" in step.work.files(parameters), "a change of the papers' claims makes verdicts stale"
+    # Statements of earlier versions have the papers' claims, too.
+    assert step.work.implied({"claims": judged})["claims"] == judged
     given = step.given(tiny, Whole())
     assert given["runs"] == ["results/tiny/metrics/runs.csv"]
     assert given["remedies"] == []

@@ -99,9 +99,18 @@ TAKEN = {
 
 def claims(study: Study) -> list[dict[str, Any]]:
     """The claims that are judged on a study: those of the papers, and its own."""
-    # In an order that does not depend on the file: study.json has its keys sorted.
-    known = config.registered("claims") | dict(sorted(study.config["claims"].items()))
-    return [{"name": name, **claim} for name, claim in known.items()]
+    return _with_the_papers(own_claims(study))
+
+
+def own_claims(study: Study) -> list[dict[str, Any]]:
+    """The claims of the study's file, in an order that does not depend on it: study.json has its keys sorted."""
+    return [{"name": name, **claim} for name, claim in sorted(study.config["claims"].items())]
+
+
+def _with_the_papers(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The papers' claims, then these. Statements of earlier versions have the papers', too: each claim counts once."""
+    known = {name: {"name": name, **claim} for name, claim in config.registered("claims").items()}
+    return list((known | {claim["name"]: claim for claim in claims}).values())
 
 
 def toolings(study: Study) -> dict[str, dict[str, Any]]:
@@ -242,16 +251,16 @@ ROWS = {
         "judge_claims",
         "judge claims on published numbers and on a study",
         where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
-        parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)} | _label_of(study),
+        parameters=lambda study, _: {"claims": own_claims(study), "toolings": toolings(study)} | _label_of(study),
         reads={kind: _judged(kind) for kind in JUDGED},
         writes={"out": Write(layout.CLAIMS)},
         work=Work(
             "toolnoise.analyses.claims.judging:judge",
-            implied=lambda _: {"columns": JUDGED},
+            implied=lambda parameters: {"columns": JUDGED, "claims": _with_the_papers(parameters["claims"])},
             further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
-            files=lambda _: tuple(
-                f"resources/{name}.csv"
-                for name in ("published", "published-sources", "published-remedies", "published-identical")
+            files=lambda _: (
+                "resources/claims.yaml",
+                *(f"resources/published{part}.csv" for part in ("", "-sources", "-remedies", "-identical")),
             ),
         ),
     ),

@@ -21,7 +21,7 @@ from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import PAGE, Job
-from toolnoise.study import layout
+from toolnoise.study import config, layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 from toolnoise.verify.audit.cache import Cache
@@ -45,6 +45,7 @@ PAGE_WROTE = {
     "out-tables": layout.PAGE_PARTS + "/tables.js",
     "out-compared": layout.PAGE_PARTS + "/compared.js",
 }
+JUDGES = "judge-claims"
 # The verbs whose runs have their draws from here.
 DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
 
@@ -241,7 +242,28 @@ def _text(value: Any) -> str:
 
 
 def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
-    """The jobs of a study; those of the page as they were, where the page's own job showed the statements."""
+    """The jobs of a study, those of the page and of the claims as they were in earlier versions, where those made them.
+
+    Then the page's own job showed the statements, and the parameters of the claims had those of the papers, which are a
+    file of the repository now.
+    """
+    judged = tree.producer(layout.CLAIMS.format(study=tree.name))
+    stated = judged.statement.parameters.get("claims") if judged else None
+    for job in _page_as_it_was(tree, now):
+        of_then = stated if job.verb == JUDGES and _have_the_papers(stated, job.parameters["claims"]) else None
+        yield job if of_then is None else job._replace(parameters=job.parameters | {"claims": of_then})
+
+
+def _have_the_papers(stated: Any, own: list[Any]) -> bool:
+    """Whether stated claims are some of the papers, and then a study's own."""
+    if not isinstance(stated, list) or len(stated) <= len(own):
+        return False
+    papers = {claim["paper"] for claim in config.registered("claims").values()}
+    theirs, rest = stated[: len(stated) - len(own)], stated[len(stated) - len(own) :]
+    return rest == own and all(isinstance(claim, dict) and str(claim.get("paper")) in papers for claim in theirs)
+
+
+def _page_as_it_was(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     shown = tree.producer(layout.STATEMENTS.format(study=tree.name))
     if shown is None or shown.statement.verb != PAGE:
         yield from now
