@@ -126,6 +126,14 @@ def test_an_official_file_that_only_a_person_can_get_is_one_line(write_study, to
     assert not (folder / "out.json").exists()
 
 
+def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study, snakemake, refusal, tmp_path):
+    data = {"own": {"reader": "npz", "path": "own.npz"}}
+    study = {"study": "own", "grid": [BLOCK | {"datasets": ["own"], "recipe": "digits"}], "datasets": data}
+    folder = write_study(tmp_path / "here", study)
+    line = refusal(snakemake(folder, "--dry-run"))
+    assert line == f"toolnoise: {folder}/study.yaml: datasets.own: no such file: own.npz; a file or a folder of yours"
+
+
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory, toolnoise):
     """Synthetic files of an official format, where the registry looks for the real ones."""

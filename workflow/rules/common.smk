@@ -248,7 +248,12 @@ def get_checked(wildcards):
 
 def get_own_files(wildcards):
     # Files that can be obtained elsewhere are not listed: a plan does not need them, and Snakemake must not touch them.
-    return [one["path"] for one in sources.sources(study.config["datasets"][wildcards.dataset]) if sources.is_own(one)]
+    entry = study.config["datasets"][wildcards.dataset]
+    # In a module, a rule of the whole workflow may make them.
+    if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
+        with errors_in_one_line():
+            sources.require_own(wildcards.dataset, entry, FILE)
+    return [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
 
 
 def get_fetched(wildcards):

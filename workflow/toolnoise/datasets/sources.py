@@ -26,6 +26,13 @@ def is_own(source: Source) -> bool:
     return "url" not in source and "page" not in source
 
 
+def require_own(name: str, entry: dict[str, Any], file: str | Path) -> None:
+    """Refuse a data set of the user's, declared in this file, of which a file or a folder is absent."""
+    for source in filter(is_own, sources(entry)):
+        if not Path(source["path"]).exists():
+            raise BadInput(file, f"datasets.{name}", f"no such file: {source['path']}", "a file or a folder of yours")
+
+
 def path_of(name: str, entry: dict[str, Any], wanted: str) -> Path:
     """The path of the only file of a data set."""
     if "path" not in entry:
