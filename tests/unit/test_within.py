@@ -83,6 +83,16 @@ def test_the_ratio_that_is_told_apart_is_found_in_four_of_five_simulated_studies
     assert abs((ratios > stats.f.ppf(0.975, runs - 1, runs - 1)).mean() - 0.8) < 0.015
 
 
+def test_claims_that_so_many_runs_decide_are_named():
+    names = [(dataset, variant) for dataset in ("cifar10", "cifar100") for variant in ("algo", "impl")]
+    cells = tuple(Cell("smallcnn", dataset, "h100", variant) for dataset, variant in names)
+    found = within.fitting([Group(cells, (1,) * 4, (1000,) * 4, 1.0)], 4000, 1)
+    assert "algo-above-impl-sd" in within.as_json(found)["decides"]
+    told = within.as_text(found, 4000, 1).splitlines()
+    (line,) = (line for line in told if line.startswith("claims that 1000 runs decide in 80% of studies"))
+    assert line.endswith(f": {', '.join(within.as_json(found)['decides'])}")
+
+
 def test_a_person_is_told_what_fits_and_how_precise_it_is():
     said = within.as_text(within.fitting([UNTIMED, SLOW, FAST], 1300, 1), 1300, 1)
     assert "20 of 47 runs fit into 22 min, one run at a time: they take 20 min" in said

@@ -49,7 +49,7 @@ def of_study(measure: str, tables: Tables) -> Arms:
     if statistic == EXCESS:
         return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
     arms = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
-    return _by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
+    return by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
 
 
 def _of_paper(variant: str) -> str:
@@ -57,7 +57,7 @@ def _of_paper(variant: str) -> str:
     return next((name for name, names in VARIANTS.items() if variant in names), variant)
 
 
-def _by_the_papers_names(arms: Arms) -> Arms:
+def by_the_papers_names(arms: Arms) -> Arms:
     """The same arms, with the authors' own ALGO as `algo` where a task has no other."""
     named = {(subject, subject._replace(variant=_of_paper(subject.variant))): arm for subject, arm in arms.items()}
     return {key if named_so != key and named_so in arms else named_so: arm for (key, named_so), arm in named.items()}

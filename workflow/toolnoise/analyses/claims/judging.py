@@ -136,16 +136,16 @@ def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = M
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     """The rows of all claims on one side: each claim, then its parts."""
     examined = [examine(claim, side) for claim in claims]
-    tested = [_tested(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
+    keys = [_hypothesis(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
     papers = [claim["paper"] for claim in claims]
-    smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, tested, strict=True)]
-    adjusted = hypotheses.adjusted(papers, tested, smallest)
-    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, tested, strict=True) if key})
+    smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, keys, strict=True)]
+    adjusted = hypotheses.adjusted(papers, keys, smallest)
+    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, keys, strict=True) if key})
     # The strictest of the levels of those who claim the same.
     families: dict[Hashable, int] = {}
-    for paper, key in zip(papers, tested, strict=True):
+    for paper, key in zip(papers, keys, strict=True):
         families[key] = max(families.get(key, 1), sizes[paper]) if key else 1
-    for claim, (whole, each, _), key, pvalue in zip(claims, examined, tested, adjusted, strict=True):
+    for claim, (whole, each, _), key, pvalue in zip(claims, examined, keys, adjusted, strict=True):
         if whole is None:
             about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
             nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
@@ -157,7 +157,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
 
 
-def _tested(claim: Claim, result: Examined, side: Side) -> Hashable | None:
+def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
     """The hypothesis of a claim that has a p-value."""
     if result.whole is None or math.isnan(_smallest(result.whole)):
         return None
@@ -205,12 +205,18 @@ def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level
     """For which verdict more units are needed, and about how many per arm."""
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
+    several, all_of_them = tested(claim, shown, each)
+    units = needed.units_needed(several, level, all_of_them=all_of_them)
+    agrees = shown.finding.agrees
+    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
+
+
+def tested(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect]) -> tuple[list[TestedContrast], bool]:
+    """The contrasts that decide a claim the way its effect points, and whether all of them have to."""
     agrees = shown.finding.agrees
     several = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else list(each)
     agreeing = [part for part in several if part.finding and part.finding.agrees == agrees]
-    tested = [_as_tested(part) for part in agreeing]
-    units = needed.units_needed(tested, level, all_of_them=agrees != (claim["parts"] == "any"))
-    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
+    return [_as_tested(part) for part in agreeing], agrees != (claim["parts"] == "any")
 
 
 def _as_tested(shown: ShownEffect) -> TestedContrast:

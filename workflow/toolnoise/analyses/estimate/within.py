@@ -16,6 +16,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
 from toolnoise.stats.estimates import TAIL
 from toolnoise.stats.spread import sd_interval
+from toolnoise.study import analyses
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 
@@ -105,10 +106,18 @@ def smallest_ratio(runs: int) -> float:
     return float(np.sqrt(f.ppf(1 - TAIL) * f.ppf(POWER)))
 
 
+def decided(found: Fitting) -> tuple[list[str], list[str]]:
+    """The papers' claims that the part which fits would decide, if the effects are as published, and the others."""
+    cells = [cell for group in found.groups for cell in group.cells]
+    told = [decidable(cells, found.runs) for decidable in analyses.adding("decidable", "decidable")]
+    return [name for first, _ in told for name in first], [name for _, rest in told for name in rest]
+
+
 def as_json(found: Fitting) -> dict[str, Any]:
     """What fits, as plain values; an unknown time is null."""
     groups = {name: [group._asdict() for group in getattr(found, name)] for name in ("groups", "left_out", "unknown")}
-    return {"runs": found.runs, "seconds": found.seconds, **groups}
+    claims = dict(zip(("decides", "leaves_open"), decided(found), strict=True))
+    return {"runs": found.runs, "seconds": found.seconds, **groups, **claims}
 
 
 def as_text(found: Fitting, seconds: float, devices: int) -> str:
@@ -128,12 +137,21 @@ def as_text(found: Fitting, seconds: float, devices: int) -> str:
         lines.append(f"{fit} of {whole} runs fit into {span(seconds)}, {at_once}: they take {span(total)}")
         planned = max(max(group.planned) for group in found.groups)
         lines += [_precision(runs) for runs in dict.fromkeys((found.runs, planned))]
+        lines += _claims(found)
         lines.append(f"in the study's blocks: seeds: {found.runs}")
     if found.unknown:
         lines.append(
             "a time that nobody measured fits nowhere: --measure times it, or `snakemake speed` on its tooling"
         )
     return "\n".join(lines)
+
+
+def _claims(found: Fitting) -> list[str]:
+    decides, leaves_open = decided(found)
+    if not decides and not leaves_open:
+        return []
+    line = f"claims that {found.runs} runs decide in {POWER:.0%} of studies, if the effects are as published: "
+    return [f"{line}{len(decides)} of {len(decides) + len(leaves_open)}{': ' * bool(decides)}{', '.join(decides)}"]
 
 
 def _row(group: Group, runs: int) -> tuple[str, ...]:
