@@ -435,3 +435,26 @@ def test_arrays_that_are_no_numbers_can_have_the_same_bits():
 
 def test_a_missing_file_is_one_line(tmp_path, refused):
     assert "no such file" in refused(changes.compare, tmp_path / "a", tmp_path / "b")
+
+
+# What training programs leave: numbers, or classes alone
+
+
+def test_numbers_are_apart_by_their_differences():
+    draw = np.random.default_rng(0)
+    first = draw.normal(size=50)
+    second = first.copy()
+    second[[3, 7]] += (0.5, -2)
+    found = two_runs.apart(first, second)
+    assert (found["numbers"], found["differ"], found["logits_bit_equal"]) == (50, 2, False)
+    assert found["mean_absolute_difference"] == pytest.approx(2.5 / 50, abs=1e-15)
+    assert found["largest_difference"] == pytest.approx(2, abs=1e-15)
+    assert two_runs.apart(first, first.copy())["logits_bit_equal"]
+
+
+def test_classes_alone_are_compared_one_by_one():
+    first, second = np.array([0, 3, 2, 1]), np.array([0, 3, 1, 2])
+    found = two_runs.flips(first, second, np.array([0, 1, 2, 2]))
+    assert (found["examples"], found["churn"], found["differ"]) == (4, 0.5, [2, 3])
+    assert found["a_right_b_wrong"] == [2]
+    assert found["a_wrong_b_right"] == [3]

@@ -42,8 +42,8 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
 
 
 def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
-    """Churn between two runs' logits (example x class), and the examples that they classify differently."""
-    a, b = (accuracy.predictions(logits[np.newaxis]) for logits in (first, second))
+    """Churn between two runs' logits (example x class) or classes, and the examples that they classify differently."""
+    a, b = (_classes(answers) for answers in (first, second))
     differences = {
         "examples": a.shape[1],
         "logits_bit_equal": bit_equal(first, second),
@@ -57,6 +57,23 @@ def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> d
         differences["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
         differences["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
     return differences
+
+
+def _classes(answers: np.ndarray) -> np.ndarray:
+    """The predicted classes of a run, [1, N]; a training program may leave no more than these."""
+    return answers[np.newaxis] if answers.dtype.kind == "i" else accuracy.predictions(answers[np.newaxis])
+
+
+def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
+    """The differences of the numbers that two runs left, [U]: the values of a regression, or the losses of tokens."""
+    differences = np.abs(second - first)
+    return {
+        "numbers": len(differences),
+        "logits_bit_equal": bit_equal(first, second),
+        "mean_absolute_difference": float(differences.mean()),
+        "largest_difference": float(differences.max()),
+        "differ": int(np.count_nonzero(differences)),
+    }
 
 
 def _initial(first: Run, second: Run) -> bool | None:
@@ -120,7 +137,8 @@ def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]
             tensors.append((name, relative, distance))
         found: dict[str, Any] = {"l2_unit": None, "l2_raw": None}
         trained = [run.record["trainable"] for run in runs]
-        if trained[0] == trained[1] and set(trained[0]) <= set(shared):
+        # A training program may keep no weights.
+        if trained[0] and trained[0] == trained[1] and set(trained[0]) <= set(shared):
             a, b = (run.trained_vector()[np.newaxis] for run in runs)
             found = {"l2_unit": _number(paired_l2(unit(a), unit(b))[0]), "l2_raw": _number(paired_l2(a, b)[0])}
     # NaN sorts as farther than any number.

@@ -12,6 +12,9 @@ SHOWN = 10
 TENSORS_SHOWN = 12
 # Enough digits to distinguish two digests by eye.
 DIGITS = 12
+# The metrics in every table of cells, and those of some programs alone.
+TOLD = ("churn", "l2_unit", "accuracy_difference")
+NOT_OF_ALL = ("mean_absolute_difference",)
 BIT_EQUAL = {
     "run": "bit-equal: weights, history except times, ",
     "cell": "bit-equal: every run's weights, history except times, predictions",
@@ -118,6 +121,8 @@ def _tensors(parted: dict[str, Any]) -> Iterator[str]:
 def _flips(predictions: dict[str, Any]) -> Iterator[str]:
     if "not_compared" in predictions:
         yield f"predictions not compared: {predictions['not_compared']}"
+    elif "numbers" in predictions:
+        yield from _numbers(predictions)
     elif predictions["logits_bit_equal"]:
         yield f"predictions bit-equal: the logits of all {predictions['examples']} examples"
     else:
@@ -132,15 +137,27 @@ def _flips(predictions: dict[str, Any]) -> Iterator[str]:
             yield f"  {'without labels':<24} {count:>5}  {_some(predictions['differ'])}"
 
 
+def _numbers(predictions: dict[str, Any]) -> Iterator[str]:
+    if predictions["logits_bit_equal"]:
+        yield f"predictions bit-equal: all {predictions['numbers']} numbers"
+    else:
+        mean, largest = (_number(predictions[name]) for name in ("mean_absolute_difference", "largest_difference"))
+        differ = f"{predictions['differ']} of {predictions['numbers']} numbers differ"
+        yield f"predictions: {differ}, by {mean} on average and at most {largest}"
+
+
 def _cell(compared: dict[str, Any]) -> Iterator[str]:
     rows = []
+    # What programs of values or losses leave has no churn.
+    apart = "churn"
     for run in compared["runs"]:
-        parted, churn = run["parting"], run["predictions"].get("churn")
-        weights = "bit-equal" if run["equal"] else _since(parted["weights_differ_from_epoch"])
+        parted, predictions = run["parting"], run["predictions"]
+        apart = "mean_absolute_difference" if "numbers" in predictions else apart
+        weights = "bit-equal" if run["equal"] else _weights(parted)
         accuracy, distance = _ends(parted["test_accuracy"]), _number(parted["l2_unit"])
-        rows.append((str(run["seeds"][0]), weights, accuracy, _number(churn), distance))
+        rows.append((str(run["seeds"][0]), weights, accuracy, _number(predictions.get(apart)), distance))
     if rows:
-        yield from aligned([("seed", "weights", "test accuracy", "churn", "l2_unit"), *rows])
+        yield from aligned([("seed", "weights", "test accuracy", apart, "l2_unit"), *rows])
         yield ""
     yield from _only(compared["seeds"], "seed")
     yield from _summary(compared["summary"])
@@ -151,6 +168,7 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
     rows = [
         (metric, _number(about["value"]), f"[{_number(about['low'])}, {_number(about['high'])}]", str(about["n_runs"]))
         for metric, about in summary["metrics"].items()
+        if about["n_runs"] or metric in TOLD
     ]
     if summary["bit_equal"] < summary["runs"]:
         yield from aligned([("mean of", "value", "95 %", "runs"), *rows])
@@ -171,20 +189,22 @@ def _study(compared: dict[str, Any]) -> Iterator[str]:
     damaged = [cell for cell in compared["cells"] if "damaged" in cell]
     for cell in damaged:
         yield f"cannot be compared: {escaped(cell['cell'])}: {escaped(cell['damaged'])}"
-    rows = [_row(cell) for cell in compared["cells"] if cell not in damaged]
-    if rows:
+    whole = [cell for cell in compared["cells"] if cell not in damaged]
+    summaries = [cell["summary"]["metrics"] for cell in whole if "summary" in cell]
+    told = [*TOLD, *(name for name in NOT_OF_ALL if any(metrics[name]["n_runs"] for metrics in summaries))]
+    if whole:
         yield ""
-        yield from aligned([("cell", "runs", "first epoch", "churn", "l2_unit", "accuracy_difference"), *rows])
+        yield from aligned([("cell", "runs", "first epoch", *told), *(_row(cell, told) for cell in whole)])
 
 
-def _row(cell: dict[str, Any]) -> tuple[str, ...]:
-    name = escaped(cell["cell"])
+def _row(cell: dict[str, Any], told: Sequence[str]) -> tuple[str, ...]:
+    name, nothing = escaped(cell["cell"]), [""] * (1 + len(told))
     if "only" in cell:
-        return name, f"only in {cell['only'].upper()}", "", "", "", ""
+        return name, f"only in {cell['only'].upper()}", *nothing
     if "summary" not in cell:
-        return name, "bit-equal", "", "", "", ""
+        return name, "bit-equal", *nothing
     summary = cell["summary"]
-    metrics = [_number(summary["metrics"][name]["value"]) for name in ("churn", "l2_unit", "accuracy_difference")]
+    metrics = [_number(summary["metrics"][metric]["value"]) for metric in told]
     equal = f"{summary['bit_equal']} of {summary['runs']} bit-equal"
     return name, equal, str(summary["first_epoch_that_differs"] or "none"), *metrics
 
@@ -198,6 +218,11 @@ def _only(compared: dict[str, Any], what: str) -> Iterator[str]:
 def _some(values: Sequence[Any]) -> str:
     more = f", ... ({len(values)})" if len(values) > SHOWN else ""
     return escaped(", ".join(map(str, values[:SHOWN])) + more)
+
+
+def _weights(parted: dict[str, Any]) -> str:
+    epoch = parted["weights_differ_from_epoch"]
+    return _since(epoch) if epoch or parted["weights_bit_equal"] else "differ at the end"
 
 
 def _since(epoch: int | None) -> str:

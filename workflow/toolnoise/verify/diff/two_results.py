@@ -28,16 +28,27 @@ from toolnoise.verify.diff import changes, origins
 from toolnoise.verify.tree import Tree
 
 RUN, CELL, TREE = "run", "cell", "results"
+# The type of numbers in a dump that are no logits.
+NUMBERS = np.float64
 WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
 # The statements in a page, when one job wrote all of it.
 EARLIER = {(PAGE, "out-statements")}
 # The range of each metric of a pair, as in cross_tooling.csv.
-RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
+RANGES = {
+    "churn": (0, 1),
+    "mean_absolute_difference": (0, np.inf),
+    "l2_unit": (0, np.inf),
+    "l2_raw": (0, np.inf),
+    "accuracy_difference": (-1, 1),
+}
 
 
 class CellPredictions(NamedTuple):
-    """A cell's predictions by seed and the labels of the examples; empty, with the reason, if unavailable."""
+    """A cell's predictions by seed and the labels of the examples; empty, with the reason, if unavailable.
+
+    Predictions are logits or classes, or the numbers that a training program left: these have no labels.
+    """
 
     logits: dict[int, np.ndarray]
     labels: np.ndarray | None
@@ -122,6 +133,9 @@ def _dump(cell: Path) -> CellPredictions:
     dump = stacks.read_predictions(logits, index)
     by_seed = {seed: dump.logits[layer] for layer, seed in enumerate(dump.seeds) if not dump.diverged[layer]}
     data = study / "data" / f"{cell.parts[-3]}.npz"
+    if dump.logits.dtype == NUMBERS:
+        left = files.read_json(index).get("metrics")
+        return CellPredictions({}, None, "the runs left metrics alone") if left else CellPredictions(by_seed, None)
     return CellPredictions(by_seed, prepared.load(data).test.labels if data.exists() else None)
 
 
@@ -137,6 +151,10 @@ def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dic
         why = f"their shapes are {layers[0].shape} and {layers[1].shape}"
     if why:
         return {"not_compared": why}
+    if layers[0].dtype != layers[1].dtype:
+        return {"not_compared": f"they are {layers[0].dtype} and {layers[1].dtype}"}
+    if layers[0].dtype == NUMBERS:
+        return two_runs.apart(*layers)
     labels = next((dump.labels for dump in dumps if dump.labels is not None), None)
     if labels is not None and len(labels) != len(layers[0]):
         return {"not_compared": f"they are for {len(layers[0])} examples, but the data set has {len(labels)}"}
@@ -167,7 +185,7 @@ def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
     for run in compared:
         accuracy = run["parting"]["test_accuracy"]
         numbers = {
-            "churn": run["predictions"].get("churn"),
+            **{metric: run["predictions"].get(metric) for metric in ("churn", "mean_absolute_difference")},
             "l2_unit": run["parting"]["l2_unit"],
             "l2_raw": run["parting"]["l2_raw"],
             "accuracy_difference": None if None in accuracy else accuracy[1] - accuracy[0],
