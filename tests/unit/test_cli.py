@@ -271,3 +271,18 @@ def test_a_job_goes_on_if_its_log_cannot_be_written(tmp_path):
         done = subprocess.run([sys.executable, "-c", program, tmp_path / "made"], stdout=full, stderr=full)
     assert done.returncode == 0
     assert (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("comparee", "no verb 'comparee'; did you mean compare? see toolnoise --help"),
+        ("sumary", "no verb 'sumary'; did you mean summary? see toolnoise --help"),
+        ("xyzzy", "no verb 'xyzzy'; see toolnoise --help"),
+    ],
+)
+def test_a_verb_with_a_slip_is_one_line_with_the_verb_that_was_meant(typed, says, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([typed])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"toolnoise: command line: {says}\n"

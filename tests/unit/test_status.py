@@ -16,6 +16,7 @@ from toolnoise.analyses.estimate import status
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import span
 from toolnoise.commands import summary as command
+from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
@@ -270,7 +271,9 @@ def summary(written, built, tmp_path, monkeypatch):
     block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
     tiny = built(written | {"grid": [block], "hardware": {}})
 
-    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN, more=()):
+    def summarise_these(
+        values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN, more=(), say=command.table
+    ):
         rows = [
             (*cell, metric, group, value, value - width, value + width, runs, missing)
             for cell in (*tiny.cells, *more)
@@ -279,7 +282,7 @@ def summary(written, built, tmp_path, monkeypatch):
         ]
         metric_files.write(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
-        return (command.as_json if json else lambda study: command.as_text(study).splitlines())(tiny)
+        return (command.as_json if json else lambda study: say(study).splitlines())(tiny)
 
     return summarise_these
 
@@ -293,11 +296,7 @@ def test_each_cell_is_one_line_of_percents(summary):
         *("98.77", "±", "1.23", "5.00", "0.1235", "bit-equal"),
     ]
     assert algo.split()[-1] == "0.1235", "only control is gated"
-    assert notes == [
-        "implementation noise is emulated (reduction order) on: cpu",
-        "the page: results/tiny/index.html",
-        "no verdicts on claims yet: snakemake claims",
-    ]
+    assert notes == ["implementation noise is emulated (reduction order) on: cpu"]
 
 
 def test_columns_stand_below_their_names(summary):
@@ -379,16 +378,16 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
     judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(path))
     assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
     path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
-    assert says in refused(summary)
+    assert says in refused(lambda: summary(say=command.as_text))
 
 
-def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
+def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
     tiny = built(written)
-    summary()
+    assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
     judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
-    lines = summary()
-    place = lines.index("Verdicts on claims:")
-    assert lines[place + 1 : place + 4] == [
+    assert not [line for line in summary(say=command.as_text) if "claims" in line], "the study is about none of them"
+    lines = summary(say=command.claims)
+    assert lines[:3] == [
         "Zhuang et al.: 49 not run",
         "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
         "    Not run. Published: Cannot be told: -0.84 points apart (-1.5 to -0.178), adjusted p 1.000, "
@@ -398,3 +397,70 @@ def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built
     claims = summary(json=True)["claims"]
     assert {claim["side"] for claim in claims} == {"published", "study"}
     assert claims[0].keys() == {"paper", "claim", "says", "side", "verdict"}
+
+
+# What a study found, on one screen
+
+
+def screen(summary, **given):
+    lines = summary(say=command.as_text, **given)
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 100
+    return lines
+
+
+def test_the_findings_say_what_changes_by_what_varies(summary):
+    head, emulated, names, _, control, algo, last = screen(summary, width=0.01)
+    assert head == "tiny: 10 runs of 2 cells"
+    assert emulated == "implementation noise is emulated (reduction order) on cpu"
+    assert names.split("  ")[0] == "what varies"
+    assert control.split("  ")[:2] == ["everything fixed (Control)", "nothing: bit-equal"]
+    assert re.split("  +", algo) == ["a new seed (ALGO)", "5.00 % (4.00 to 6.00)", "5", "98.8"]
+    assert last == "each cell: toolnoise summary --cells; the page: results/tiny/index.html"
+
+
+def test_of_several_tasks_a_range_is_told(summary):
+    more = [("cnn", "digits", "cpu", "algo"), ("cnn", "faces", "cpu", "impl")]
+    lines = screen(summary, more=more)
+    (algo,) = (line for line in lines if line.startswith("a new seed (ALGO)"))
+    assert "5.00 % in 2 tasks" in algo
+    assert [line for line in lines if line.startswith("the implementation alone (IMPL)")]
+
+
+def test_what_changes_no_bit_changed_nothing_in_so_many_pairs(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}
+    (algo,) = (line for line in screen(summary, values=zeros, width=0.0) if line.startswith("a new seed"))
+    assert "nothing: 10 of 10 pairs bit-equal" in algo
+    # Runs that differ may agree in every answer.
+    (algo,) = (line for line in screen(summary, values=zeros, width=NAN) if line.startswith("a new seed"))
+    assert "bit-equal" not in algo
+
+
+def test_numbers_of_programs_have_a_line_a_task_and_no_table_of_nothing(summary):
+    values = {"mean_absolute_error_mean": 4.5, "mean_absolute_error_sd": 0.1, "mean_absolute_difference": 1.25}
+    lines = screen(summary, values=values, width=0.05)
+    assert [line for line in lines if re.search("a new seed .ALGO., smallcnn +1.25 .1.20 to 1.30. +5 +4.50", line)]
+    assert not [line for line in lines if "share of answers" in line]
+    assert "n/a" not in "".join(summary(values=values))
+    metrics = {"bleu_mean": 30.0, "bleu_sd": 0.4}
+    assert [line for line in screen(summary, values=metrics, width=0.1) if "SD 0.400 (0.300 to 0.500)" in line]
+
+
+def test_more_variants_than_a_screen_holds_are_counted(summary):
+    more = [("cnn", "digits", "cpu", f"bit_{epoch}") for epoch in range(1, 12)]
+    lines = screen(summary, more=more)
+    assert "... and 7 more" in lines
+
+
+def test_diverged_runs_and_the_part_with_the_widest_range_are_told(summary, tmp_path):
+    summary()
+    rows = [
+        ("smallcnn", "digits", "cpu", "algo", seed, *"111111", "accuracy", group, value)
+        for group, values in {"all": (0.9, 0.92), "0": (0.9, 0.8), "3": (0.5, 0.9), "7": (1.0, 1.0)}.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    metric_files.write(tmp_path / "results/tiny/metrics/runs.csv", RUNS, rows)
+    lines = screen(summary, missing=2)
+    assert lines[0] == "tiny: 10 runs of 2 cells, 4 diverged"
+    assert "accuracy hides it: from run to run 90.0 to 92.0 % of all are right, but 50.0 to 90.0 % of class 3," in lines
+    assert "  the widest range of 3 parts (smallcnn/digits/cpu/algo, 2 runs)" in lines

@@ -61,7 +61,7 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
     assert set(runs["n_missing"]) == {2}
     for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
-    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json")
+    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json", "--cells")
     assert summary.stdout.count("2 diverged") == 2, summary.stdout
 
 

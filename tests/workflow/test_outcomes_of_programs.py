@@ -234,7 +234,8 @@ def test_control_is_bit_equal_and_init_is_not(name, studied):
 def test_the_audit_the_summary_and_the_page_know_every_outcome(studied, toolnoise):
     audit = toolnoise(studied, "audit", "results/outcomes")
     assert audit.returncode == 0, audit.stdout
-    summary = toolnoise(studied, "summary", "--study", "study.yaml").stdout
+    summary = toolnoise(studied, "summary", "--study", "study.yaml", "--cells").stdout
+    assert "n/a ± n/a" not in summary
     assert re.search(r"losses +of-losses +command +init +perplexity_mean +\d+\.\d+", summary)
     page = (studied / "results/outcomes/index.html").read_text()
     for label in ("Mean absolute error", "Loss of a token", "Perplexity", "Mean absolute difference between runs"):

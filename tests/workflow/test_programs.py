@@ -354,7 +354,7 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
         pairs = [(found[a] != found[b]).mean() for a, b in ((0, 1), (0, 2), (1, 2))]
         assert float(rows["init", "churn"]) == pytest.approx(np.mean(pairs))
         assert "cross_entropy_mean" not in {metric for _, metric in rows}
-    summary = toolnoise(folder, "summary", "--study", "study.yaml")
+    summary = toolnoise(folder, "summary", "--study", "study.yaml", "--cells")
     assert summary.returncode == 0, summary.stderr
     (unread,) = [line for line in summary.stdout.splitlines() if "bit-equal, so" in line]
     assert unread.startswith("mine/outcome/command/dropout: ")

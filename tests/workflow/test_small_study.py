@@ -118,10 +118,21 @@ def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
 
 
 def test_a_summary_has_a_line_for_every_cell(small_study, toolnoise):
-    done = toolnoise(small_study, "summary", "--study", "results/small/study.json")
+    done = toolnoise(small_study, "summary", "--study", "results/small/study.json", "--cells")
     assert done.returncode == 0, done.stderr
     assert sum("bit-equal" in line for line in done.stdout.splitlines()) == 3
-    assert "index.html" in done.stdout
+
+
+def test_the_findings_are_one_screen_and_name_what_else_can_be_asked(small_study, toolnoise):
+    done = toolnoise(small_study, "summary", "--study", "results/small/study.json")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 100
+    assert "bit-equal in 3 of 3 tasks" in done.stdout
+    assert lines[-1] == "each cell: toolnoise summary --cells; the page: results/small/index.html"
+    claims = toolnoise(small_study, "summary", "--study", "results/small/study.json", "--claims").stdout
+    assert claims.startswith("Zhuang et al.: ")
 
 
 def test_a_finished_study_plans_nothing(small_study, planned):

@@ -5,6 +5,7 @@ ends with an example. Only the verb that is asked for is imported.
 """
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -40,6 +41,10 @@ def parsed(modules: Mapping[str, str], arguments: Sequence[str] | None = None) -
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = verbs(modules, *arguments[:1])
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in asked:
+        near = difflib.get_close_matches(arguments[0], list(asked), 1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise BadInput("command line", "", f"no verb {arguments[0]!r}", f"{meant}see toolnoise --help")
     whole, parsers = parser(asked)
     options, options.further = whole.parse_known_args(arguments)
     if options.further and not (options.verb and asked[options.verb].usage):

@@ -1,13 +1,14 @@
-"""The summary of a finished study: one line per cell, and what its analyses add."""
+"""The summary of a finished study: its findings on one screen, or one line per cell, or the verdicts on claims."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.standing import as_given
+from toolnoise.commands import findings
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.study import analyses, layout
@@ -15,25 +16,38 @@ from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
+AGAIN = "toolnoise summary"
 # The metrics of a cell that are shown; all but the last are fractions.
 SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 
 def as_text(study: Study) -> str:
-    """A table with accuracy, churn, weight distance and the control gate, the page's path, and lines of analyses."""
+    """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
+    lines = [*findings.lines(study)]
+    lines += [line for more in analyses.adding("page", "summary") for line in more(study)]
+    cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
+    return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])
+
+
+def claims(study: Study) -> str:
+    """What analyses say when asked for the verdicts on claims."""
+    return "\n".join(line for more in analyses.adding("page", "verdicts") for line in more(study))
+
+
+def table(study: Study) -> str:
+    """A table of the cells with accuracy, churn, weight distance and the control gate, and what is known of some."""
+    cells = list(_cells(study))
+    classified = [cell for cell in cells if any(cell[name] is not None for name in SHOWN) or "measured" not in cell]
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
-    lines = aligned(rows + [_row(cell) for cell in _cells(study)])
-    lines += _others(study)
-    lines += map(_without_effect, filter(lambda cell: cell["without_effect"], _cells(study)))
+    lines = aligned(rows + [_row(cell) for cell in classified]) if classified else []
+    lines += _others(cells)
+    lines += map(_without_effect, filter(lambda cell: cell["without_effect"], cells))
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
     adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
-    lines.append(f"the page: {as_given(study.path(layout.PAGE))}")
-    for more in analyses.adding("page", "summary"):
-        lines += more(study)
     return "\n".join(lines)
 
 
@@ -96,25 +110,30 @@ def _value(metrics: dict[str, Any], name: str) -> float | None:
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     mean, spread, churn, distance = (cell[name] for name in SHOWN)
     missing = f" ({cell['diverged']} diverged)" if cell["diverged"] else ""
-    gate = "bit-equal" if cell["control_bit_equal"] else "one run: not checked"
     return (
         *(cell[name] for name in Cell._fields),
         f"{cell['runs']}{missing}",
         f"{_number(mean, 100, 2)} ± {_number(spread, 100, 2)}",
         _number(churn, 100, 2),
         _number(distance, 1, 4),
-        gate if cell["variant"] == "control" else "",
+        _gate(cell),
     )
 
 
-def _others(study: Study) -> list[str]:
+def _gate(cell: dict[str, Any]) -> str:
+    if cell["variant"] != "control":
+        return ""
+    return "bit-equal" if cell["control_bit_equal"] else "one run: not checked"
+
+
+def _others(cells: Sequence[dict[str, Any]]) -> list[str]:
     """A table of what programs measured that leave no classes: each metric with its value."""
     rows = [
-        (*(cell[name] for name in Cell._fields), name, _number(value, 1, 4))
-        for cell in _cells(study)
+        (*(cell[name] for name in Cell._fields), name, _number(value, 1, 4), _gate(cell))
+        for cell in cells
         for name, value in cell.get("measured", {}).items()
     ]
-    return ["", *aligned([(*Cell._fields, "metric", "value"), *rows])] if rows else []
+    return ["", *aligned([(*Cell._fields, "metric", "value", "control"), *rows])] if rows else []
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:

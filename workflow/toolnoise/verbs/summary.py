@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from toolnoise.commands.verb import AS_JSON, STUDY, Verb, show
+from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, show
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -19,12 +19,18 @@ def _run(options: argparse.Namespace) -> None:
         if kept.name == name and kept.with_name("metrics").is_dir():
             # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
             study = dataclasses.replace(study, folder=str(kept.parent))
-        show(summary.as_json(study) if options.json else summary.as_text(study))
+        if options.json:
+            show(summary.as_json(study))
+            return
+        asked = [
+            say(study) for say, wanted in ((summary.table, options.cells), (summary.claims, options.claims)) if wanted
+        ]
+        show("\n\n".join(asked) or summary.as_text(study))
 
 
 VERB = Verb(
     group=STUDY,
-    says="print a study's results, one line per cell",
+    says="print what a study found, on one screen",
     example="toolnoise summary",
     run=_run,
     arguments={
@@ -32,6 +38,8 @@ VERB = Verb(
             "help": "a configuration, or a study's results folder or archive (the only study of this folder)",
             "metavar": "PLACE",
         },
+        "--cells": flag("a table of its cells instead"),
+        "--claims": flag("the verdicts on claims of papers, and of the study file, instead"),
         **AS_JSON,
     },
 )

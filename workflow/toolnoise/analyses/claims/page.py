@@ -1,5 +1,6 @@
 """What the page of a study and `toolnoise summary` show of claims: the verdicts, by paper on the page."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from toolnoise.analyses.claims import judging, sentences
-from toolnoise.analyses.claims.judging import PUBLISHED, STUDY, WHOLE
+from toolnoise.analyses.claims.judging import OPEN, PUBLISHED, REFUTED, STUDY, SUPPORTED, WHOLE
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 
@@ -41,11 +42,21 @@ def _claims(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def summary(study: Study) -> list[str]:
-    """The verdicts as lines of the summary."""
+    """How many of the claims that the study is about it decides, in one line; nothing if it is about none."""
     verdicts = _verdicts(study)
     if verdicts is None:
-        return ["no verdicts on claims yet: snakemake claims"]
-    return ["", "Verdicts on claims:", *sentences.paragraphs(verdicts)]
+        return []
+    here = verdicts[(verdicts["part"] == WHOLE) & (verdicts["side"] == STUDY)]
+    counted = Counter(here["verdict"])
+    decided = counted[SUPPORTED] + counted[REFUTED]
+    about = decided + counted[OPEN]
+    return [f"enough runs to decide {decided} of {about} claims: toolnoise summary --claims"] if about else []
+
+
+def verdicts(study: Study) -> list[str]:
+    """The verdicts in sentences."""
+    verdicts = _verdicts(study)
+    return ["no verdicts on claims yet: snakemake claims"] if verdicts is None else sentences.paragraphs(verdicts)
 
 
 def summary_values(study: Study) -> dict[str, Any]:
