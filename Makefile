@@ -68,7 +68,8 @@ test-long: .venv/dev
 
 # The tests without TensorFlow; tests that need it are skipped.
 test-jax: .venv-jax/jax-dev
-	@.venv-jax/bin/python $(SPREAD) tests/engine tests/workflow/test_one_framework.py
+	@.venv-jax/bin/python $(SPREAD) tests/engine/test_no_other_framework.py tests/engine/test_epochs.py \
+		tests/workflow/test_one_framework.py
 
 lint: .venv/dev
 	@.venv/bin/ruff check .

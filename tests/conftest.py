@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+# Of many programs for one check, .ci/run takes a third for each commit, always the same ones.
+TURNS = 3
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 # What `make test` leaves to `make test-long`: further studies from their files to their ends, existing programs, what
@@ -52,11 +54,17 @@ LONG = (
 )
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Whatever else starts programs is slow; so is what is marked so where it stands.
 
     The slowest come first: at the end, no worker then waits for long.
     """
+    turn = os.environ.get("TURN")
+    if turn:
+        waiting = [item for item in items if item.get_closest_marker("in_turn")]
+        left_out = {id(item) for place, item in enumerate(waiting) if (place - int(turn)) % TURNS}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+        items[:] = [item for item in items if id(item) not in left_out]
     for item in items:
         if not _is_in(item, QUICK):
             item.add_marker(pytest.mark.slow)

@@ -367,6 +367,7 @@ def checked(toolnoise, tmp_path, skip_without):
     return start
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_the_cause_is_named_first_and_no_seeded_draw_is_accused(name, checked):
     done, line = checked(DIFFERENT[name], "--json")
@@ -380,6 +381,7 @@ def test_the_cause_is_named_first_and_no_seeded_draw_is_accused(name, checked):
         assert "PyTorch" not in json.dumps(found["likely"] + found["possible"])
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_clean_program_passes(name, checked):
     options = ["--metric", "wall_clock ([0-9.]+)"] if name == "times" else []
@@ -397,6 +399,7 @@ bench = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bench)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
