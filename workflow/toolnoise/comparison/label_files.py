@@ -48,8 +48,13 @@ def read(path: str) -> Labels:
             return of_data(path, prepared.load(path))
     elif not array_files.is_array(path):
         return of_table(path, csv_columns.read(path, None))
-    array = _labelled(path)
     alone = not array_files.zipped(path) or len(arrays.npz_names(path)) == 1
+    return of_array(path, _labelled(path), alone=alone)
+
+
+def of_array(path: str, array: np.ndarray, *, alone: bool = True) -> Labels:
+    """The labels in an array, which is a file's or an argument's."""
+    array_files.require_array(path, array, 3)
     if max(array.shape) == array.size:
         return Labels(path, as_classes(path, array.ravel(), "label"), array.size, alone=alone)
     classes = as_classes(path, array, "label")
@@ -99,12 +104,18 @@ def numbers(path: str) -> np.ndarray:
         return prepared.targets(path)["test_labels"]
     if array_files.is_array(path) or array_files.zipped(path):
         array = _labelled(path)
+        array_files.require_array(path, array, 3)
     else:
         table = csv_columns.read(path, None)
         roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
         columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
         array = table_rows.stacked(path, table, columns or range(len(roles)))
         array_files.require_array(path, array, 2)
+    return numbers_of(path, array)
+
+
+def numbers_of(path: str, array: np.ndarray) -> np.ndarray:
+    """The numbers in an array, [N] or [N, K]."""
     if max(array.shape) == array.size:
         return array.ravel()
     if array.ndim != 2:
@@ -119,11 +130,8 @@ def _labelled(path: str) -> np.ndarray:
         names = [name for name in named if role_of(name) == "label"] or list(named)
         if len(names) != 1:
             raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "one array, or one named labels")
-        array = named[names[0]]
-    else:
-        array = arrays.read_npy(path)
-    array_files.require_array(path, array, 3)
-    return array
+        return named[names[0]]
+    return arrays.read_npy(path)
 
 
 def as_classes(path: str, values: np.ndarray, what: str) -> np.ndarray:

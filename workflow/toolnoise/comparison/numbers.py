@@ -23,6 +23,8 @@ from toolnoise.dumps import stacks
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import outcome_files
 
+OF_LOSSES = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
+
 
 class Numbers(NamedTuple):
     """Numbers of each run, [S, U], of examples that have so many units each, [N]; and, of values, the true ones."""
@@ -80,22 +82,30 @@ def read_all(given: Sequence[Sequence[str]], kind: str, labels: str | None) -> l
     if kind == VALUES:
         source = labels or data_of(read_arms.files_of(given[0][0])[0])
         truth = label_files.numbers(source).astype(np.float64)
-    arms = [_arm([path for pattern in arm for path in read_arms.files_of(pattern)], kind, truth) for arm in given]
-    for arm in arms:
-        _require_same(arms[0], arm)
+    arms = []
+    for arm in given:
+        paths = [path for pattern in arm for path in read_arms.files_of(pattern)]
+        name = paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
+        arms.append(joined(name, [read(path, kind, truth) for path in paths]))
+    require_alike(arms)
     return arms
 
 
-def _arm(paths: Sequence[str], kind: str, truth: np.ndarray | None) -> Numbers:
-    """The runs of an arm, from one file or from one file a run."""
-    found = [read(path, kind, truth) for path in paths]
+def require_alike(arms: Sequence[Numbers]) -> None:
+    """Refuse arms of other examples."""
+    for arm in arms:
+        _require_same(arms[0], arm)
+
+
+def joined(name: str, found: Sequence[Numbers]) -> Numbers:
+    """The runs of an arm that are one file, or each of several files, or arrays."""
     for each in found:
         if len(found) > 1 and each.runs != 1:
             raise BadInput(each.file, "", f"found {each.runs} runs", f"one run in each of {len(found)} files")
         _require_same(found[0], each)
     drawn = [run for each in found for run in each.drawn or ()]
     return found[0]._replace(
-        file=paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}",
+        file=name,
         values=np.concatenate([each.values for each in found]),
         missing=sum(each.missing for each in found),
         drawn=drawn if all(each.drawn for each in found) else None,
@@ -107,23 +117,44 @@ def read(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
     if is_dump(Path(path)):
         return _dumped(path, kind, truth)
     if kind == LOSSES:
-        runs = _losses(path)
-        gaps = np.isnan(runs[0])
-        for place, run in enumerate(runs):
-            require_losses(path, run)
-            if not np.array_equal(np.isnan(run), gaps):
-                what = f"found padding in other places in run {place} than in run 0"
-                raise BadInput(path, "", what, "the same tokens in each run")
-        values = np.stack([run[~gaps] for run in runs]).astype(np.float64)
-        return Numbers(path, kind, values, lengths(runs[0]), None)
-    stack = _values(path, truth.shape)
+        return of_losses(path, _losses(path))
+    return of_values(path, _values(path), truth)
+
+
+def of_losses(path: str, runs: Sequence[np.ndarray]) -> Numbers:
+    """The losses of each run, which are a file's or an argument's."""
+    if len(runs) == 1 and runs[0].ndim == 3:
+        runs = list(runs[0])
+    if not runs or len({run.shape for run in runs}) > 1 or runs[0].ndim not in (1, 2):
+        raise BadInput(path, "", f"found shape {runs[0].shape if runs else (0,)}", OF_LOSSES)
+    gaps = np.isnan(runs[0])
+    for place, run in enumerate(runs):
+        require_losses(path, run)
+        if not np.array_equal(np.isnan(run), gaps):
+            what = f"found padding in other places in run {place} than in run 0"
+            raise BadInput(path, "", what, "the same tokens in each run")
+    values = np.stack([run[~gaps] for run in runs]).astype(np.float64)
+    return Numbers(path, LOSSES, values, lengths(runs[0]), None)
+
+
+def of_values(path: str, stack: np.ndarray, truth: np.ndarray) -> Numbers:
+    """The values of each run, which are a file's or an argument's, beside the true ones."""
+    shape = truth.shape
+    array_files.require_array(path, stack, 3)
+    if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
+        stack = stack.reshape(1, *shape)
+    if stack.shape[1:] != shape:
+        size = " x ".join(map(str, shape))
+        raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
     each = np.full(len(truth), truth[0].size)
-    return Numbers(path, kind, stack.reshape(len(stack), -1), each, truth.ravel())
+    return Numbers(path, VALUES, stack.reshape(len(stack), -1).astype(np.float64), each, truth.ravel())
 
 
 def losses_of_a_run(path: str) -> np.ndarray:
     """The losses of the one run in a file, with their padding."""
     runs = _losses(path)
+    if len(runs) == 1 and runs[0].ndim == 3:
+        runs = list(runs[0])
     if len(runs) != 1:
         raise BadInput(path, "", f"found {len(runs)} runs", "one run in a file")
     require_losses(path, runs[0])
@@ -131,42 +162,25 @@ def losses_of_a_run(path: str) -> np.ndarray:
 
 
 def _losses(path: str) -> list[np.ndarray]:
-    allowed = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
     if array_files.zipped(path):
         named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
-        runs = list(named.values())
-        if len({run.shape for run in runs}) != 1:
-            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", allowed)
-    elif array_files.is_array(path):
-        runs = [arrays.read_npy(path)]
-    else:
-        raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
-    if len(runs) == 1 and runs[0].ndim == 3:
-        runs = list(runs[0])
-    if not runs or runs[0].ndim not in (1, 2):
-        raise BadInput(path, "", f"found shape {runs[0].shape if runs else (0,)}", allowed)
-    return runs
+        if len({run.shape for run in named.values()}) != 1:
+            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", OF_LOSSES)
+        return list(named.values())
+    if array_files.is_array(path):
+        return [arrays.read_npy(path)]
+    raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
 
 
-def _values(path: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The values of each run in a file, [S, N] or [S, N, K], for true ones of one shape."""
+def _values(path: str) -> np.ndarray:
+    """The values in a file, of one run or of several."""
     if array_files.zipped(path):
         named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
         found = list(named.values())
         if len({run.shape for run in found}) != 1:
             raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "an array of one shape for each run")
-        stack = found[0] if len(found) == 1 else np.stack(found)
-    elif array_files.is_array(path):
-        stack = arrays.read_npy(path)
-    else:
-        stack = label_files.numbers(path)
-    array_files.require_array(path, stack, 3)
-    if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
-        stack = stack.reshape(1, *shape)
-    if stack.shape[1:] != shape:
-        size = " x ".join(map(str, shape))
-        raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
-    return stack.astype(np.float64)
+        return found[0] if len(found) == 1 else np.stack(found)
+    return arrays.read_npy(path) if array_files.is_array(path) else label_files.numbers(path)
 
 
 def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:

@@ -97,6 +97,27 @@ def read(path: str, labels: Labels) -> Answers:
         name = "logits"
     else:
         (reading, name), missing, drawn = _reading(path, labels), 0, None
+    return _answers(path, reading, name, labels, missing, drawn)
+
+
+def of_array(path: str, values: np.ndarray, labels: Labels) -> Answers:
+    """The predictions in an array, which is an argument's by this name."""
+    if labels.shape:
+        return _answers(path, unit_readings.of_arrays(path, "", [values], labels), "", labels)
+    array_files.require_array(path, values, 3)
+    known = readings.known_of(path, path, labels.classes, labels.examples, labels.source)
+    return _answers(path, readings.of_array(known, values), "", labels)
+
+
+def _answers(
+    path: str,
+    reading: Reading,
+    name: str,
+    labels: Labels,
+    missing: int = 0,
+    drawn: Sequence[Drawn] | None = None,
+) -> Answers:
+    """What was read, in the order of the labels."""
     values, given, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
         order = table_rows.matching(ids, labels.ids)

@@ -63,17 +63,21 @@ def read(given: Sequence[str], labels: Labels) -> Answers:
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
     # Scores of many files need not fit into memory together.
     answers = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
+    return joined(given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}", answers, labels)
+
+
+def joined(name: str, answers: Sequence[Answers], labels: Labels) -> Answers:
+    """The runs of an arm that are one file, or each of several files, or arrays."""
     if len(answers) == 1:
         return answers[0]
     for runs in answers:
         if len(runs.predicted) != 1:
-            allowed = f"one run in each of {len(paths)} files"
+            allowed = f"one run in each of {len(answers)} files"
             raise BadInput(runs.file, "", f"found {len(runs.predicted)} runs", allowed)
         if runs.rights != answers[0].rights:
             what = "found classes beside right and wrong answers"
             raise BadInput(runs.file, "", what, "one of them in all files of an arm")
         _require_same_question(answers[0], runs)
-    name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
     entropies, bits, drawn = ([getattr(runs, part) for runs in answers] for part in ("entropies", "bits", "drawn"))
     return Answers(
         name,
