@@ -23,7 +23,7 @@ HELPERS = ("lightning.py", "torch.py", "transformers.py")
 NAMED = "networks and readers"
 BUILDER = re.compile(r'"toolnoise\.models\.(\w+):')
 READERS = "datasets/readers"
-BESIDE = ("analyses", "checking", "comparison", "verify", NAMED, *PLUGINS, *HELPERS)
+BESIDE = ("analyses", "api", "checking", "comparison", "verify", NAMED, *PLUGINS, *HELPERS)
 PACKAGES = (NAME, *(f"workflow/{name}" for name in PLUGINS))
 CODE = (".py", ".js", ".css", ".html")
 

@@ -264,10 +264,10 @@ def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
     if isinstance(value, Estimate):
         return dict(zip(("value", "ci_low", "ci_high"), map(_plain, value), strict=True))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -52,6 +52,14 @@ def read(path: str) -> Labels:
     return of_array(path, _labelled(path), alone=alone)
 
 
+def of_values(path: str, values: np.ndarray) -> Labels:
+    """The labels in an array of numbers, or of texts that name classes."""
+    if values.dtype.kind != "U":
+        return of_array(path, values)
+    names, places = np.unique(values.ravel(), return_inverse=True)
+    return Labels(path, places.ravel(), values.size, codes={str(name): place for place, name in enumerate(names)})
+
+
 def of_array(path: str, array: np.ndarray, *, alone: bool = True) -> Labels:
     """The labels in an array, which is a file's or an argument's."""
     array_files.require_array(path, array, 3)
@@ -91,11 +99,9 @@ def of_table(path: str, table: csv_columns.Table) -> Labels:
                 raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
             column = left[0], table_rows.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
         values = column[1]
-    codes = None
     if values.dtype.kind == "U":
-        names, values = np.unique(values, return_inverse=True)
-        codes = {str(name): place for place, name in enumerate(names)}
-    return Labels(path, as_classes(path, values, "label"), len(values), ids, codes, alone)
+        return of_values(path, values)._replace(ids=ids, alone=alone)
+    return Labels(path, as_classes(path, values, "label"), len(values), ids, None, alone)
 
 
 def numbers(path: str) -> np.ndarray:

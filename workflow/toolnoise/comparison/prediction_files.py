@@ -104,6 +104,9 @@ def of_array(path: str, values: np.ndarray, labels: Labels) -> Answers:
     """The predictions in an array, which is an argument's by this name."""
     if labels.shape:
         return _answers(path, unit_readings.of_arrays(path, "", [values], labels), "", labels)
+    if values.dtype.kind == "U":  # of classes that are texts
+        how = f"{values.size} texts as predicted classes"
+        return _answers(path, Reading(np.atleast_2d(values), "classes", how), "", labels)
     array_files.require_array(path, values, 3)
     known = readings.known_of(path, path, labels.classes, labels.examples, labels.source)
     return _answers(path, readings.of_array(known, values), "", labels)

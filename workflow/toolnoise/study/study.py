@@ -6,7 +6,8 @@ A spec is everything that may influence a run, so its digest decides whether to 
 
 import itertools
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
@@ -204,6 +205,10 @@ class Study:
         """A path of the study, or of a part of it."""
         path = pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
         return path.replace(f"results/{self.name}", self.folder, 1) if self.folder else path
+
+    def lying_at(self, folder: Path) -> "Study":
+        """The same study, with its results in a folder of any name."""
+        return replace(self, folder=str(folder))
 
     def batch_size(self, model: str, dataset: str) -> int:
         """The batch size that a task is trained with."""

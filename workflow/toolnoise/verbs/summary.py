@@ -1,7 +1,6 @@
 """`toolnoise summary`: the results of a study."""
 
 import argparse
-import dataclasses
 from pathlib import Path
 
 from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, show
@@ -18,7 +17,7 @@ def _run(options: argparse.Namespace) -> None:
         study = grid.load(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():
             # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
-            study = dataclasses.replace(study, folder=str(kept.parent))
+            study = study.lying_at(kept.parent)
         if options.json:
             show(summary.as_json(study))
             return

@@ -1,12 +1,7 @@
 """`toolnoise check`: whether a training program is reproducible."""
 
 import argparse
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise.base.errors import BadInput
@@ -25,34 +20,18 @@ def _run(options: argparse.Namespace) -> None:
     given = [f"--{name}" for name in OF_A_MODEL if getattr(options, name) is not None]
     if given:
         raise BadInput("command line", given[0], "is for a model", "--model FILE")
-    from toolnoise.checking import reproducibility, reproducibility_text, unmodified, ways
+    from toolnoise.api.check import check
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    resumes = bool(options.resume or options.resume_command or options.stop_at)
-    wanted = unmodified.wanted(options.output, options.metric, options.checkpoint or _found(words, resumes))
-    command = reproducibility.command(words, options.sources, options.deterministic, options.limit, wanted)
-    worlds = ways.worlds(options.world)
-    command = command._replace(
-        words=ways.torchrun(command.words, worlds[0]) if worlds else command.words,
-        asked=ways.asked(
-            command.words, options.vary, worlds, options.higher, options.without_draws, matrix=options.matrix
-        ),
-        trace=options.trace,
-    )
-    if resumes:
-        resume = reproducibility.resuming(command.words, options.resume_command, options.stop_at)
-        command = command._replace(resume=resume)
-    with _folder(options) as folder:
-        try:
-            checked = reproducibility.check(command, folder)
-            show(reproducibility_text.as_json(checked) if options.json else reproducibility_text.as_text(checked))
-        finally:
-            unmodified.forget(wanted)
+    asked = {name: getattr(options, name) for name in OF_A_PROGRAM if name != "command"}
+    checked = check(words, **asked, higher=options.higher, limit=options.limit, keep=options.keep)
+    show(checked.to_dict() if options.json else checked.text)
     sys.exit(0 if checked.passed else 1)
 
 
 def _run_model(options: argparse.Namespace) -> NoReturn:
     """Check a model instead of a program."""
+    from toolnoise.api.check import folder
     from toolnoise.checking import reproducibility
     from toolnoise.checking.models import batches
 
@@ -69,35 +48,10 @@ def _run_model(options: argparse.Namespace) -> NoReturn:
         options.decode,
         reproducibility.seconds(options.limit),
     )
-    with _folder(options) as folder:
-        checked = batches.check(task, folder)
+    with folder(keep=options.keep) as place:
+        checked = batches.check(task, place)
         show(batches.as_json(checked) if options.json else batches.as_text(checked))
     sys.exit(0 if checked.passed else 1)
-
-
-@contextmanager
-def _folder(options: argparse.Namespace) -> Iterator[Path]:
-    """A folder for what runs leave. What ends before its verdict leaves its logs."""
-    folder, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
-    try:
-        yield folder
-        sys.stdout.flush()
-        kept = options.keep
-    finally:
-        if kept:
-            print(f"outcomes and logs are kept in {folder}", file=sys.stderr)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _found(words: list[str], resumes: bool) -> list[str]:
-    """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
-    from toolnoise.checking import program_text, saves
-
-    found = saves.places(program_text.sources(words, Path())) if resumes else []
-    if found:
-        print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
-    return found
 
 
 def _again(metavar: str, about: str) -> dict[str, Any]:

@@ -1,0 +1,314 @@
+"""`import toolnoise as tn`: what programs call. It is listed, typed, lazy, and says what the command line says."""
+
+import dataclasses
+import doctest
+import hashlib
+import importlib.util
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+
+import toolnoise as tn
+from toolnoise import cli
+from toolnoise.api import drawing
+from toolnoise.api.results import Result
+from toolnoise.base.program import ROOT
+
+LISTED = ROOT / "docs/tables/api.txt"
+LABELS = np.arange(200) % 4
+
+
+def runs(wrong, count=5, seed=0):
+    """Classes of several runs, [S, N], of which so large a share is wrong."""
+    draw = np.random.default_rng(seed)
+    return np.where(draw.random((count, len(LABELS))) < wrong, (LABELS + 1) % 4, LABELS)
+
+
+A, B = runs(0.2), runs(0.1, seed=1)
+
+
+def scores(classes):
+    draw = np.random.default_rng(7)
+    return (np.eye(4)[classes] * 3 + draw.normal(0, 0.1, (*classes.shape, 4))).astype(np.float32)
+
+
+def said(capsys, *words):
+    """What the command line prints."""
+    cli.main(list(map(str, words)))
+    return capsys.readouterr().out
+
+
+# What is public
+
+
+def listed():
+    """The public names with their arguments, and what their results have."""
+    lines = []
+    for name in sorted(set(tn.__all__) - {"__version__"}):
+        public = getattr(tn, name)
+        lines.append(f"tn.{name}{inspect.signature(public) if inspect.isfunction(public) else ''}")
+    for module, name in (("results", "Result"), ("check", "Verdict"), ("read", "StudyResults"), ("read", "Dump")):
+        kind = getattr(importlib.import_module(f"toolnoise.api.{module}"), name)
+        own = [field.name for field in dataclasses.fields(kind)] + [
+            f"{method}()" for method, value in vars(kind).items() if inspect.isfunction(value) and method[0] != "_"
+        ]
+        lines.append(f"{name}: {', '.join(dict.fromkeys(own))}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_what_is_public_is_listed_and_changes_with_a_line_in_the_changelog():
+    found = listed()
+    head, _, rest = LISTED.read_text().partition("\n\n")
+    assert rest == found, "docs/tables/api.txt does not list what is public now"
+    digest = hashlib.sha256(found.encode()).hexdigest()[:8]
+    assert f"(API {digest})" in (ROOT / "CHANGELOG.md").read_text(), f"no line of the changelog ends in (API {digest})"
+    assert head
+
+
+def test_other_names_are_none_and_the_public_ones_are_shown():
+    assert set(tn.__all__) <= set(dir(tn))
+    with pytest.raises(AttributeError, match="no attribute 'comparee'"):
+        tn.comparee  # noqa: B018 (it raises)
+
+
+def test_an_import_loads_nothing_that_a_function_needs():
+    loaded = "import sys, toolnoise; print({'numpy', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+    # pandas and Matplotlib come with the first table and the first figure.
+    loaded = (
+        "import sys, toolnoise as tn; tn.churn([[0, 1], [0, 0]]); print({'pandas', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("name", ["check", "churn", "compare", "noise", "plan"])
+def test_the_examples_of_each_function_are_true(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(importlib.import_module(f"toolnoise.api.{name}"))
+    assert found.attempted
+    assert not found.failed
+
+
+# Results
+
+
+def test_a_result_is_frozen_and_shows_itself():
+    found = tn.churn(A)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.text = ""
+    assert str(found) == repr(found) == found.text
+    assert found._repr_html_() == f"<pre>{found.text}</pre>"
+    assert Result("a < b", {}, list)._repr_html_() == "<pre>a &lt; b</pre>"
+    values = found.to_dict()
+    values["churn"]["value"] = 2
+    assert found["churn"]["value"] < 1, "a result's own values stay"
+
+
+def test_a_result_is_a_table_and_a_figure():
+    found = tn.compare(A, B, labels=LABELS)
+    table = found.to_frame()
+    assert isinstance(table, pd.DataFrame)
+    (row,) = table[table["quantity"] == "accuracy_difference"].itertuples()
+    assert (row.a, row.b) == ("A", "B")
+    assert (row.value, row.low, row.high) == tuple(found["accuracy_difference"].values())
+    axes = Figure().add_subplot()
+    assert found.plot(axes) is axes
+    assert len(axes.get_yticklabels()) == table[["low", "high"]].notna().all(axis=1).sum()
+    assert isinstance(tn.noise(A, LABELS).plot(), Axes)
+    with pytest.raises(tn.BadInput, match="no value with an interval"):
+        drawing.intervals([{"quantity": "a", "value": 1.0, "low": None, "high": None}])
+
+
+# Compare
+
+
+def test_arrays_are_compared_as_their_files_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, array in {"a": A, "b": B, "y": LABELS}.items():
+        np.save(f"{name}.npy", array)
+    asked = said(capsys, "compare", "a.npy", "b.npy", "--labels", "y.npy", "--json")
+    of_files = tn.compare("a.npy", "b.npy", labels="y.npy")
+    assert of_files.to_dict() == json.loads(asked)
+    assert f"{of_files}\n" == said(capsys, "compare", "a.npy", "b.npy", "--labels", "y.npy")
+    of_arrays, expected = tn.compare(A, B, labels=LABELS).to_dict(), of_files.to_dict()
+    for found in (of_arrays, expected):
+        found.pop("notes"), found["a"].pop("file"), found["b"].pop("file")
+    assert of_arrays == expected
+
+
+def test_the_difference_is_welchs():
+    found = tn.compare(A, B, labels=LABELS)
+    expected = stats.ttest_ind((B == LABELS).mean(axis=1), (A == LABELS).mean(axis=1), equal_var=False)
+    assert found["pvalue"] == pytest.approx(expected.pvalue, abs=1e-12)
+    interval = expected.confidence_interval()
+    assert list(found["accuracy_difference"].values())[1:] == pytest.approx([interval.low, interval.high], abs=1e-12)
+
+
+def test_arms_may_be_scores_lists_texts_values_and_losses():
+    whole = tn.compare(scores(A), scores(B), labels=LABELS).to_dict()
+    assert whole["cross_entropy_difference"]["value"] < 0
+    listed_runs = tn.compare(list(scores(A)), list(scores(B)), labels=LABELS)
+    assert listed_runs["accuracy_difference"] == whole["accuracy_difference"]
+    names = np.array(["ant", "bee", "cat", "dog"])
+    texts = tn.compare(names[A], names[B], labels=names[LABELS])
+    assert texts["accuracy_difference"] == whole["accuracy_difference"]
+    rights = tn.compare(A == LABELS, B == LABELS)
+    assert rights["accuracy_difference"] == whole["accuracy_difference"]
+    draw = np.random.default_rng(3)
+    truth, noise = draw.normal(size=50), draw.normal(size=(2, 4, 50))
+    regression = tn.compare(truth + noise[0], truth + 0.5 * noise[1], labels=truth, values=True)
+    wrong = np.abs(noise[0]).mean(axis=1), np.abs(0.5 * noise[1]).mean(axis=1)
+    assert regression["difference"]["value"] == pytest.approx(wrong[1].mean() - wrong[0].mean(), abs=1e-12)
+    losses = draw.gamma(2, size=(2, 3, 6, 10))
+    of_tokens = tn.compare(losses[0], list(losses[1]), losses=True)
+    assert of_tokens["difference"]["value"] == pytest.approx(losses[1].mean() - losses[0].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arms", "options", "says"),
+    [
+        ([A], {"labels": LABELS}, "found 1; two or more arms"),
+        ([A, B], {}, "arm A: found classes, and no labels"),
+        ([A, B], {"labels": LABELS[:7]}, "for the 7 labels of labels"),
+        ([A, object()], {"labels": LABELS}, "arm B: found object of object"),
+        ([A, B], {"labels": LABELS, "losses": True}, "a loss is no prediction of a label"),
+        ([A, B], {"labels": LABELS, "paired": True, "same_start": True}, "--paired"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(arms, options, says):
+    with pytest.raises(tn.BadInput, match=says) as caught:
+        tn.compare(*arms, **options)
+    assert "\n" not in str(caught.value)
+
+
+# Noise
+
+
+def test_churn_is_the_mean_over_pairs():
+    pairs = [(A[i] != A[j]).mean() for i in range(5) for j in range(i)]
+    found = tn.churn(A)
+    assert found["churn"]["value"] == pytest.approx(np.mean(pairs), abs=1e-15)
+    assert (found["runs"], found["examples"]) == (5, 200)
+    assert tn.churn(scores(A))["churn"] == tn.churn(list(A))["churn"] == found["churn"]
+    assert tn.churn(np.array(["ant", "bee", "cat", "dog"])[A])["churn"] == found["churn"]
+    assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
+        tn.churn(A[0])
+
+
+def test_noise_has_the_spread_and_the_nulls():
+    found = tn.noise(scores(A), LABELS)
+    right = (A == LABELS).mean(axis=1)
+    assert found["accuracy_mean"]["value"] == pytest.approx(right.mean(), abs=1e-12)
+    assert found["accuracy_sd"]["value"] == pytest.approx(right.std(ddof=1), abs=1e-12)
+    ends = found["accuracy_sd"]["value"] * np.sqrt(4 / stats.chi2.ppf([0.975, 0.025], 4))
+    assert [found["accuracy_sd"]["low"], found["accuracy_sd"]["high"]] == pytest.approx(list(ends), rel=1e-9)
+    share = np.mean(A == LABELS, axis=0)
+    independent = np.sqrt(np.mean(share * (1 - share) * 5 / 4) / len(LABELS))
+    assert found["accuracy_sd_independent_null"]["value"] == pytest.approx(independent, rel=1e-9)
+    assert found["churn"] == tn.churn(A)["churn"]
+    assert found["cross_entropy_mean"]["value"] > 0
+    assert set(found["classes"]) == {"0", "1", "2", "3"}
+    assert tn.noise(scores(A), LABELS).to_dict() == found.to_dict(), "its bootstrap has a seed"
+    by_class = tn.noise(A, LABELS)
+    assert by_class["accuracy_sd"] == found["accuracy_sd"]
+    assert "cross_entropy_mean" not in by_class.to_dict()
+    softmax = np.exp(scores(A).astype(float))
+    softmax /= softmax.sum(axis=-1, keepdims=True)
+    of_probabilities = tn.noise(softmax, LABELS)["cross_entropy_mean"]["value"]
+    assert of_probabilities == pytest.approx(found["cross_entropy_mean"]["value"], rel=1e-5)
+
+
+# Arrays of other libraries: each in a process of its own, since frameworks start threads
+
+
+MADE = {
+    "torch": "import torch\nmade = torch.tensor(values, requires_grad=True)",
+    "torch: bfloat16": "import torch\nmade = torch.tensor(values, dtype=torch.bfloat16)",
+    "jax": "import jax.numpy\nmade = jax.numpy.asarray(values)",
+    "jax: bfloat16": "import jax.numpy\nmade = jax.numpy.asarray(values, jax.numpy.bfloat16)",
+    "tensorflow": "import tensorflow\nmade = tensorflow.constant(values)",
+    "pandas": "import pandas\nmade = pandas.DataFrame(values)",
+    "polars": "import polars\nmade = polars.DataFrame(values)",
+    "list": "made = values",
+}
+SAYS = """
+from toolnoise.api import given
+values = [[0.5, 2.0, -1.0], [4.0, 0.25, 8.0]]
+{made}
+found = given.array("x", made)
+print(type(found).__name__, found.astype(float).tolist() == values)
+"""
+
+
+@pytest.mark.parametrize("library", MADE)
+def test_arrays_of_any_library_are_numpys(library):
+    package = library.partition(":")[0]
+    if package != "list" and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    done = subprocess.run([sys.executable, "-c", SAYS.format(made=MADE[library])], capture_output=True, text=True)
+    assert done.stdout == "ndarray True\n", done.stderr
+
+
+def test_a_column_of_pandas_is_an_array_of_labels():
+    frame = pd.DataFrame({"pred": A[0], "label": LABELS})
+    found = tn.compare(frame["pred"], pd.Series(B[0]), labels=frame["label"])
+    assert found["a"]["accuracy_mean"]["value"] == pytest.approx((A[0] == LABELS).mean())
+
+
+# Plan, check, read
+
+
+def test_a_plan_is_that_of_the_command_line(capsys):
+    found = tn.plan(sd=0.3, gain=[0.3, 0.5], sd_runs=10)
+    words = ("plan", "--sd", 0.3, "--gain", 0.3, 0.5, "--sd-runs", 10)
+    assert found.to_dict() == json.loads(said(capsys, *words, "--json"))
+    assert f"{found}\n" == said(capsys, *words)
+    assert list(found.to_frame()["runs_per_arm"]) == [entry["runs_per_arm"] for entry in found["needed"]]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        tn.plan(colour="red")
+
+
+def test_a_program_is_checked_as_by_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import os\nprint('loss', os.getpid())\n")
+    words = [sys.executable, "train.py"]
+    found = tn.check(words, sources="", metric="loss ([0-9]+)")
+    assert not found.passed
+    assert str(found).startswith("Not reproducible: two runs with equal seeds differ in loss")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", "--sources", "", "--metric", "loss ([0-9]+)", "--json", "--", *words])
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out).keys() == found.to_dict().keys()
+
+
+@pytest.mark.parametrize("kind", ["archive", "folder", "study.json"])
+def test_the_results_of_a_study_are_read(kind, evidence, capsys):
+    folder = evidence("outside-small")
+    place = {"archive": ROOT / "evidence/outside-small.tar.xz", "folder": folder, "study.json": folder / "study.json"}[
+        kind
+    ]
+    found = tn.read(place)
+    assert found.name == "outside-small"
+    assert len(found.cells) == len(found["cells"]) == 8
+    table = found.metrics()
+    assert {"churn", "accuracy_sd"} <= set(table["metric"])
+    assert {"stability", "runs"} <= set(found.tables)
+    assert f"{found}\n" == said(capsys, "summary", "--study", place)
+    with pytest.raises(tn.BadInput, match="no such metric file; one of "):
+        found.metrics("atlas")
+
+
+def test_what_is_no_study_is_one_line(tmp_path):
+    with pytest.raises(tn.BadInput, match="found no results of a study"):
+        tn.read(tmp_path)

@@ -1,0 +1,91 @@
+"""`tn.check`: is a training program reproducible?"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolnoise.api.results import Result, rows_of
+from toolnoise.checking import program_text, reproducibility, reproducibility_text, saves, unmodified, ways
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
+    """What a check found; `passed` is whether the program is reproducible, uses its seeds and resumes to equal bits."""
+
+    passed: bool = False
+
+
+def check(
+    command: str | Sequence[str],
+    *,
+    sources: str | None = None,
+    deterministic: str = "",
+    output: Sequence[str] = (),
+    metric: Sequence[str] = (),
+    vary: Sequence[str] = (),
+    matrix: bool = False,
+    world: str | None = None,
+    higher: str = "",
+    without_draws: str = "",
+    trace: bool = False,
+    resume: bool = False,
+    resume_command: str | None = None,
+    checkpoint: Sequence[str] = (),
+    stop_at: str | None = None,
+    limit: float | None = None,
+    keep: bool = False,
+) -> Verdict:
+    """Run a program as often as its verdict needs; arguments are the options of `toolnoise check`.
+
+    >>> import sys, toolnoise as tn
+    >>> found = tn.check([sys.executable, "-c", "print('accuracy 0.5')"], sources="", metric=["accuracy ([0-9.]+)"])
+    >>> found.passed
+    True
+    """
+    words = [command] if isinstance(command, str) else list(command)
+    resumes = bool(resume or resume_command or stop_at)
+    output, metric, vary = ([one] if isinstance(one, str) else list(one) for one in (output, metric, vary))
+    places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
+    wanted = unmodified.wanted(output, metric, places or _found(words, resumes))
+    asked = reproducibility.command(words, sources, deterministic, limit, wanted)
+    worlds = ways.worlds(world)
+    asked = asked._replace(
+        words=ways.torchrun(asked.words, worlds[0]) if worlds else asked.words,
+        asked=ways.asked(asked.words, vary, worlds, higher, without_draws, matrix=matrix),
+        trace=trace,
+    )
+    if resumes:
+        asked = asked._replace(resume=reproducibility.resuming(asked.words, resume_command, stop_at))
+    with folder(keep=keep) as place:
+        try:
+            checked = reproducibility.check(asked, place)
+        finally:
+            unmodified.forget(wanted)
+    values = reproducibility_text.as_json(checked)
+    return Verdict(reproducibility_text.as_text(checked), values, lambda: rows_of(values), checked.passed)
+
+
+@contextmanager
+def folder(*, keep: bool) -> Iterator[Path]:
+    """A folder for what runs leave. What ends before its verdict leaves its logs."""
+    place, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
+    try:
+        yield place
+        kept = keep
+    finally:
+        if kept:
+            print(f"outcomes and logs are kept in {place}", file=sys.stderr)
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _found(words: list[str], resumes: bool) -> list[str]:
+    """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
+    found = saves.places(program_text.sources(words, Path())) if resumes else []
+    if found:
+        print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
+    return found

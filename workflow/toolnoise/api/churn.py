@@ -1,0 +1,41 @@
+"""`tn.churn`: the share of examples that two runs of one method answer differently."""
+
+from typing import Any
+
+import numpy as np
+
+from toolnoise.api import given
+from toolnoise.api.results import Result, in_percent, plain, row_of
+from toolnoise.base.errors import BadInput
+from toolnoise.formulas import churn as formula
+from toolnoise.stats.jackknife import pairwise_jackknife
+
+
+def churn(predictions: Any) -> Result:
+    """The share of examples that two runs answer differently: its mean over pairs of runs, with a 95 % interval.
+
+    Predictions are an array, run x N classes or run x N x class scores, or a list of arrays, one a run.
+
+    >>> import toolnoise as tn
+    >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
+    0.3333333333333333
+    """
+    predicted = np.concatenate([_classes(array) for array in given.arrays("predictions", predictions)])
+    runs, examples = predicted.shape
+    if runs < 2:
+        raise BadInput("predictions", "", f"found {runs} run", "two or more")
+    # Texts and large numbers name classes, too.
+    _, places = np.unique(predicted, return_inverse=True)
+    found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
+    text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
+    values = {"runs": runs, "examples": examples, "churn": plain(found)}
+    return Result(text, values, lambda: [row_of("churn", "all", found)])
+
+
+def _classes(array: np.ndarray) -> np.ndarray:
+    """Predicted classes, [S, N], from classes or scores of one run or several."""
+    if array.ndim == 3 or (array.ndim == 2 and array.dtype.kind == "f" and (array != np.floor(array)).any()):
+        return np.atleast_2d(array.argmax(axis=-1))
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise BadInput("predictions", "", f"found shape {array.shape}", "run x N classes, or run x N x class scores")
+    return np.atleast_2d(array)

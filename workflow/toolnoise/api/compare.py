@@ -1,0 +1,135 @@
+"""`tn.compare`: is one method better than another?"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from toolnoise.api import given
+from toolnoise.api.results import Result, rows_of
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import (
+    compared_numbers,
+    comparison,
+    comparison_text,
+    label_files,
+    numbers,
+    numbers_text,
+    prediction_files,
+    read_arms,
+)
+from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.numbers import Numbers
+from toolnoise.comparison.prediction_files import Answers
+from toolnoise.datasets.outcomes import LOSSES, VALUES
+
+
+def compare(
+    *arms: Any,
+    labels: Any = None,
+    paired: bool = False,
+    same_start: bool = False,
+    values: bool = False,
+    losses: bool = False,
+    by_label: bool = False,
+) -> Result:
+    """Compare each further arm with the first: their predictions, the values of a regression, or losses of tokens.
+
+    An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
+    run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. Names of arguments are those
+    of `toolnoise compare`.
+
+    >>> import numpy as np
+    >>> import toolnoise as tn
+    >>> labels = np.arange(60) % 3
+    >>> a = [np.where(np.arange(60) % (5 + run), labels, 0) for run in range(4)]
+    >>> b = [np.where(np.arange(60) % (9 + run), labels, 0) for run in range(4)]
+    >>> found = tn.compare(np.array(a), np.array(b), labels=labels)
+    >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
+    (0.035, 4)
+    """
+    if len(arms) < 2:
+        allowed = "two or more arms: each a name in ARMS, or each an --arm"
+        raise BadInput("command line", "ARMS", f"found {len(arms)}", allowed)
+    assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
+    named = [given.paths(arm) for arm in arms]
+    kind = VALUES if values else LOSSES if losses else None
+    if named[0] is not None:
+        kind = numbers.kind_of(named[0], values=values, losses=losses)
+    if kind:
+        if by_label:
+            raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
+        measured = _numbers(arms, named, kind, labels)
+        read_arms.require_possible(measured, paired, same_start)
+        found = compared_numbers.compare_all(measured, assumption)
+        return _result(numbers_text.as_text(found), numbers_text.as_json(found))
+    of_all = _labels(labels, arms[0])
+    if by_label and not of_all.asked:
+        what = f"found labels of {of_all.source} that are not many, of 0 and 1, for each example"
+        raise BadInput("command line", "--by-label", what, "examples x labels")
+    answers = [_answers(place, arm, of_all) for place, arm in enumerate(arms)]
+    read_arms.require_comparable(answers, paired, same_start)
+    judged, right = read_arms.right_or_wrong(answers, of_all)
+    compared = comparison.compare_all(judged, right, assumption, of_all.asked if by_label else ())
+    return _result(comparison_text.as_text(compared), comparison_text.as_json(compared))
+
+
+def _result(text: str, values: Mapping[str, Any]) -> Result:
+    def rows() -> Sequence[Mapping[str, Any]]:
+        pairs = values.get("comparisons", [values])
+        return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
+
+    return Result(text, values, rows)
+
+
+def _name(place: int) -> str:
+    """What an array is called that is the arm at this place."""
+    return f"arm {read_arms.NAMES[place % len(read_arms.NAMES)]}"
+
+
+def _labels(labels: Any, first: Any) -> Labels:
+    if labels is None:
+        if (paths := given.paths(first)) is not None:
+            return read_arms.labels_of(paths)
+        # Right and wrong answers, run x N, need none; whatever else does is told so.
+        return Labels("", None, given.arrays(_name(0), first)[0].shape[-1])
+    if given.is_path(labels):
+        return label_files.read(str(labels))
+    return label_files.of_values("labels", given.array("labels", labels))
+
+
+def _answers(place: int, arm: Any, labels: Labels) -> Answers:
+    if (paths := given.paths(arm)) is not None:
+        return read_arms.read(paths, labels)
+    name = _name(place)
+    runs = [prediction_files.of_array(name, array, labels)._replace(scores=None) for array in given.arrays(name, arm)]
+    return read_arms.joined(name, runs, labels)
+
+
+def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, labels: Any) -> list[Numbers]:
+    if all(paths is not None for paths in named) and (labels is None or given.is_path(labels)):
+        return numbers.read_all([paths for paths in named if paths], kind, None if labels is None else str(labels))
+    if kind == LOSSES and labels is not None:
+        raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
+    truth = _truth(labels) if kind == VALUES else np.empty(0)
+    found = []
+    for place, (arm, paths) in enumerate(zip(arms, named, strict=True)):
+        if paths is not None:
+            found.append(numbers.joined(paths[0], [numbers.read(path, kind, truth) for path in paths]))
+            continue
+        arrays = given.arrays(_name(place), arm)
+        of_runs = (
+            [numbers.of_losses(_name(place), arrays)]
+            if kind == LOSSES
+            else [numbers.of_values(_name(place), array, truth) for array in arrays]
+        )
+        found.append(numbers.joined(_name(place), of_runs))
+    numbers.require_alike(found)
+    return found
+
+
+def _truth(labels: Any) -> np.ndarray:
+    if given.is_path(labels):
+        return label_files.numbers(str(labels)).astype(np.float64)
+    return label_files.numbers_of("labels", given.array("labels", labels)).astype(np.float64)

@@ -1,0 +1,55 @@
+"""What a caller gives: paths, and arrays of any library, as NumPy's."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+
+WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
+
+
+def is_path(given: object) -> TypeGuard[str | Path]:
+    """Whether it names a file."""
+    return isinstance(given, str | os.PathLike)
+
+
+def paths(given: object) -> list[str] | None:
+    """The paths that an arm is: one, or one a run; None if it is something else."""
+    several = [given] if is_path(given) else given
+    if isinstance(several, list | tuple) and several and all(map(is_path, several)):
+        return [os.fspath(one) for one in several]
+    return None
+
+
+def arrays(name: str, given: object) -> list[np.ndarray]:
+    """The arrays of an arm: one of all its runs, or a list of tensors, one a run."""
+    listed = isinstance(given, list | tuple) and bool(given) and not isinstance(given[0], int | float | bool | str)
+    parts: Sequence[Any] = given if listed and not isinstance(given[0], list | tuple) else [given]
+    return [array(name, part) for part in parts]
+
+
+def array(name: str, given: Any) -> np.ndarray:
+    """NumPy's array of a value of any library; a tensor on a device is copied to the host."""
+    # PyTorch's: NumPy takes none that has a gradient or lies on a GPU, and has no bfloat16.
+    if hasattr(given, "detach") and hasattr(given, "cpu"):
+        given = given.detach().cpu()
+        given = given.float() if str(given.dtype).endswith("bfloat16") else given
+    if hasattr(given, "to_numpy"):  # pandas and polars
+        given = given.to_numpy()
+    try:
+        found = np.asarray(given)
+        if found.dtype == object and hasattr(given, "__dlpack__"):
+            found = np.from_dlpack(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise BadInput(name, "", f"found {type(given).__name__}: {error}", WANTED) from None
+    if found.dtype == object:
+        kinds = {type(value) for value in found.flat}
+        if kinds <= {str}:
+            return found.astype(str)
+        raise BadInput(name, "", f"found {type(given).__name__} of {min(kind.__name__ for kind in kinds)}", WANTED)
+    # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
+    return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found

@@ -1,0 +1,89 @@
+"""`tn.noise`: how far runs of one method are apart, and how far chance alone would put them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.api import given
+from toolnoise.api.results import POINTS, Result, in_percent, plain, row_of
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import label_files, prediction_files, read_arms
+from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.prediction_files import Answers
+from toolnoise.formulas import Row, stability
+from toolnoise.formulas.weights import Apart
+
+NULLS = ("accuracy_sd_independent_null", "accuracy_sd_binomial_null")
+
+
+def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
+    """How far runs are apart: accuracy, its SD, churn, cross-entropy of logits, by class, each with an interval.
+
+    Beside the SD stand those that the same errors would give if examples erred independently. Predictions are as for
+    `tn.churn`, or a file; `seed` is that of the bootstrap.
+
+    >>> import numpy as np
+    >>> import toolnoise as tn
+    >>> labels = np.arange(60) % 3
+    >>> runs = [np.where(np.arange(60) % (5 + run), labels, 0) for run in range(4)]
+    >>> found = tn.noise(runs, labels)
+    >>> round(found["accuracy_mean"]["value"], 3), round(found["churn"]["value"], 3)
+    (0.921, 0.142)
+    """
+    of_all = _labels(labels)
+    answers = _answers(predictions, of_all)
+    if answers.rights or of_all.classes is None or of_all.units > 1:
+        raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
+    rows = _measured(answers, of_all.classes, streams.key(seed, streams.ANALYSIS, 0, "noise"))
+    by_group: dict[str, dict[str, Any]] = {}
+    for metric, group, estimate in rows:
+        by_group.setdefault(group, {})[metric] = plain(estimate)
+    whole = by_group.pop("all")
+    values = {"runs": answers.runs, "examples": of_all.examples, **whole, "classes": by_group}
+    return Result(_text(rows, answers.runs, of_all), values, lambda: [row_of(*row) for row in rows])
+
+
+def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
+    classes = 1 + max(int(answers.predicted.max()), int(labels.max()))
+    weights, groups = Apart({}, equal=False), {}
+    if answers.scores is not None and answers.entropies is not None:
+        logits = answers.scores
+        if (logits >= 0).all() and np.allclose(logits.sum(axis=-1), 1, atol=1e-3):
+            logits = np.log(logits)
+        rows = stability.stability(logits, labels, groups, weights, stream)
+    else:
+        rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream)
+    together = [np.arange(answers.runs)]
+    rows += stability.of_all_draws(answers.predicted, labels, classes, groups, together, rows)
+    return [row for row in rows if not np.isnan(row[-1].value)]
+
+
+def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
+    of = {metric: estimate for metric, group, estimate in rows if group == "all"}
+    mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
+    lines = [f"{runs} run{'s' * (runs > 1)} of {labels.examples} examples"]
+    lines += [f"accuracy {in_percent(mean)}"] if mean else []
+    lines += [f"SD of accuracy {in_percent(sd, ' points')}"] if sd else []
+    nulls = [f"{POINTS * of[name].value:.3g}" for name in NULLS if name in of]
+    lines += [f"  if examples erred independently: {nulls[0]} points"] if nulls else []
+    lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
+    return "\n".join(lines)
+
+
+def _labels(labels: Any) -> Labels:
+    if given.is_path(labels):
+        return label_files.read(str(labels))
+    return label_files.of_values("labels", given.array("labels", labels))
+
+
+def _answers(predictions: Any, labels: Labels) -> Answers:
+    if (paths := given.paths(predictions)) is not None:
+        return prediction_files.read(paths[0], labels) if len(paths) == 1 else read_arms.read(paths, labels)
+    arrays = given.arrays("predictions", predictions)
+    runs = [prediction_files.of_array("predictions", array, labels) for array in arrays]
+    if len(runs) > 1 and all(run.scores is not None for run in runs):
+        joined = read_arms.joined("predictions", runs, labels)
+        return joined._replace(scores=np.concatenate([run.scores for run in runs if run.scores is not None]))
+    return read_arms.joined("predictions", runs, labels)

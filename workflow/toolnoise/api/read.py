@@ -1,0 +1,88 @@
+"""`tn.read`: the results of a study, and dumps of predictions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolnoise.api.results import Result
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.commands import summary
+from toolnoise.comparison import prediction_files
+from toolnoise.dumps import stacks
+from toolnoise.record import unpacked
+from toolnoise.study import grid, layout
+from toolnoise.study.cells import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WANTED = "a study's results folder, its study.json, an archive of it, or a dump of predictions (.npy)"
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResults(Result):
+    """The results of a study: its findings as a text, and its metric files as tables."""
+
+    name: str = ""
+    cells: tuple[Cell, ...] = ()
+    tables: Mapping[str, "pd.DataFrame"] = field(default_factory=dict, compare=False)
+
+    def metrics(self, kind: str = "stability") -> "pd.DataFrame":
+        """A metric file of the whole study, by its name: stability, runs, and others in `tables`."""
+        if kind not in self.tables:
+            raise BadInput(self.name, kind, "no such metric file", f"one of {', '.join(self.tables)}")
+        return self.tables[kind].copy()
+
+
+@dataclass(frozen=True, repr=False)
+class Dump(Result):
+    """The predictions of a cell's runs, memory-mapped, run x example x class, and the labels of the examples."""
+
+    predictions: np.ndarray = field(default_factory=lambda: np.empty(0), compare=False)
+    labels: np.ndarray | None = field(default=None, compare=False)
+    seeds: tuple[int, ...] = ()
+
+
+def read(path: str | Path) -> StudyResults | Dump:
+    """Read a study's results folder, its study.json or archive, or the dump of one of its cells.
+
+    `tn.read("results/demo").metrics("stability")` is a table of pandas; `tn.read(dump).predictions` goes to `tn.noise`.
+    """
+    place = Path(path)
+    if prediction_files.is_dump(place):
+        return _dump(place)
+    with unpacked.opened(place) as (folder,):
+        kept = folder / Path(layout.STUDY).name if folder.is_dir() else folder
+        if kept.name != Path(layout.STUDY).name or not kept.is_file():
+            raise BadInput(path, "", "found no results of a study", WANTED)
+        study = grid.load(kept).lying_at(kept.parent)
+        files = sorted((kept.parent / "metrics").glob("*.csv"))
+        tables = {file.stem: _table(file) for file in files}
+        values = summary.as_json(study)
+        text, cells = summary.as_text(study), tuple(study.cells)
+        return StudyResults(text, values, lambda: values["cells"], study.name, cells, tables)
+
+
+def _table(file: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns, rows = metric_files.table(file)
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _dump(path: Path) -> Dump:
+    dump = stacks.read_predictions(path, path.with_suffix(".json"))
+    finished = dump.finished
+    kept = dump.logits if finished.all() else dump.logits[finished]
+    seeds = tuple(seed for seed, keep in zip(dump.seeds, finished, strict=True) if keep)
+    try:
+        labels = prediction_files.labels_of(str(path)).classes
+    except BadInput:  # values, or data that were left out of a slim copy
+        labels = None
+    values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
+    text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
+    return Dump(text, values, lambda: [{"seed": seed} for seed in seeds], kept, labels, seeds)

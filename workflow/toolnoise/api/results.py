@@ -1,0 +1,90 @@
+"""What every function of the API returns: a small frozen object that prints, tabulates, draws and exports itself."""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolnoise.stats.estimates import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+POINTS = 100  # in a share
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
+
+    `rows` are those of its table. They are made when somebody asks for them.
+    """
+
+    text: str
+    values: Mapping[str, Any] = field(hash=False)
+    rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """A value by its name."""
+        return self.to_dict()[name]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values as plain dictionaries, lists, numbers and None: those of `--json`."""
+        import copy
+
+        return copy.deepcopy(dict(self.values))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The values as a table of pandas, a line each."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the values that have intervals; return Matplotlib's axes."""
+        from toolnoise.api import drawing
+
+        return drawing.intervals(self.rows(), axes)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
+    """The numbers in nested values, a line each: those with an interval have its ends."""
+    rows: list[dict[str, Any]] = []
+    for name, value in values.items():
+        place = f"{at}.{name}".lstrip(".")
+        if isinstance(value, Mapping) and "value" in value:
+            low, high = value.get("ci_low", value.get("low")), value.get("ci_high", value.get("high"))
+            rows.append({"quantity": place, "value": value["value"], "low": low, "high": high})
+        elif isinstance(value, Mapping):
+            rows += rows_of(value, place)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            rows.append({"quantity": place, "value": value, "low": None, "high": None})
+    return rows
+
+
+def plain(estimate: Estimate) -> dict[str, float | None]:
+    """An estimate as a dictionary; None where it is undefined."""
+    return {name: None if np.isnan(end) else float(end) for name, end in estimate._asdict().items()}
+
+
+def row_of(metric: str, group: str, estimate: Estimate) -> Mapping[str, Any]:
+    """A line of a table."""
+    return {"quantity": metric, "group": group, **plain(estimate)}
+
+
+def in_percent(estimate: Estimate, unit: str = " %") -> str:
+    """A share with its interval, for people."""
+    value, low, high = (POINTS * number for number in estimate)
+    return f"{value:.2f}{unit}" + ("" if np.isnan(low) else f" ({low:.2f} to {high:.2f})")
