@@ -77,7 +77,7 @@ lint: .venv/dev
 	@.venv/bin/snakefmt --check Snakefile workflow
 	@.venv/bin/snakemake --lint
 	@.venv/bin/lint-imports --no-cache
-	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb
+	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb examples/*.ipynb
 
 bench: .venv/dev
 	@.venv/bin/python bench/engine_vs_fit.py

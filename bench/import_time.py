@@ -1,4 +1,4 @@
-"""How long `import toolnoise` takes beside `import numpy`: the ratio of the medians, each import in a process of its own.
+"""How long `import toolnoise` takes beside `import numpy`: ratios of medians, each import in a process of its own.
 
 python bench/import_time.py
 """

@@ -123,10 +123,33 @@ def test_a_result_is_a_table_and_a_figure():
     assert (row.value, row.low, row.high) == tuple(found["accuracy_difference"].values())
     axes = Figure().add_subplot()
     assert found.plot(axes) is axes
-    assert len(axes.get_yticklabels()) == table[["low", "high"]].notna().all(axis=1).sum()
-    assert isinstance(tn.noise(A, LABELS).plot(), Axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
+    assert axes.get_xlabel() == "difference in accuracy, points (lines: 95 % intervals)"
+    (whole, dot, _) = axes.get_lines()
+    assert list(whole.get_xdata()) == pytest.approx([100 * row.low, 100 * row.high])
+    assert list(dot.get_xdata()) == pytest.approx([100 * row.value])
     with pytest.raises(tn.BadInput, match="no value with an interval"):
-        drawing.intervals([{"quantity": "a", "value": 1.0, "low": None, "high": None}])
+        drawing.intervals("x", [{"quantity": "a", "value": 1.0, "low": None, "high": None}])
+
+
+@pytest.mark.parametrize(
+    ("found", "labels"),
+    [
+        (lambda: tn.churn(A), ["5 runs"]),
+        (lambda: tn.noise(A, LABELS), ["all", "class 0", "class 1", "class 2", "class 3"]),
+        (lambda: tn.compare(A, B, B[:3], labels=LABELS), ["B - A", "C - A"]),
+        (lambda: tn.compare(A / 1.0, B / 1.0, labels=LABELS, values=True), ["B - A"]),
+    ],
+)
+def test_each_finding_draws_what_it_is_about(found, labels):
+    axes = found().plot(Figure().add_subplot())
+    assert [label.get_text() for label in axes.get_yticklabels()] == labels
+
+
+def test_a_plan_draws_power_against_runs():
+    axes = tn.plan(sd=0.3, gain=[0.3, 0.5]).plot(Figure().add_subplot())
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("runs per arm", "power, %")
+    assert isinstance(tn.plan(ratio=2).plot(), Axes)
 
 
 # Compare
@@ -305,6 +328,7 @@ def test_the_results_of_a_study_are_read(kind, evidence, capsys):
     assert {"churn", "accuracy_sd"} <= set(table["metric"])
     assert {"stability", "runs"} <= set(found.tables)
     assert f"{found}\n" == said(capsys, "summary", "--study", place)
+    assert len(found.plot(Figure().add_subplot()).get_yticklabels()) > 4
     with pytest.raises(tn.BadInput, match="no such metric file; one of "):
         found.metrics("atlas")
 

@@ -66,7 +66,7 @@ def check(
         finally:
             unmodified.forget(wanted)
     values = reproducibility_text.as_json(checked)
-    return Verdict(reproducibility_text.as_text(checked), values, lambda: rows_of(values), checked.passed)
+    return Verdict(reproducibility_text.as_text(checked), values, lambda: rows_of(values), None, checked.passed)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, in_percent, plain, row_of
+from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas import churn as formula
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -29,7 +29,8 @@ def churn(predictions: Any) -> Result:
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
     values = {"runs": runs, "examples": examples, "churn": plain(found)}
-    return Result(text, values, lambda: [row_of("churn", "all", found)])
+    drawn = [{"quantity": f"{runs} runs", **plain(found, POINTS)}]
+    return Result(text, values, lambda: [row_of("churn", "all", found)], of_intervals("churn, %", drawn))
 
 
 def _classes(array: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, rows_of
+from toolnoise.api.results import Result, of_intervals, rows_of
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import (
     compared_numbers,
@@ -63,7 +63,8 @@ def compare(
         measured = _numbers(arms, named, kind, labels)
         read_arms.require_possible(measured, paired, same_start)
         found = compared_numbers.compare_all(measured, assumption)
-        return _result(numbers_text.as_text(found), numbers_text.as_json(found))
+        label = f"difference in {numbers_text.name_of(found[0])}"
+        return _result(numbers_text.as_text(found), numbers_text.as_json(found), "difference", label)
     of_all = _labels(labels, arms[0])
     if by_label and not of_all.asked:
         what = f"found labels of {of_all.source} that are not many, of 0 and 1, for each example"
@@ -72,15 +73,23 @@ def compare(
     read_arms.require_comparable(answers, paired, same_start)
     judged, right = read_arms.right_or_wrong(answers, of_all)
     compared = comparison.compare_all(judged, right, assumption, of_all.asked if by_label else ())
-    return _result(comparison_text.as_text(compared), comparison_text.as_json(compared))
+    text, plain = comparison_text.as_text(compared), comparison_text.as_json(compared)
+    return _result(text, plain, "accuracy_difference", "difference in accuracy, points", 100)
 
 
-def _result(text: str, values: Mapping[str, Any]) -> Result:
+def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
+    """What was found; drawn is one quantity of each pair of arms."""
+    pairs = values.get("comparisons", [values])
+
     def rows() -> Sequence[Mapping[str, Any]]:
-        pairs = values.get("comparisons", [values])
         return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
 
-    return Result(text, values, rows)
+    drawn = [
+        {name: end and scale * end for name, end in zip(("value", "low", "high"), pair[quantity].values(), strict=True)}
+        | {"quantity": f"{pair['b']['name']} - {pair['a']['name']}"}
+        for pair in pairs
+    ]
+    return Result(text, values, rows, of_intervals(label, drawn))
 
 
 def _name(place: int) -> str:

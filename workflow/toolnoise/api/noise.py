@@ -7,7 +7,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.api import given
-from toolnoise.api.results import POINTS, Result, in_percent, plain, row_of
+from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import label_files, prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
@@ -42,7 +42,13 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
         by_group.setdefault(group, {})[metric] = plain(estimate)
     whole = by_group.pop("all")
     values = {"runs": answers.runs, "examples": of_all.examples, **whole, "classes": by_group}
-    return Result(_text(rows, answers.runs, of_all), values, lambda: [row_of(*row) for row in rows])
+    drawn = [
+        {"quantity": f"class {group}" if group.isdigit() else group, **plain(estimate, POINTS)}
+        for metric, group, estimate in rows
+        if metric == "accuracy_sd"
+    ]
+    picture = of_intervals("SD of accuracy, points", drawn)
+    return Result(_text(rows, answers.runs, of_all), values, lambda: [row_of(*row) for row in rows], picture)
 
 
 def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:

@@ -1,12 +1,15 @@
 """`tn.plan`: how many runs does a claim need, or what can so many runs show?"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolnoise.api.results import Result
 from toolnoise.comparison import sample_size
 from toolnoise.stats.power import LEVEL, POWER
 from toolnoise.study.cells import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def plan(
@@ -51,7 +54,13 @@ def of_spread(
     claims = (_several(claim) for claim in (gain, ratio, margin))
     planned = sample_size.plan(spread, *claims, _several(runs), level, power)
     values = sample_size.as_json(planned)
-    return Result(sample_size.as_text(planned), values, lambda: [*values["needed"], *values["shown"]])
+
+    def picture(axes: "Axes | None") -> "Axes":
+        from toolnoise.comparison import power_curves
+
+        return power_curves.first(planned, axes)
+
+    return Result(sample_size.as_text(planned), values, lambda: [*values["needed"], *values["shown"]], picture)
 
 
 def _several(given: Any) -> Any:

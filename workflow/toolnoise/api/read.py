@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolnoise.api.results import Result
+from toolnoise.api.results import POINTS, Result, of_intervals, plain
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.commands import summary
 from toolnoise.comparison import prediction_files
 from toolnoise.dumps import stacks
 from toolnoise.record import unpacked
+from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
 
@@ -64,7 +65,8 @@ def read(path: str | Path) -> StudyResults | Dump:
         tables = {file.stem: _table(file) for file in files}
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
-        return StudyResults(text, values, lambda: values["cells"], study.name, cells, tables)
+        picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
+        return StudyResults(text, values, lambda: values["cells"], picture, study.name, cells, tables)
 
 
 def _table(file: Path) -> "pd.DataFrame":
@@ -72,6 +74,19 @@ def _table(file: Path) -> "pd.DataFrame":
 
     columns, rows = metric_files.table(file)
     return pd.DataFrame(rows, columns=list(columns))
+
+
+def _churns(table: "pd.DataFrame | None") -> list[dict[str, Any]]:
+    """The churn of each cell."""
+    if table is None:
+        return []
+    whole = table[(table["metric"] == "churn") & (table["group"] == "all")]
+    ends = ("value", "ci_low", "ci_high")
+    return [
+        {"quantity": "/".join(row[: len(Cell._fields)])}
+        | plain(Estimate(*(float(getattr(row, end)) for end in ends)), POINTS)
+        for row in whole.itertuples(index=False)
+    ]
 
 
 def _dump(path: Path) -> Dump:
@@ -85,4 +100,4 @@ def _dump(path: Path) -> Dump:
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
     text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
-    return Dump(text, values, lambda: [{"seed": seed} for seed in seeds], kept, labels, seeds)
+    return Dump(text, values, lambda: [{"seed": seed} for seed in seeds], None, kept, labels, seeds)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.stats.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ POINTS = 100  # in a share
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table. They are made when somebody asks for them.
+    `rows` are those of its table, `picture` draws it. Both are made when somebody asks for them.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
     rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
+    picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         """A value by its name."""
@@ -50,10 +52,10 @@ class Result:
         return pd.DataFrame(list(self.rows()))
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """Draw the values that have intervals; return Matplotlib's axes."""
-        from toolnoise.api import drawing
-
-        return drawing.intervals(self.rows(), axes)
+        """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
+        if self.picture is None:
+            raise BadInput("plot", "", "found nothing to draw", "what compare, churn, noise, plan and studies return")
+        return self.picture(axes)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"
@@ -74,9 +76,20 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def plain(estimate: Estimate) -> dict[str, float | None]:
+def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
+    """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
+
+    def draw(axes: "Axes | None") -> "Axes":
+        from toolnoise.api import drawing
+
+        return drawing.intervals(label, rows, axes)
+
+    return draw
+
+
+def plain(estimate: Estimate, scale: float = 1) -> dict[str, float | None]:
     """An estimate as a dictionary; None where it is undefined."""
-    return {name: None if np.isnan(end) else float(end) for name, end in estimate._asdict().items()}
+    return {name: None if np.isnan(end) else float(scale * end) for name, end in estimate._asdict().items()}
 
 
 def row_of(metric: str, group: str, estimate: Estimate) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ def _block(found: NumberComparison, tests: int) -> str:
     a, b, by = found.a, found.b, over_what(found)
     words = NUMBERS[found.outcome]
     examples = f"{found.n_examples} {words.example}{'s' * (found.n_examples != 1)}"
-    difference = _name(found)
+    difference = name_of(found)
     rows = [
         ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
         (difference, *_means(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
@@ -63,7 +63,7 @@ def _sentences(found: NumberComparison) -> list[str]:
 def _better(found: NumberComparison) -> list[str]:
     a, b = found.a.name, found.b.name
     value, low, high = found.difference
-    name = _name(found)
+    name = name_of(found)
     if low == high == 0:
         return [f"Both have the same {name}."]
     by = f"95 % over {over_what(found)}"
@@ -91,7 +91,7 @@ def _better(found: NumberComparison) -> list[str]:
 def _without_winner(found: NumberComparison) -> list[str]:
     """The difference of these runs, and why it says nothing about other draws."""
     value, low, high = found.difference_over_examples
-    name, kind = _name(found), NUMBERS[found.outcome].example
+    name, kind = name_of(found), NUMBERS[found.outcome].example
     if value == low == high == 0:
         return [f"Both have the same {name}."]
     interval = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g}, 95 % over {found.n_examples} {kind}s)"
@@ -110,7 +110,8 @@ def _apart(found: NumberComparison) -> list[str]:
     return says
 
 
-def _name(found: NumberComparison) -> str:
+def name_of(found: NumberComparison) -> str:
+    """What is compared, with its unit if it has one."""
     return "loss (nats)" if found.outcome == LOSSES else "mean absolute error"
 
 

@@ -4,6 +4,7 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 from toolnoise.base.errors import BadInput
@@ -35,6 +36,14 @@ def draw(plan: SampleSize, path: str) -> None:
         notes.append(f"SD of accuracy, {plan.spread.source}: {plan.spread.sd.value:.3g} points.{band}")
     sheets.frame(figure, "Statistical power against runs per arm", notes)
     sheets.save_as(figure, path)
+
+
+def first(plan: SampleSize, axes: Axes | None) -> Axes:
+    """The curves of the first kind of claim, into these axes or new ones."""
+    claims = plan.claims or _usual(plan)
+    panel = pyplot.subplots(layout="constrained")[1] if axes is None else axes
+    _curves(panel, plan, [claim for claim in claims if claim.kind == claims[0].kind])
+    return panel
 
 
 def _usual(plan: SampleSize) -> list[Claim]:

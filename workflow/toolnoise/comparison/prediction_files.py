@@ -109,7 +109,9 @@ def of_array(path: str, values: np.ndarray, labels: Labels) -> Answers:
         return _answers(path, Reading(np.atleast_2d(values), "classes", how), "", labels)
     array_files.require_array(path, values, 3)
     known = readings.known_of(path, path, labels.classes, labels.examples, labels.source)
-    return _answers(path, readings.of_array(known, values), "", labels)
+    reading = readings.of_array(known, values)
+    # An array of one run has one reading.
+    return _answers(path, reading._replace(how="") if values.ndim == 1 else reading, "", labels)
 
 
 def _answers(
