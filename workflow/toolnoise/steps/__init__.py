@@ -22,11 +22,24 @@ from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import PAGE, ROOT, ROOTS, claims, collected, gates, metric_files, shown, summaries, toolings
+from toolnoise.steps.whole import (
+    CLAIMS,
+    PAGE,
+    ROOT,
+    ROOTS,
+    claims,
+    collected,
+    gates,
+    metric_files,
+    shown,
+    summaries,
+    toolings,
+)
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
 __all__ = [
+    "CLAIMS",
     "COLUMNS",
     "CONFIGURE",
     "PAGE",

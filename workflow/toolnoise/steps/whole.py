@@ -225,6 +225,7 @@ JUDGED = {
 # The job that all others come before; its statement has the digests of theirs.
 ROOT = "write-audit"
 PAGE = "write-page"
+CLAIMS = "judge-claims"
 # In earlier results the job of the page was the root.
 ROOTS = (ROOT, PAGE)
 
@@ -247,7 +248,7 @@ ROWS = {
             further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
         ),
     ),
-    "judge-claims": Step(
+    CLAIMS: Step(
         "judge_claims",
         "judge claims on published numbers and on a study",
         where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),

@@ -20,7 +20,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.steps import PAGE, Job
+from toolnoise.steps import CLAIMS, PAGE, Job
 from toolnoise.study import config, layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -45,7 +45,6 @@ PAGE_WROTE = {
     "out-tables": layout.PAGE_PARTS + "/tables.js",
     "out-compared": layout.PAGE_PARTS + "/compared.js",
 }
-JUDGES = "judge-claims"
 # The verbs whose runs have their draws from here.
 DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
 
@@ -250,7 +249,7 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     judged = tree.producer(layout.CLAIMS.format(study=tree.name))
     stated = judged.statement.parameters.get("claims") if judged else None
     for job in _page_as_it_was(tree, now):
-        of_then = stated if job.verb == JUDGES and _have_the_papers(stated, job.parameters["claims"]) else None
+        of_then = stated if job.verb == CLAIMS and _have_the_papers(stated, job.parameters["claims"]) else None
         yield job if of_then is None else job._replace(parameters=job.parameters | {"claims": of_then})
 
 
