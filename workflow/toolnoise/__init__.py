@@ -23,10 +23,12 @@ __all__ = ["BadInput", "__version__", "check", "churn", "compare", "noise", "pla
 _MODULES = {"BadInput": "toolnoise.base.errors"}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES.get(name, f"toolnoise.api.{name}")), name)
+if not TYPE_CHECKING:  # else a checker would take any name for one that is there
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_MODULES.get(name, f"toolnoise.api.{name}")), name)
 
 
 def __dir__() -> list[str]:

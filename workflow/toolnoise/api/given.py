@@ -1,7 +1,6 @@
 """What a caller gives: paths, and arrays of any library, as NumPy's."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -27,8 +26,9 @@ def paths(given: object) -> list[str] | None:
 
 def arrays(name: str, given: object) -> list[np.ndarray]:
     """The arrays of an arm: one of all its runs, or a list of tensors, one a run."""
-    listed = isinstance(given, list | tuple) and bool(given) and not isinstance(given[0], int | float | bool | str)
-    parts: Sequence[Any] = given if listed and not isinstance(given[0], list | tuple) else [given]
+    listed = list(given) if isinstance(given, list | tuple) else []
+    # A list of numbers, or of lists of them, is one array.
+    parts = listed if listed and not isinstance(listed[0], int | float | str | list | tuple) else [given]
     return [array(name, part) for part in parts]
 
 

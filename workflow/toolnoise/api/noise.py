@@ -53,7 +53,8 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
 
 def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
     classes = 1 + max(int(answers.predicted.max()), int(labels.max()))
-    weights, groups = Apart({}, equal=False), {}
+    weights = Apart({}, equal=False)
+    groups: dict[str, np.ndarray] = {}
     if answers.scores is not None and answers.entropies is not None:
         logits = answers.scores
         if (logits >= 0).all() and np.allclose(logits.sum(axis=-1), 1, atol=1e-3):

@@ -51,8 +51,7 @@ def of_spread(
     power: float,
 ) -> Result:
     """The same for an SD that is known."""
-    claims = (_several(claim) for claim in (gain, ratio, margin))
-    planned = sample_size.plan(spread, *claims, _several(runs), level, power)
+    planned = sample_size.plan(spread, _several(gain), _several(ratio), _several(margin), _several(runs), level, power)
     values = sample_size.as_json(planned)
 
     def picture(axes: "Axes | None") -> "Axes":
