@@ -113,7 +113,7 @@ $(LOCKED): requirements/$$(@F).txt pyproject.toml
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@started=$$(date +%s); \
-	$(@D)/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@
 
@@ -122,7 +122,7 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	@echo "installing the packages of $< into $@: PyTorch 3 GB to download, as it includes CUDA; others 100 to 300 MB"
 	@rm -rf $@
 	@$(PYTHON) -m venv $@ && \
-	$@/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
+	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
 	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	touch $@ || { rm -rf $@; exit 1; }
 
@@ -142,8 +142,8 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	@echo "installing PyTorch into $(@D): 190 MB to download if pip finds the build for CPUs, else 2.9 GB"
 	@awk '/^[a-z]/ { left_out = /^(cuda|nvidia|torch|triton)[-=]/ } !left_out' requirements/frameworks.txt > $@.locked
 	@echo "$(TORCH_CPU)" >> $@.locked
-	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.locked || \
-	.venv/bin/pip install --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@.locked || \
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
 
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
@@ -151,7 +151,7 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"
 	@awk -F == '/^[a-z]/ { new = !($$1 in had) && $$1 !~ /^($(APART))$$/; if (NR == FNR) had[$$1] } NR > FNR && new' \
 		requirements/frameworks.txt requirements/examples.txt > $@.added
-	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
 	@mv $@.added $@
 
 # timm needs torchvision, which the package index has for PyTorch with CUDA only. Beside a build for CPUs its import fails,

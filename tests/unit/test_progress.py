@@ -119,10 +119,22 @@ def test_on_a_terminal_one_line_is_kept_up_to_date(handler):
     tell(handler, LogEvent.JOB_FINISHED, job_id=1)
     tell(handler, LogEvent.JOB_FINISHED, job_id=2)
     told = handler.stream.getvalue()
-    assert told.startswith("\r\033[K 50%")
-    assert told.count("\r") == 2
+    assert told.startswith("\r\033[K  0%")
+    assert told.count("\r") == 3
     assert told.count("\n") == 1
     assert told.endswith("\n")
+
+
+def test_on_a_terminal_the_line_ends_with_the_job_that_has_just_started(handler, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    handler.stream = Terminal()
+    tell(handler, LogEvent.RUN_INFO, stats={"train_run": 2, "total": 2})
+    tell(handler, LogEvent.JOB_INFO, jobid=1, rule_name="train_run", wildcards={"model": "cnn", "seed": 3})
+    tell(handler, LogEvent.JOB_STARTED, jobs=[1])
+    assert handler.stream.getvalue().endswith("jobs: cnn/3")
+    tell(handler, LogEvent.JOB_INFO, jobid=2, rule_name="train_run", wildcards={"model": "x" * 200})
+    tell(handler, LogEvent.JOB_STARTED, jobs=[2])
+    assert len(handler.stream.getvalue().rpartition("\033[K")[2]) == 99, "a longer line would be left on the screen"
 
 
 def test_a_failure_shows_its_rule_and_the_end_of_its_log(handler, tmp_path):

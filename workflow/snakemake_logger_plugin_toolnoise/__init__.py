@@ -1,6 +1,7 @@
 """Progress of a study in Snakemake: the number of finished runs and the estimated time left.
 
-Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line; elsewhere (a log file, CI) it prints a
+Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line, which ends with the job that has just
+started; elsewhere (a log file, CI) it prints a
 line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log. In a dry run it prints
 the number of planned jobs of each rule.
 
@@ -8,6 +9,7 @@ Snakemake imports this module, with or without that option, before it reads conf
 where they can be read strictly first, so that a file that Snakemake cannot read is refused in one line, too.
 """
 
+import shutil
 import sys
 import time
 from collections import Counter, defaultdict
@@ -64,6 +66,8 @@ class LogHandler(LogHandlerBase):
             case LogEvent.JOB_STARTED:
                 self.started.update(dict.fromkeys(_listed(record.jobs), time.monotonic()))
                 self.widest = max(self.widest, len(self.started))
+                if self.stream.isatty():
+                    self._show_progress()
             case LogEvent.JOB_FINISHED:
                 self._finish(record.job_id)
             case LogEvent.JOB_ERROR:
@@ -83,13 +87,19 @@ class LogHandler(LogHandlerBase):
             return
         line = progress_line(self.planned, self.done, self.seconds, self.widest)
         if self.stream.isatty():
-            self.stream.write(f"\r\033[K{line}")
+            self.stream.write(f"\r\033[K{self._with_the_latest(line)}")
             if self.done.total() >= self.planned.total():
                 self.stream.write("\n")
             self.stream.flush()
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES or self.done.total() >= self.planned.total():
             self.last_line = time.monotonic()
             print(line, file=self.stream, flush=True)
+
+    def _with_the_latest(self, line: str) -> str:
+        """A line with the place of the job that started last, as far as it fits into the terminal."""
+        job = next(reversed(self.started), None)
+        place = self.places.get(job) or self.rules.get(job, "") if job is not None else ""
+        return escaped(f"{line}: {place}" if place else line)[: shutil.get_terminal_size().columns - 1]
 
     def _show_failure(self, record: LogRecord) -> None:
         self.started.pop(record.jobid, None)
