@@ -25,15 +25,19 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: demo check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
+.PHONY: help demo check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-demo: .venv/cpu
+help: ## this list
+	@sed -nE 's/^(\$$\(STUDIES\)|[a-z-]+):[^#]*## (.*)$$/\1|\2/p' $(MAKEFILE_LIST) | \
+	sed 's/^\$$(STUDIES)/$(STUDIES)/' | awk -F '|' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+demo: .venv/cpu ## install what is locked, run the embedded study, print what it found
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
 
-$(STUDIES): .venv/cpu
+$(STUDIES): .venv/cpu ## small versions of published studies
 	@for study in $@ $($@_MORE); do \
 		$(SNAKEMAKE) --configfile workflow/studies/$$study-small.yaml && \
 		.venv/bin/toolnoise summary --study results/$$study-small/study.json && \
@@ -50,7 +54,7 @@ atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 # `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.
-check: .venv/dev
+check: .venv/dev ## unit tests and one small study (ANALYSIS=<name>: the tests of one analysis)
 ifdef ANALYSIS
 	@tests=$$(grep -lE '\<toolnoise\.analyses\.$(ANALYSIS)\>' tests/unit/*.py) || \
 	{ echo "no unit test imports an analysis $(ANALYSIS); workflow/toolnoise/analyses has: $(ANALYSES)" >&2; exit 2; }; \
@@ -59,19 +63,19 @@ else
 	@.venv/bin/python $(SPREAD) -m "not slow"
 endif
 
-test: .venv/dev
+test: .venv/dev ## all tests but the longest
 	@.venv/bin/python $(SPREAD) -m "not long"
 
 # Further studies from their files to their ends.
-test-long: .venv/dev
+test-long: .venv/dev ## the longest tests
 	@.venv/bin/python $(SPREAD) -m long
 
 # The tests without TensorFlow; tests that need it are skipped.
-test-jax: .venv-jax/jax-dev
+test-jax: .venv-jax/jax-dev ## tests without TensorFlow
 	@.venv-jax/bin/python $(SPREAD) tests/engine/test_no_other_framework.py tests/engine/test_epochs.py \
 		tests/workflow/test_one_framework.py
 
-lint: .venv/dev
+lint: .venv/dev ## formats, lint, layers of imports
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/snakefmt --check Snakefile workflow
@@ -79,7 +83,7 @@ lint: .venv/dev
 	@.venv/bin/lint-imports --no-cache
 	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb examples/*.ipynb
 
-bench: .venv/dev
+bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/engine_vs_fit.py
 	@.venv/bin/python bench/engine_vs_peak.py
 	@.venv/bin/python bench/workflow_tax.py
@@ -90,19 +94,19 @@ bench: .venv/dev
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
 
-gallery: .venv/cpu
+gallery: .venv/cpu ## a small study of every figure, in docs/gallery
 	@.venv/bin/python bench/gallery.py
 
 # The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
 # own rights, and every file's time is that of the commit.
-wheel: .venv/cpu
+wheel: .venv/cpu ## the wheel of the last commit, in dist/
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && umask 022 && \
 	git archive HEAD | tar -x -C "$$scratch" --no-same-permissions && \
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .venv/bin/pip wheel --quiet --disable-pip-version-check \
 		--no-deps --no-build-isolation --wheel-dir dist "$$scratch"
 
 # The packages that `make demo` installs, with hashes, as a bill of materials (CycloneDX). It has no time and no serial number.
-sbom: .environments/supply
+sbom: .environments/supply ## a bill of materials of what the demo installs
 	@mkdir -p dist
 	@.environments/supply/bin/python -W ignore::UserWarning -m cyclonedx_py requirements --pyproject pyproject.toml \
 		--output-reproducible --output-file dist/toolnoise.cdx.json requirements/cpu.txt
@@ -166,7 +170,7 @@ APART = timm|torchvision
 		--target $@ && \
 	touch $@ || { rm -rf $@; exit 1; }
 
-clean:
+clean: ## remove what these commands made
 	rm -rf .venv .venv-jax .environments .snakemake results crates logs build dist .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -41,6 +41,7 @@ mkdir -p requirements/tools
 tool snakedeploy snakedeploy
 tool supply cyclonedx-bom pip-audit
 tool uv uv
+tool release twine uv
 # model-signing 1.1.1 imports pyopenssl without requiring it.
 tool model-signing model-signing pyopenssl
 tool onnx onnx onnxruntime
