@@ -5,11 +5,13 @@ atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides fil
 archives, keys.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -210,6 +212,7 @@ def _foreign(folder: Path) -> None:
         names = ",".join(f"correct_seed{seed}" for seed in range(len(stack)))
         right = (stack.argmax(2) == labels).T
         np.savetxt(folder / f"{arm}-right.csv", right, delimiter=",", fmt="%d", header=names, comments="")
+        _logs(folder, arm, right.T[:2])
         for seed, run in enumerate(stack, 1):
             (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
             np.save(folder / f"found/{arm}/seed{seed}.npy", run)
@@ -248,6 +251,38 @@ def _foreign(folder: Path) -> None:
         (folder / f"left/{name}/history.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n")
     np.savez(folder / "left/scores/groups.npz", odd=labels % 2 == 1)
     (folder / "left/metric/metric.json").write_text('{"score": 0.5, "other": 1}\n')
+
+
+def _logs(folder: Path, arm: str, right: np.ndarray) -> None:
+    """Evaluation logs of one arm, from right answers of two runs, [2, N]: of both programs, and as a table."""
+    docs = [{"question": f"question {place}", "passage": f"p{place // 4}"} for place in range(right.shape[1])]
+    for run, answers in enumerate(right.tolist(), 1):
+        lines = [
+            {"doc_id": place, "doc": doc, "target": "yes", "resps": [["yes" if hit else "no"]], "filter": of}
+            | {"filtered_resps": ["yes" if hit else "no"], "metrics": ["acc", "f1"], "acc": float(hit), "f1": hit}
+            | {"arguments": {"gen_args_0": {"arg_0": doc["question"]}}, "doc_hash": doc["question"]}
+            for of in ("strict", "flexible")
+            for place, (doc, hit) in enumerate(zip(docs, answers, strict=True))
+        ]
+        (folder / f"{arm}{run}-log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    samples = [
+        {"id": place, "epoch": epoch, "input": doc["question"], "target": "yes", "metadata": doc}
+        | {"scores": {"match": {"value": "CI"[not hit], "answer": "yes" if hit else "no"}, "graded": {"value": 0.5}}}
+        for epoch, answers in enumerate(right.tolist(), 1)
+        for place, (doc, hit) in enumerate(zip(docs, answers, strict=True))
+    ]
+    header = {"version": 2, "status": "success", "eval": {"task": "yes"}}
+    (folder / f"{arm}-log.json").write_text(json.dumps(header | {"samples": samples}, indent=2))
+    with zipfile.ZipFile(folder / f"{arm}.eval", "w", zipfile.ZIP_DEFLATED) as log:
+        for sample in samples:
+            log.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+        log.writestr("header.json", json.dumps(header))
+    rows = [
+        f"{place},{doc['passage']},{seed},{int(hit)},{'yes' if hit else 'no'},yes"
+        for seed, answers in enumerate(right.tolist())
+        for place, (doc, hit) in enumerate(zip(docs, answers, strict=True))
+    ]
+    (folder / f"{arm}-log.csv").write_text("\n".join(["id,passage,seed,correct,pred,target", *rows]) + "\n")
 
 
 def make(folder: Path) -> None:

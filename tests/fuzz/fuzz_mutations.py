@@ -279,6 +279,20 @@ def json_value(path: Path, rng: random.Random) -> str:
     return said
 
 
+def json_line(path: Path, rng: random.Random) -> str:
+    lines = path.read_text().splitlines()
+    place = rng.randrange(len(lines))
+    scratch = path.with_name("scratch.json")
+    scratch.write_text(lines[place])
+    said = rng.choice(STRUCTURED)(scratch, rng)
+    lines[place] = " ".join(scratch.read_text(errors="surrogatepass").split("\n"))
+    scratch.unlink()
+    if rng.random() < 0.2:
+        rng.shuffle(lines)
+    _replace(path, "\n".join(lines).encode("utf-8", "surrogatepass"))
+    return f"line {place} {said}"
+
+
 def json_text(path: Path, rng: random.Random) -> str:
     text = path.read_text()
     old, new = rng.choice(
@@ -659,11 +673,12 @@ STRUCTURED: list[Change] = [json_value, json_value, json_value, json_text]
 # By the ends of names; the first that fits counts.
 BY_KIND: dict[tuple[str, ...], list[Change]] = {
     (".json", ".ipynb"): STRUCTURED,
+    (".jsonl",): [json_line],
     (".yaml", ".yml"): [yaml_value, yaml_value, yaml_value, yaml_text],
     (".csv",): [csv_cell],
     (".npy",): [npy_array],
     ("checkpoint.npz",): [checkpoint],
-    (".npz", ".zip"): [zip_members],
+    (".npz", ".zip", ".eval"): [zip_members],
     (".tar.gz", ".tar"): [tar_members],
     (".gz",): [gz_content],
     (".py",): [builder, builder, lines_changed],

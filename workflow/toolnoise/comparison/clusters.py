@@ -6,20 +6,32 @@ treats an example as one draw with all its units. Taken for examples, units woul
 
 import numpy as np
 
-from toolnoise.stats.estimates import Estimate, mean_t, t_interval
+from toolnoise.stats.estimates import Estimate, mean_t, standard_deviation, t_interval
 
 
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
-    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
+    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N]."""
+    if (lengths == lengths[0]).all():
+        return mean_t(_sums(values, lengths) / lengths[0])
+    return t_interval(*mean_error(values, lengths))
+
+
+def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:
+    """The mean of values of units, [U], its standard error over the examples, and the degrees of freedom.
 
     Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
     freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/segments.py).
     """
-    sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
+    sums, whole, examples = _sums(values, lengths), lengths.sum(), len(lengths)
     if (lengths == lengths[0]).all():
-        return mean_t(sums / lengths[0])
-    whole, examples = lengths.sum(), len(lengths)
+        means = sums / lengths[0]
+        mean = means[0] + np.mean(means - means[0])
+        return float(mean), float(standard_deviation(means) / np.sqrt(examples)), examples - 1
     mean = sums.sum() / whole
     changes = (sums - mean * lengths) / (whole - lengths)
     error = np.sqrt((1 - 1 / examples) * np.square(changes).sum())
-    return t_interval(mean, error, whole**2 / np.square(lengths).sum() - 1)
+    return float(mean), float(error), float(whole**2 / np.square(lengths).sum() - 1)
+
+
+def _sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    return np.add.reduceat(values, np.cumsum(lengths) - lengths)

@@ -20,9 +20,12 @@ def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     return records(comparisons, _sentences)
 
 
-def records(comparisons: Sequence[Any], sentences: Callable[[Any], list[str]]) -> dict[str, Any]:
+def records(
+    comparisons: Sequence[Any], sentences: Callable[[Any], list[str]], over: Callable[[Any], str] | None = None
+) -> dict[str, Any]:
     """Comparisons as plain values, with what their intervals are over and their verdicts in words."""
-    plain = [_plain(each) | {"over": over_what(each), "verdict": " ".join(sentences(each))} for each in comparisons]
+    over = over or over_what
+    plain = [_plain(each) | {"over": over(each), "verdict": " ".join(sentences(each))} for each in comparisons]
     return plain[0] if len(plain) == 1 else {"comparisons": plain}
 
 

@@ -30,8 +30,11 @@ class Table(NamedTuple):
     columns: list[np.ndarray]
 
 
-def read(path: str, examples: int | None) -> Table:
-    """The columns of a CSV file; the number of examples, if known, tells names 0, 1, ... from data."""
+def read(path: str, examples: int | None, *, typed: bool = True) -> Table:
+    """The columns of a CSV file; the number of examples, if known, tells names 0, 1, ... from data.
+
+    Columns that are not typed are the texts that the file has.
+    """
     with readable(path, "CSV"):
         head = _first_lines(path)
         if not head:
@@ -41,11 +44,11 @@ def read(path: str, examples: int | None) -> Table:
         # Names that are not the fields' are a comment.
         commented = head[0].startswith("#") and len(first) != len(_fields(head[-1], separator))
         data = not head[0].startswith("#") and all(is_number(field) or field.lower() in BOOLEANS for field in first)
-        columns = _numbers(path, separator, 0 if data else 1)
+        columns = _numbers(path, separator, 0 if data else 1) if typed else None
         if columns is None:
-            columns = _texts(path, separator, 0 if data else 1)
+            columns = _texts(path, separator, 0 if data else 1, typed=typed)
             if not (data or head[0].startswith("#")) and len(first) == len(columns) and _continues(first, columns):
-                data, columns = True, _texts(path, separator, 0)
+                data, columns = True, _texts(path, separator, 0, typed=typed)
     if not columns or not len(columns[0]):
         raise BadInput(path, "", "found only names", "predictions below them")
     if data:
@@ -104,7 +107,7 @@ def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray] | None
     return list(table.T)
 
 
-def _texts(path: str, separator: str, skipped: int) -> list[np.ndarray]:
+def _texts(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.ndarray]:
     """The columns of a file of any fields."""
     with Path(path).open(encoding=ENCODING, newline="") as file:
         every = _lines(path, file)
@@ -113,7 +116,7 @@ def _texts(path: str, separator: str, skipped: int) -> list[np.ndarray]:
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadInput(path, f"row {number + 1}", f"found {len(row)} fields", f"{len(rows[0])}, as in the first")
-    return [_typed(list(cells)) for cells in zip(*rows, strict=True)]
+    return [_typed(list(cells)) if typed else np.array(cells, object) for cells in zip(*rows, strict=True)]
 
 
 def _typed(cells: list[str]) -> np.ndarray:

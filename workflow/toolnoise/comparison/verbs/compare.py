@@ -16,12 +16,20 @@ def _run(options: argparse.Namespace) -> None:
         numbers_text,
         read_arms,
     )
+    from toolnoise.comparison.evals import logs_text, of_arms
+    from toolnoise.comparison.evals.scored import Asked
 
     given = options.arm or [[path] for path in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
         what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
+    asked = Asked(options.metric, options.cluster)
+    if of_arms.are_logs(given, correct=options.correct, asked=asked):
+        of_arms.require_no_other(options)
+        logs = of_arms.compare(given, asked, assumption)
+        show(logs_text.as_json(logs) if options.json else logs_text.as_text(logs))
+        return
     if kind := numbers.kind_of(given[0], values=options.values, losses=options.losses):
         if options.by_label:
             raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
@@ -51,7 +59,8 @@ VERB = Verb(
             "nargs": "*",
             "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
             "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a "
-            "run; where labels are N x label, N x token or N x height x width, these axes in place of N",
+            "run; where labels are N x label, N x token or N x height x width, these axes in place of N; "
+            "or logs of lm-evaluation-harness or Inspect (.jsonl, .eval, .json)",
         },
         "--arm": option(
             "FILE",
@@ -65,6 +74,11 @@ VERB = Verb(
         "--values": flag("numbers that a regression predicts, with the true ones in --labels: N, or N x column"),
         "--losses": flag("each token's negative log-likelihood, N x token with NaN for padding, or token; no labels"),
         "--by-label": flag("many labels, N x label: also compare each, with p-values adjusted by Holm"),
+        "--correct": flag(
+            "CSV or JSON lines of a language model's answers: id, correct (or pred and target), seed, sample"
+        ),
+        "--metric": option("NAME", "the score to compare, where logs of a language model have several"),
+        "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
         **AS_JSON,

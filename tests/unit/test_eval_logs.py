@@ -1,0 +1,585 @@
+"""`toolnoise compare` on evaluation logs of language models: read as their own programs write them, and measured.
+
+`eval_logs.tar.xz` has logs that lm-evaluation-harness and Inspect wrote (tests/make_eval_logs.py). Oracles are SciPy,
+and other code in float64.
+"""
+
+import importlib.util
+import json
+import random
+import tarfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from toolnoise import cli
+from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
+from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text, of_arms
+from toolnoise.comparison.evals.scored import Asked, Scored
+
+ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def drawn():
+    return np.random.Generator(np.random.Philox(1))
+
+
+def samples(logs, arm, task="choices"):
+    (path,) = (logs / f"lm_eval/{arm}").glob(f"samples_{task}_*.jsonl")
+    return str(path)
+
+
+def lines(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def compared(*arms, metric=None, cluster=None, assumption="independent"):
+    given = [[arm] if isinstance(arm, str) else arm for arm in arms]
+    (found,) = of_arms.compare(given, Asked(metric, cluster), assumption)
+    return found
+
+
+def runs(scores, groups=None, seeds=None):
+    """An arm from scores of runs, questions and samples, [R, Q, n]."""
+    made = [
+        [
+            Scored(f"q{place}", float(score), sample=str(sample), cluster=groups and str(groups[place]))
+            for place, of in enumerate(run)
+            for sample, score in enumerate(np.atleast_1d(of))
+        ]
+        for run in scores
+    ]
+    return log_files.Runs("arm", "score", ["made"], made, seeds)
+
+
+def of_arrays(a, b, groups=None, **how):
+    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", **how)
+    return found
+
+
+# One run an arm: the paired t test over questions, the jackknife over groups
+
+
+def test_the_harness_says_what_its_own_table_says_and_the_interval_is_the_paired_t_tests(logs):
+    found = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc")
+    a, b = (np.array([line["acc"] for line in lines(samples(logs, arm))]) for arm in ("a1", "b1"))
+    test = stats.ttest_rel(b, a)
+    interval = test.confidence_interval()
+    assert found.difference == pytest.approx((b.mean() - a.mean(), *interval), rel=1e-12)
+    assert found.pvalue == pytest.approx(test.pvalue, rel=1e-12)
+    assert (found.a.mean, found.b.mean, found.n_questions, found.way) == (a.mean(), b.mean(), 100, "one run")
+    assert found.good_flips.value == pytest.approx(np.mean((a == 0) & (b == 1)))
+    assert found.bad_flips.value == pytest.approx(np.mean((a == 1) & (b == 0)))
+    # The figures of docs/compare.md: what the harness's own comparison, which is not paired, says of the same files.
+    errors = [arm.std(ddof=1) / 10 for arm in (a, b)]
+    unpaired = 2 * stats.norm.sf(abs(b.mean() - a.mean()) / np.hypot(*errors))
+    text = " ".join((ROOT / "docs/compare.md").read_text().split())
+    assert f"p = {found.pvalue:.3f}" in text
+    assert f"p = {unpaired:.3f}" in text
+
+
+def test_equal_groups_have_the_cluster_robust_error_and_unequal_ones_the_jackknifes(logs, drawn):
+    found = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc", cluster="passage_id")
+    rows = zip(*(lines(samples(logs, arm)) for arm in ("a1", "b1")), strict=True)
+    pairs = [(one["doc"]["passage_id"], other["acc"] - one["acc"]) for one, other in rows]
+    d, names = np.array([each for _, each in pairs]), [name for name, _ in pairs]
+    rest = d - d.mean()
+    sums = [sum(value for value, of in zip(rest, names, strict=True) if of == name) for name in dict.fromkeys(names)]
+    robust = np.sqrt(20 / 19 * sum(value**2 for value in sums)) / 100
+    assert found.n_groups == len(sums) == 20
+    half = stats.t.ppf(0.975, 19) * robust
+    assert found.difference == pytest.approx((d.mean(), d.mean() - half, d.mean() + half), rel=1e-12)
+
+    groups = np.repeat(np.arange(7), [1, 2, 3, 4, 5, 6, 9]).tolist()
+    a, b = drawn.integers(0, 2, (2, 30)).astype(float)
+    shuffled = drawn.permutation(30)
+    found = of_arrays([a[shuffled]], [b[shuffled]], [groups[place] for place in shuffled])
+    d, groups = b - a, np.array(groups)
+    without = [d[groups != group].mean() for group in range(7)]
+    error = np.sqrt(6 / 7 * sum((mean - d.mean()) ** 2 for mean in without))
+    freedom = 30**2 / sum(count**2 for count in (1, 2, 3, 4, 5, 6, 9)) - 1
+    half = stats.t.ppf(0.975, freedom) * error
+    assert found.difference == pytest.approx((d.mean(), d.mean() - half, d.mean() + half), rel=1e-12)
+    assert found.pvalue == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, freedom), rel=1e-12)
+
+
+def test_samples_enter_by_the_mean_of_a_question(drawn):
+    a, b = drawn.integers(0, 2, (2, 1, 40, 8)).astype(float)
+    found = of_arrays(a, b)
+    test = stats.ttest_rel(b[0].mean(axis=1), a[0].mean(axis=1))
+    assert found.difference[1:] == pytest.approx(tuple(test.confidence_interval()), rel=1e-12)
+    assert (found.a.n_samples, found.b.n_samples) == ((8, 8), (8, 8))
+    of_samples = sum(arm[0].var(axis=1, ddof=1).sum() / 8 for arm in (a, b)) / 40**2
+    # All answers are drawn alike, so samples are all that varies.
+    whole = np.var(b[0].mean(axis=1) - a[0].mean(axis=1), ddof=1) / 40
+    assert found.parts.samples == pytest.approx(min(of_samples / whole, 1))
+    assert found.parts.questions == pytest.approx(1 - found.parts.samples)
+
+
+# Several runs: crossed with questions
+
+
+def mean_squares(arms):
+    """The variances of a mean by runs and by their interaction with questions, cell by cell."""
+    of_runs = of_both = 0.0
+    for arm in arms:
+        count, questions = arm.shape
+        grand = arm.mean()
+        of_runs += sum((run.mean() - grand) ** 2 for run in arm) / (count - 1) / count
+        rest = 0.0
+        for run in range(count):
+            for question in range(questions):
+                rest += (arm[run, question] - arm[run].mean() - arm[:, question].mean() + grand) ** 2
+        of_both += rest / (count - 1) / (questions - 1) / count / questions
+    return of_runs, of_both
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_interval_over_runs_and_questions_has_the_mean_squares_of_both(paired, drawn):
+    a, b = (drawn.random((5, 60)) + 0.3 * drawn.random((5, 1)) + drawn.random(60) for _ in "ab")
+    found = of_arrays(a, b, paired=paired)
+    d = (b - a).mean(axis=0)
+    of_questions = d.var(ddof=1) / 60
+    of_runs, of_both = mean_squares([b - a] if paired else [a, b])
+    parts = [arm.mean(axis=1).var(ddof=1) / 5 for arm in (a, b)]
+    freedom = 4 if paired else sum(parts) ** 2 / sum(part**2 / 4 for part in parts)
+    rests = 59 * (4 if paired else 8)
+
+    def half(tail):
+        quantiles = stats.t.isf(tail, [59, freedom, rests])
+        squares = quantiles**2 * [of_questions, of_runs, of_both]
+        return np.sqrt(max(squares[0] + squares[1] - squares[2], squares[0], squares[1]))
+
+    width = half(0.025)
+    assert found.difference == pytest.approx((d.mean(), d.mean() - width, d.mean() + width), rel=1e-10)
+    assert half(found.pvalue / 2) == pytest.approx(abs(d.mean()), rel=1e-6)
+    # On these questions alone, it is the test of the runs' means.
+    test = stats.ttest_rel if paired else stats.ttest_ind
+    how = {} if paired else {"equal_var": False}
+    interval = test(b.mean(axis=1), a.mean(axis=1), **how).confidence_interval()
+    assert found.difference_over_runs[1:] == pytest.approx(tuple(interval), rel=1e-10)
+    assert found.difference_over_questions[1:] == pytest.approx(
+        tuple(stats.ttest_1samp(d, 0).confidence_interval()), rel=1e-10
+    )
+    assert found.way == ("paired" if paired else "independent")
+
+
+def test_where_questions_do_not_differ_it_is_the_interval_over_runs_and_the_reverse(drawn):
+    of_runs = drawn.random((2, 5, 1)) * np.ones((1, 1, 30))
+    found = of_arrays(*of_runs)
+    assert found.difference == pytest.approx(found.difference_over_runs)
+    test = stats.ttest_ind(*of_runs[::-1, :, 0], equal_var=False)
+    assert found.pvalue == pytest.approx(test.pvalue, rel=1e-9)
+    of_questions = drawn.random((2, 1, 30)) * np.ones((1, 5, 1))
+    found = of_arrays(*of_questions)
+    assert found.difference == pytest.approx(found.difference_over_questions)
+
+
+def test_runs_of_one_draw_or_a_single_run_are_no_draws_of_a_method(drawn):
+    a, b = drawn.integers(0, 2, (2, 3, 50)).astype(float)
+    for found in (of_arrays(a, b, one_draw=True), of_arrays(a[:1], b), of_arrays(a, b[:1])):
+        assert found.way == "one run"
+        assert np.isnan(found.difference_over_runs.low)
+        said = logs_text.as_json([found])["verdict"]
+        assert "This says nothing about the methods" in said
+    assert "for this pair of runs" in logs_text.as_json([of_arrays(a[:1], b[:1])])["verdict"]
+
+
+def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
+    found = of_arrays(np.ones((1, 50)), np.ones((1, 50)))
+    # The rule of three: -ln 0.025 / 50.
+    assert found.difference == pytest.approx((0, np.log(0.025) / 50, -np.log(0.025) / 50))
+    assert found.pvalue == 1
+    found = of_arrays(np.full((1, 50), 7.0), np.full((1, 50), 7.0))
+    assert np.isnan(found.difference.low)
+    assert "Both have the same score" in logs_text.as_json([found])["verdict"]
+
+
+def test_further_arms_are_adjusted_by_holm(drawn):
+    arms = [runs(drawn.integers(0, 2, (1, 80)).astype(float)) for _ in "abc"]
+    one, other = compared_logs.compare_all(arms)
+    assert [each.b.name for each in (one, other)] == ["B", "C"]
+    smaller, larger = sorted((one, other), key=lambda each: each.pvalue)
+    assert smaller.pvalue_holm == pytest.approx(min(1, 2 * smaller.pvalue))
+    assert larger.pvalue_holm == pytest.approx(max(larger.pvalue, smaller.pvalue_holm))
+
+
+@pytest.mark.parametrize("shape", [(20, 1, 8, False), (20, 5, 1, False), (20, 3, 8, True)], ids=str)
+def test_no_more_than_six_percent_of_nulls_have_a_winner(shape):
+    spec = importlib.util.spec_from_file_location("evals", ROOT / "bench/evals.py")
+    spec.loader.exec_module(bench := importlib.util.module_from_spec(spec))
+    draw, false, nulls = np.random.Generator(np.random.Philox(5)), np.zeros(6), 300
+    for _ in range(nulls):
+        *answers, lengths = bench.drawn(draw, *shape, 0.0)
+        false += bench.verdicts(draw, *answers, lengths, shape[3], False) != 0
+    assert false[0] / nulls <= 0.06
+    # Questions of a group, or of a run, taken one by one.
+    assert false[3] / nulls > 0.08
+
+
+def test_the_page_has_the_most_false_winners_of_its_table():
+    rows = (ROOT / "docs/tables/evals.txt").read_text().partition("evalsig\n")[2].splitlines()
+    shares = np.array([[float(cell) for cell in row[55:].split()[::2]] for row in rows])
+    ours, of_z = shares[:, 0], shares[:, 3]
+    text = " ".join((ROOT / "docs/compare.md").read_text().split())
+    said = f"at most {ours.max()} % name a winner; with a z test over questions {of_z.min()} to {of_z.max()} %"
+    assert len(rows) == 14
+    assert said in text
+    assert ours.max() <= 6
+
+
+# Answers as texts
+
+
+def test_churn_counts_pairs_of_answers(drawn):
+    words = drawn.choice(["x", "y", "z"], (2, 3, 12, 4))
+    arms = [
+        log_files.Runs(
+            "arm",
+            "score",
+            ["made"],
+            [
+                [
+                    Scored(f"q{place}", float(text == "x"), sample=str(sample), answer=str(text))
+                    for place, cell in enumerate(run)
+                    for sample, text in enumerate(cell)
+                ]
+                for run in of
+            ],
+            None,
+        )
+        for of in words
+    ]
+    (found,) = compared_logs.compare_all(arms)
+    a, b = words
+    assert found.churn.value == pytest.approx(
+        np.mean([x != y for one in a for other in b for x in one.T for y in other.T])
+    )
+    pairs = [(one, other) for one in range(3) for other in range(3) if one != other]
+    between = [a[one][:, [i]] != a[other][:, [j]] for one, other in pairs for i in range(4) for j in range(4)]
+    assert found.a.churn_runs.value == pytest.approx(np.mean(between))
+    within = [run[:, i] != run[:, j] for run in a for i in range(4) for j in range(4) if i != j]
+    assert found.a.churn_samples.value == pytest.approx(np.mean(within))
+
+
+# The programs' own files
+
+
+def test_filters_of_the_harness_are_chosen_by_its_own_names(logs):
+    a, b = (samples(logs, arm, "sums") for arm in ("a1", "b1"))
+    with pytest.raises(
+        BadInput, match="found the scores exact_match,strict-match, exact_match,flexible-extract; --metric"
+    ):
+        compared(a, b)
+    for name in ("strict-match", "flexible-extract"):
+        found = compared(a, b, metric=f"exact_match,{name}")
+        mean = np.mean([line["exact_match"] for line in lines(a) if line["filter"] == name])
+        assert (found.a.mean, found.metric) == (pytest.approx(mean), f"exact_match,{name}")
+    texts = [[line["filtered_resps"][0] for line in lines(path) if line["filter"] == "strict-match"] for path in (a, b)]
+    found = compared(a, b, metric="exact_match,strict-match")
+    assert found.churn.value == pytest.approx(np.mean([one != other for one, other in zip(*texts, strict=True)]))
+    with pytest.raises(BadInput, match=r"found the scores .*; --metric with one of them, not acc"):
+        compared(a, b, metric="acc")
+
+
+def test_the_answer_to_a_choice_is_the_likeliest(logs):
+    found = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc")
+    likeliest = [
+        [int(np.argmax([float(odds) for odds, _ in line["filtered_resps"]])) for line in lines(samples(logs, arm))]
+        for arm in ("a1", "b1")
+    ]
+    assert found.churn.value == pytest.approx(np.mean(np.not_equal(*likeliest)))
+
+
+def test_several_files_are_runs_and_files_of_several_tasks_have_further_questions(logs, here):
+    found = compared(*([samples(logs, f"{arm}{run}") for run in (1, 2)] for arm in "ab"), metric="acc")
+    assert (found.a.n_runs, found.b.n_runs, found.n_questions) == (2, 2, 100)
+    for arm in ("a1", "b1"):
+        (here / arm).mkdir()
+        for task in ("choices", "others"):
+            name = Path(samples(logs, arm)).name.replace("choices", task)
+            (here / arm / name).write_text(Path(samples(logs, arm)).read_text())
+    both = compared("a1", "b1", metric="acc", cluster="task")
+    assert (both.a.n_runs, both.n_questions, both.n_groups) == (1, 200, 2)
+    assert both.difference.value == pytest.approx(
+        compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc").difference.value
+    )
+
+
+def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
+    changed = lines(samples(logs, "b1"))
+    for line in changed[:30]:
+        line["doc_hash"] = "0" * 64
+    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    found = compared(samples(logs, "a1"), "b.jsonl", metric="acc")
+    assert (found.n_questions, found.n_left_out) == (70, 30)
+    assert "70 questions in every run of both; 30 others left out" in logs_text.as_text([found])
+    for line in changed:
+        line["doc_hash"] = "0" * 64
+    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    with pytest.raises(BadInput, match=r"b.jsonl: found 0 of 100 questions in every run"):
+        compared(samples(logs, "a1"), "b.jsonl", metric="acc")
+
+
+def test_the_order_of_lines_does_not_matter(logs, here):
+    turned = lines(samples(logs, "b1"))[::-1]
+    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in turned))
+    one = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc", cluster="passage_id")
+    other = compared(samples(logs, "a1"), "b.jsonl", metric="acc", cluster="passage_id")
+    assert one.difference == other.difference
+
+
+def test_both_formats_of_inspect_say_the_same(logs):
+    pytest.importorskip("zstandard", reason="zstandard is not installed")
+    folder = logs / "inspect"
+    asked = {"metric": "match", "cluster": "passage_id"}
+    packed, plain = (compared(*(str(folder / f"{arm}.{kind}") for arm in "ab"), **asked) for kind in ("eval", "json"))
+    assert packed.difference == plain.difference
+    assert (packed.n_questions, packed.n_groups, packed.a.n_samples) == (12, 6, (2, 2))
+    about = json.loads((folder / "a.json").read_text())
+    (accuracy,) = (
+        score["metrics"]["accuracy"]["value"] for score in about["results"]["scores"] if score["name"] == "match"
+    )
+    assert plain.a.mean == pytest.approx(accuracy)
+    with pytest.raises(BadInput, match="found the scores match, includes; --metric with one of them"):
+        compared(*(str(folder / f"{arm}.eval") for arm in "ab"))
+    failed = compared(str(folder / "a.eval"), str(folder / "failed.eval"), metric="match")
+    assert (failed.n_questions, failed.n_left_out, failed.n_unscored) == (11, 1, 1)
+
+
+def test_a_log_packed_with_zstandard_says_what_it_needs(logs, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
+    with pytest.raises(BadInput, match=r"is packed with Zstandard; pip install 'toolnoise.logs.'"):
+        compared(*(str(logs / f"inspect/{arm}.eval") for arm in "ab"), metric="match")
+
+
+def test_a_damaged_member_is_found_by_its_digest(logs, here):
+    pytest.importorskip("zstandard", reason="zstandard is not installed")
+    content = bytearray((logs / "inspect/a.eval").read_bytes())
+    with zipfile.ZipFile(logs / "inspect/a.eval") as log:
+        part = next(each for each in log.infolist() if each.filename.startswith("samples/"))
+    content[part.header_offset + 80] ^= 1
+    (here / "a.eval").write_bytes(content)
+    with pytest.raises(BadInput, match=r"a.eval: damaged or truncated"):
+        compared("a.eval", str(logs / "inspect/b.eval"), metric="match")
+
+
+def test_scores_of_inspect_are_numbers_or_its_letters(here):
+    values = ["C", "P", "I", "N", 0.25, True, "yes", "0.5"]
+    log = {"status": "success", "eval": {"task": "t", "model": "m"}}
+    for arm in "ab":
+        each = [
+            {"id": place, "epoch": 1, "input": [{"id": arm, "role": "user", "content": str(place)}]}
+            | {"scores": {"s": {"value": {"one": value, "other": 1}}}}
+            for place, value in enumerate(values)
+        ]
+        (here / f"{arm}.json").write_text(json.dumps(log | {"samples": each}))
+    found = inspect_logs.read("a.json", Asked("s/one"))
+    assert [row.score for row in found.rows] == [1, 0.5, 0, 0, 0.25, 1, 1, 0.5]
+    assert found.how == "read as a log of Inspect of m: s/one"
+    # Names of messages are drawn at random, and are no part of a question.
+    assert compared("a.json", "b.json", metric="s/one").n_questions == len(values)
+    with pytest.raises(BadInput, match="found the scores s/one, s/other; --metric"):
+        inspect_logs.read("a.json", Asked())
+
+
+# Tables
+
+
+def table(path, rows, names="id,seed,sample,passage,correct"):
+    Path(path).write_text("\n".join([names, *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_table_has_seeds_samples_and_groups(drawn):
+    for arm in "ab":
+        cells = [(q, seed, n) for q in range(12) for seed in (7, 3) for n in range(2)]
+        table(f"{arm}.csv", [(q, seed, n, f"p{q // 3}", drawn.integers(2)) for q, seed, n in cells])
+    found = compared("a.csv", "b.csv", cluster="passage")
+    assert (found.a.n_runs, found.a.n_samples, found.n_groups, found.way) == (2, (2, 2), 4, "independent")
+    assert compared("a.csv", "b.csv", assumption="paired").way == "paired"
+    # The same as JSON lines, which are known without an option.
+    for arm in "ab":
+        names, *rows = Path(f"{arm}.csv").read_text().splitlines()
+        records = [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
+        made = [json.dumps({**each, "seed": int(each["seed"]), "correct": each["correct"] == "1"}) for each in records]
+        Path(f"{arm}.jsonl").write_text("\n".join(made))
+    assert of_arms.are_logs([["a.jsonl"]], correct=False, asked=Asked())
+    again = compared("a.jsonl", "b.jsonl", cluster="passage")
+    assert again.difference == found.difference
+    Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
+    with pytest.raises(BadInput, match="--paired: found other names of runs"):
+        compared("a.csv", "b.csv", assumption="paired")
+
+
+@pytest.mark.usefixtures("here")
+def test_texts_are_right_where_they_are_equal_to_the_target_but_for_spaces_around():
+    rows = [("1", " Paris ", "Paris"), ("2", "paris", "Paris"), ("3", "7.0", "7"), ("4", "", "x")]
+    table("a.csv", rows, "id,pred,target")
+    table("b.csv", rows[::-1], "id,pred,target")
+    found = compared("a.csv", "b.csv")
+    assert (found.a.mean, found.metric, found.churn.value) == (0.25, "pred = target", 0)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_column_of_texts_is_no_name_and_an_answer_beside_a_prediction_is_the_target():
+    rows = [(q, f"question {q}", "yes", "yes" if q % 3 else "no") for q in range(9)]
+    table("a.csv", rows, "id,question,answer,prediction")
+    found = compared("a.csv", "a.csv")
+    assert (found.metric, found.a.mean, found.n_questions) == ("prediction = answer", pytest.approx(6 / 9), 9)
+    table("a.csv", rows, "id,question,pred,prediction")
+    with pytest.raises(BadInput, match="found the columns pred, prediction; one column of answers"):
+        compared("a.csv", "a.csv")
+
+
+def test_a_folder_of_dumps_or_of_arrays_has_no_logs(here):
+    (here / "dumps").mkdir()
+    np.save("dumps/algo.npy", np.zeros((2, 3)))
+    (here / "dumps/algo.json").write_text(json.dumps({"spec": {}, "seeds": [1]}, indent=1))
+    assert not of_arms.are_logs([["dumps"]], correct=False, asked=Asked())
+    (here / "empty").mkdir()
+    with pytest.raises(BadInput, match="empty: found no logs"):
+        log_files.read(["empty"], Asked())
+
+
+ONE = [(q, q % 2) for q in range(8)]
+WRONG = {
+    "two scores": (
+        ([(q, 1, 0.5) for q in range(8)], "id,correct,acc"),
+        "found the scores correct, acc; --metric with one of them",
+    ),
+    "no score": (([(q, 1) for q in range(8)], "id,loss"), "found the columns id, loss; a column correct or score"),
+    "no number": (([(q, "maybe") for q in range(8)], "id,correct"), "row 1, column correct: found 'maybe'; a number"),
+    "twice": (
+        ([*ONE, ONE[0]], "id,correct"),
+        "question 0: found 2 times; once, or a column of samples, epochs or seeds",
+    ),
+    "other questions": (([(q + 100, 1) for q in range(8)], "id,correct"), "b.csv: found 0 of 16 questions"),
+    "two names": (([(q, q, 1) for q in range(8)], "id,question_id,correct"), "found the columns id, question_id; one"),
+}
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_table_is_refused_in_one_line(case):
+    (rows, names), said = WRONG[case]
+    table("a.csv", ONE, "id,correct")
+    table("b.csv", rows, names)
+    with pytest.raises(BadInput, match=r"^b\.csv: ") as error:
+        compared("a.csv", "b.csv", metric=None)
+    assert said in str(error.value)
+
+
+@pytest.mark.usefixtures("here")
+def test_groups_must_be_there_and_be_the_same():
+    for arm, shift in (("a", 0), ("b", 0), ("c", 1)):
+        table(f"{arm}.csv", [(q, (q + shift) // 2, 1, q % 2) for q in range(8)], "id,passage,one,correct")
+    with pytest.raises(
+        BadInput, match=r"a.csv: found no column topic; --cluster with one of id, passage, one, correct"
+    ):
+        compared("a.csv", "b.csv", cluster="topic")
+    with pytest.raises(BadInput, match=r"--cluster: found one one: 1; two or more"):
+        compared("a.csv", "b.csv", cluster="one")
+    with pytest.raises(BadInput, match=r"c.csv: question 1: found in 0 and in 1; the same group here and in a.csv"):
+        compared("a.csv", "c.csv", cluster="passage")
+
+
+# The command line
+
+
+def said(capsys, *words):
+    cli.main(["compare", *words])
+    return capsys.readouterr().out
+
+
+def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, capsys):
+    arms = [samples(logs, arm) for arm in ("a1", "b1")]
+    text = said(capsys, *arms, "--metric", "acc", "--cluster", "passage_id")
+    assert "100 questions in every run of both in 20 groups by passage_id\n" in text
+    assert "Both: read as samples of lm-evaluation-harness: acc.\n" in text
+    found = json.loads(said(capsys, *arms, "--metric", "acc", "--json"))
+    assert found["difference"]["value"] == pytest.approx(0.12)
+    assert (found["over"], found["way"], found["n_questions"]) == ("100 questions", "one run", 100)
+    several = [
+        "--arm",
+        *(samples(logs, f"a{run}") for run in (1, 2)),
+        "--arm",
+        *(samples(logs, f"b{run}") for run in (1, 2)),
+    ]
+    text = said(capsys, *several, "--metric", "acc", "--paired")
+    assert "2 pairs of runs, 100 questions" in text
+    assert "  these questions" in text
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["y.npy", "y.npy", "--cluster", "p"], "--cluster: found predictions or numbers in y.npy; only for logs"),
+        (
+            ["y.npy", "y.npy", "--values", "--labels", "y.npy", "--cluster", "p"],
+            "--cluster: found predictions or numbers",
+        ),
+        (["y.npy", "y.npy", "--losses", "--metric", "p"], "--metric: found predictions or numbers in y.npy"),
+        (["a.csv", "b.csv", "--correct", "--labels", "y.npy"], "--labels: found logs of language models; no labels"),
+        (["a.csv", "b.csv", "--correct", "--paired"], "--paired: found 1, 1 runs; equal numbers of runs, two or more"),
+        (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found --same-start, too; one of them"),
+        (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
+    ],
+    ids=str,
+)
+def test_options_that_do_not_fit_are_refused_in_one_line(words, line, capsys):
+    np.save("y.npy", np.arange(8) % 2)
+    for arm in "ab":
+        table(f"{arm}.csv", ONE, "id,correct")
+    Path("a.jsonl").write_text("{nothing\n")
+    with pytest.raises(SystemExit) as ended:
+        said(capsys, *words)
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1)
+    assert line in error
+
+
+@pytest.mark.parametrize("name", ["a1-log.jsonl", "a.eval", "a-log.json", "a-log.csv"])
+def test_a_damaged_log_ends_in_one_line_or_is_read(name, here, monkeypatch, capsys):
+    for folder in ("tests/fuzz", "bench"):
+        monkeypatch.syspath_prepend(ROOT / folder)
+    base, mutations = (importlib.import_module(module) for module in ("fuzz_base", "fuzz_mutations"))
+    right = np.random.Generator(np.random.Philox(3)).random((2, 24)) < 0.6
+    metric = {"a1-log.jsonl": ["--metric", "acc,strict"], "a-log.csv": ["--correct"]}.get(name, ["--metric", "match"])
+    codes = set()
+    for seed in range(60):
+        for path in here.iterdir():
+            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+        for arm in "ab":
+            base._logs(here, arm, right)
+        kinds = next(changes for ends, changes in mutations.BY_KIND.items() if name.endswith(ends))
+        rng = random.Random(seed)
+        few = [mutations.truncated, mutations.bits_flipped, mutations.other_bytes, mutations.empty]
+        rng.choice([*kinds, *few])(Path(name), rng)
+        try:
+            cli.main(["compare", name, name.replace("a", "b", 1), *metric, "--cluster", "passage"])
+            codes.add(0)
+        except SystemExit as ended:
+            codes.add(ended.code)
+            assert capsys.readouterr().err.count("\n") == 1, seed
+    assert codes == {0, 2}

@@ -1,0 +1,177 @@
+"""Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
+
+Differences are B - A. Each question counts once, whatever its samples, and each run counts the same.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from toolnoise.comparison.clusters import mean_error
+from toolnoise.comparison.evals import churn, crossed
+from toolnoise.comparison.evals.aligned import Aligned, Answered, align
+from toolnoise.comparison.evals.log_files import Runs
+from toolnoise.comparison.read_arms import NAMES
+from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
+from toolnoise.stats.multiplicity import holm
+
+Way = Literal["paired", "independent", "one run"]
+
+
+class LogArm(NamedTuple):
+    """One side alone: its runs, the fewest and the most samples of a question in a run, the mean score.
+
+    Churn is the share of answers that differ between two runs, and between two samples of a run.
+    """
+
+    name: str
+    file: str
+    n_runs: int
+    n_samples: tuple[int, int]
+    mean: float
+    churn_runs: Estimate | None
+    churn_samples: Estimate | None
+
+
+class Parts(NamedTuple):
+    """The shares of the variance of the difference; that of samples is part of questions where there is one each."""
+
+    questions: float
+    runs: float
+    samples: float | None
+
+
+class LogComparison(NamedTuple):
+    """Two arms and their differences.
+
+    `difference` is over all draws that there are several of. `way` says whether runs are: "one run" an arm is none.
+    Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie from 0 to 1.
+    """
+
+    metric: str
+    shares: bool
+    n_questions: int
+    cluster: str | None
+    n_groups: int
+    n_left_out: int
+    n_unscored: int
+    a: LogArm
+    b: LogArm
+    way: Way
+    notes: list[str]
+    difference: Estimate
+    pvalue: float
+    pvalue_holm: float
+    difference_over_questions: Estimate
+    difference_over_runs: Estimate
+    parts: Parts | None
+    churn: Estimate | None
+    good_flips: Estimate | None
+    bad_flips: Estimate | None
+
+
+def compare_all(
+    arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False, one_draw: bool = False
+) -> list[LogComparison]:
+    """Compare each arm with the first; p-values are also adjusted by Holm.
+
+    Runs of paired arms share their seeds in turn; those of one draw are no draws of their own.
+    """
+    found = [
+        _compare(arms[0], other, name, cluster, paired=paired, one_draw=one_draw)
+        for name, other in zip(NAMES[1:], arms[1:], strict=False)
+    ]
+    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
+    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+
+
+def _compare(
+    first: Runs, other: Runs, name: str, cluster: str | None, *, paired: bool, one_draw: bool
+) -> LogComparison:
+    aligned = align(first, other, cluster)
+    a, b, lengths = aligned[:3]
+    alone = one_draw or min(len(a.scores), len(b.scores)) < 2
+    every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
+    shares = bool(every.min() >= 0 and every.max() <= 1)
+    runs = [arm.scores.mean(axis=0, keepdims=True) if alone else arm.scores for arm in (a, b)]
+    squares = crossed.squares(*runs, lengths, paired=paired)
+    step = 1.0 if shares else np.nan
+    result = crossed.tested(squares, len(lengths), step)
+    of_these = crossed.tested(squares._replace(runs=crossed.NOTHING, interaction=crossed.NOTHING), len(lengths), step)
+    texts = churn.known(a) and churn.known(b)
+    flips = _flips(aligned) if _binary(aligned) else (None, None)
+    most = (-1.0, 1.0) if shares else (-np.inf, np.inf)
+    return LogComparison(
+        other.metric,
+        shares,
+        len(a.scores[0]),
+        cluster,
+        len(lengths),
+        aligned.left_out,
+        aligned.unscored,
+        _arm("A", first, a, lengths),
+        _arm(name, other, b, lengths),
+        "one run" if alone else "paired" if paired else "independent",
+        _notes(first, other, name),
+        result.effect.within(*most),
+        result.pvalue,
+        result.pvalue,
+        of_these.effect.within(*most),
+        crossed.over_runs(squares).within(*most),
+        _parts(squares, a, b),
+        _share(churn.between_arms(a, b), lengths) if texts else None,
+        *flips,
+    )
+
+
+def _arm(name: str, runs: Runs, arm: Answered, lengths: np.ndarray) -> LogArm:
+    samples = (int(arm.samples.min()), int(arm.samples.max()))
+    texts = churn.known(arm)
+    changes = [of(arm) if texts else None for of in (churn.between_runs, churn.between_samples)]
+    of_arm = (None if each is None else _share(each, lengths) for each in changes)
+    return LogArm(name, runs.file, len(arm.scores), samples, float(arm.scores.mean()), *of_arm)
+
+
+def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
+    share, error, freedom = mean_error(of_questions, lengths)
+    if error:
+        return t_interval(share, error, freedom).within(0, 1)
+    # Where all questions are alike, another one need not be.
+    reach = equal_reach(len(lengths), 1)
+    return Estimate(share, share - reach, share + reach).within(0, 1)
+
+
+def _binary(aligned: Aligned) -> bool:
+    """Whether each sample is right or wrong."""
+    arms = (aligned.a, aligned.b)
+    return all(row.score in (0, 1) for arm in arms for run in arm.cells for cell in run for row in cell)
+
+
+def _flips(aligned: Aligned) -> tuple[Estimate, Estimate]:
+    """The shares of pairs of samples that go from wrong to right, and from right to wrong."""
+    of_a, of_b = (arm.scores.mean(axis=0) for arm in (aligned.a, aligned.b))
+    return _share((1 - of_a) * of_b, aligned.lengths), _share(of_a * (1 - of_b), aligned.lengths)
+
+
+def _parts(squares: crossed.Squares, a: Answered, b: Answered) -> Parts | None:
+    """What the variance of the difference comes from, as far as samples and runs can tell."""
+    questions, runs, both = (part.variance for part in squares[1:])
+    whole = max(questions + runs - both, questions, runs)
+    if not whole > 0:
+        return None
+    of_samples = None
+    if min(a.samples.min(), b.samples.min()) > 1:
+        of_samples = sum(float(arm.variances.sum()) / arm.scores.size**2 for arm in (a, b))
+    of_runs = max(runs - both, 0.0)
+    if of_samples is not None:
+        of_samples = min(of_samples, whole - of_runs)
+    rest = whole - of_runs - (of_samples or 0.0)
+    return Parts(rest / whole, of_runs / whole, None if of_samples is None else of_samples / whole)
+
+
+def _notes(a: Runs, b: Runs, name: str) -> list[str]:
+    """How files were read, as sentences."""
+    if [*a.how] == [*b.how]:
+        return [f"Both: {how}." for how in a.how]
+    return [f"{called}: {how}." for called, arm in (("A", a), (name, b)) for how in arm.how]

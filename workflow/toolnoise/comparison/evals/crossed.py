@@ -1,0 +1,118 @@
+"""The difference of two arms over draws of two kinds at once: training runs, and questions or groups of them.
+
+Every run of an arm answers every question, so runs and questions are crossed; both arms have the same questions.
+Samples are nested in a run's answers to a question, and enter by their mean. With one run an arm, the interval is over
+questions. With several, it has three mean squares: V_Q of the differences of questions, V_R of runs, and V_I of their
+interaction, which both of them contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with its own
+degrees of freedom, and never less than that of either alone (the modified large-sample method, as in
+`stats/components.py`). Where runs are equal, it is the interval over questions, and where questions are, it is Welch's
+or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or three runs
+(bench/evals.py).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize, stats
+
+from toolnoise.comparison.clusters import mean_error
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation
+from toolnoise.stats.two_means import Result, cautious, equal_arms
+
+# The least tail that is told from 0.
+LEAST = 1e-100
+
+
+class Square(NamedTuple):
+    """A part of the variance of the difference, with its degrees of freedom."""
+
+    variance: float
+    freedom: float
+
+    def reach(self, tail: float) -> float:
+        """The square of the half-width that it has by itself, with so much on each side."""
+        quantile = float(stats.t.isf(tail, self.freedom)) if self.variance else 0.0
+        return quantile * quantile * self.variance
+
+
+NOTHING = Square(0.0, np.inf)
+
+
+class Squares(NamedTuple):
+    """The mean squares of a difference; those of runs are nothing where arms have one run."""
+
+    difference: float
+    questions: Square
+    runs: Square = NOTHING
+    interaction: Square = NOTHING
+
+    def half_width(self, tail: float) -> float:
+        """Half of the width of the interval over all draws, with so much on each side."""
+        questions, runs, both = (part.reach(tail) for part in self[1:])
+        if np.isinf(questions + runs):
+            return np.inf
+        return float(np.sqrt(max(questions + runs - both, questions, runs)))
+
+
+def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
+    """The mean squares of B - A from the scores of runs, [R, Q], of which `lengths` questions in turn are alike.
+
+    Paired arms share the seed of each run.
+    """
+    mean, error, freedom = mean_error(b.mean(axis=0) - a.mean(axis=0), lengths)
+    questions = Square(error**2, freedom)
+    if min(len(a), len(b)) < 2:
+        return Squares(mean, questions)
+    arms = [b - a] if paired else [a, b]
+    of_runs = [float(standard_deviation(arm.mean(axis=1))) ** 2 / len(arm) for arm in arms]
+    both = 0.0
+    for arm in arms:
+        rest = arm - arm.mean(axis=0)
+        both += sum(mean_error(run, lengths)[1] ** 2 for run in rest) / (len(arm) * (len(arm) - 1))
+    others = sum(len(arm) - 1 for arm in arms)
+    runs = Square(sum(of_runs), _freedom(of_runs, arms))
+    return Squares(mean, questions, runs, Square(both, others * freedom))
+
+
+def tested(of: Squares, questions: int, step: float) -> Result:
+    """The difference with its interval and p-value; `step` is the largest that two scores of a question differ by.
+
+    If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
+    """
+    if questions < 2:
+        return Result(np.nan, np.nan, UNDEFINED._replace(value=of.difference))
+    half = of.half_width(TAIL)
+    if half == 0:
+        return equal_arms(of.difference, step / questions)
+    effect = Estimate(of.difference, of.difference - half, of.difference + half)
+    if not of.runs.variance:
+        statistic = of.difference / np.sqrt(of.questions.variance)
+        return Result(statistic, float(2 * stats.t.sf(abs(statistic), of.questions.freedom)), effect)
+    return Result(np.nan, _pvalue(of), effect)
+
+
+def _pvalue(of: Squares) -> float:
+    """The level at which the interval ends at 0."""
+    size = abs(of.difference)
+    if size == 0:
+        return 1.0
+    if of.half_width(LEAST) < size:
+        return 0.0
+    found = optimize.brentq(lambda tail: of.half_width(np.exp(tail)) - size, np.log(LEAST), np.log(0.5), xtol=1e-12)
+    return float(2 * np.exp(found))
+
+
+def over_runs(of: Squares) -> Estimate:
+    """The interval for other runs on these questions."""
+    if of.runs is NOTHING:
+        return UNDEFINED._replace(value=of.difference)
+    half = float(np.sqrt(of.runs.reach(TAIL)))
+    return Estimate(of.difference, of.difference - half, of.difference + half)
+
+
+def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
+    """Welch's degrees of freedom of two arms, or those of pairs."""
+    if len(arms) == 1 or not sum(of_runs):
+        return len(arms[0]) - 1
+    welch = sum(of_runs) ** 2 / sum(part**2 / (len(arm) - 1) for part, arm in zip(of_runs, arms, strict=True))
+    return cautious(welch, *map(len, arms))

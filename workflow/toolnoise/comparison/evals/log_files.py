@@ -1,0 +1,113 @@
+"""Which files are logs of evaluations, by their content; and those of one arm, as the runs that they are of.
+
+Files of one task are its runs; those of further tasks, as lm-evaluation-harness leaves one file for each, have further
+questions of these runs.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import require_plain
+from toolnoise.comparison import array_files, read_arms
+from toolnoise.comparison.column_roles import by_number
+from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval, tables
+from toolnoise.comparison.evals.scored import Asked, Log, Scored
+
+# The files of a folder, by their ends: the first that it has.
+ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
+
+Reader = Callable[[str, Asked], Log]
+# Of a file whose content says nothing, such as a damaged one.
+BY_NAME: dict[str, Reader] = {".jsonl": lm_eval.read, ".eval": inspect_logs.read}
+
+
+class Runs(NamedTuple):
+    """An arm: the samples of each run, and the runs' names where files have them."""
+
+    file: str
+    metric: str
+    how: Sequence[str]
+    runs: Sequence[Sequence[Scored]]
+    names: Sequence[str] | None
+
+
+def reader_of(path: str) -> Reader | None:
+    """What reads a log; None where a file's content is no log."""
+    suffix = Path(path).suffix
+    if not Path(path).is_file():
+        return BY_NAME.get(suffix)
+    if array_files.zipped(path):
+        return inspect_logs.read if inspect_logs.is_zip(path) else BY_NAME.get(suffix)
+    found = json_text.first(path)
+    if found is None:
+        return BY_NAME.get(suffix)
+    if lm_eval.is_line(found):
+        return lm_eval.read
+    if inspect_logs.is_json(path):
+        return inspect_logs.read
+    # What goes on below its first line is no log, such as the index of a study's dump.
+    return tables.read if found else BY_NAME.get(suffix)
+
+
+def files_of(given: str) -> list[str]:
+    """The files that a path or a pattern stands for; of a folder, those that may be logs."""
+    require_plain(given)
+    if not Path(given).is_dir():
+        return read_arms.files_of(given)
+    inside = sorted(str(file) for file in Path(given).iterdir() if file.is_file())
+    for ends in ENDS:
+        if files := [file for file in inside if file.endswith(ends)]:
+            return files
+    return []
+
+
+def read(given: Sequence[str], asked: Asked) -> Runs:
+    """The runs of an arm."""
+    logs = [_read(path, asked) for each in given for path in files_of(each)]
+    if not logs:
+        raise BadInput(given[0], "", "found no logs", "files of .jsonl, .eval, .json or .csv")
+    by_task = {log.task: [each for each in logs if each.task == log.task] for log in logs}
+    metrics = {log.metric for log in logs}
+    if len(metrics) > 1:
+        other = next(log for log in logs if log.metric != logs[0].metric)
+        what = f"found the score {other.metric}, and {logs[0].metric} in {logs[0].file}"
+        raise BadInput(other.file, "", what, "one score in all files")
+    counts = {task: len(each) for task, each in by_task.items()}
+    if len(set(counts.values())) > 1:
+        said = ", ".join(f"{count} of {task or 'no name'}" for task, count in counts.items())
+        raise BadInput(given[0], "", f"found logs of several tasks: {said}", "a log of each task for each run")
+    name = logs[0].file if len(logs) == 1 else f"{logs[0].file} ... {logs[-1].file}"
+    how = list(dict.fromkeys(log.how for log in logs))
+    if len(logs) == 1:
+        return Runs(name, logs[0].metric, how, *_by_run(logs[0]))
+    for log in logs:
+        if len({row.run for row in log.rows}) > 1:
+            raise BadInput(log.file, "", "found several runs", f"one run in each of {len(logs)} files")
+    runs = [
+        [
+            row._replace(question=f"{log.task}/{row.question}") if len(by_task) > 1 else row
+            for log in of_run
+            for row in log.rows
+        ]
+        for of_run in zip(*by_task.values(), strict=True)
+    ]
+    return Runs(name, logs[0].metric, how, runs, None)
+
+
+def _read(path: str, asked: Asked) -> Log:
+    log = (reader_of(path) or tables.read)(path, asked)
+    if not log.rows:
+        raise BadInput(path, "", "found no samples", "a log with samples")
+    return log
+
+
+def _by_run(log: Log) -> tuple[list[list[Scored]], list[str] | None]:
+    """The samples of each run in a file, in the order of the runs' numbers."""
+    runs: dict[str, list[Scored]] = {}
+    for row in log.rows:
+        runs.setdefault(row.run, []).append(row)
+    names = list(runs)
+    ordered = [names[place] for place in by_number(names)]
+    return [runs[name] for name in ordered], ordered if len(ordered) > 1 else None

@@ -1,0 +1,160 @@
+"""What `toolnoise compare` prints of evaluation logs: the numbers of each comparison, and conclusions in words."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from toolnoise.base.printing import aligned
+from toolnoise.comparison import comparison_text
+from toolnoise.comparison.comparison_text import LEVEL, shares, shown
+from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
+from toolnoise.stats.estimates import Estimate
+
+
+def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
+    """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
+    return comparison_text.records(comparisons, _sentences, _over)
+
+
+def as_text(comparisons: Sequence[LogComparison]) -> str:
+    """The comparison for people."""
+    return "\n\n\n".join(_block(each, len(comparisons)) for each in comparisons)
+
+
+def _block(found: LogComparison, tests: int) -> str:
+    a, b = found.a, found.b
+    questions, runs = _questions(found), _runs(found)
+    of_a, of_b = (f"{100 * arm.mean:.2f}" if found.shares else f"{arm.mean:.4g}" for arm in (a, b))
+    several = found.way != "one run"
+    rows = [
+        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
+        (found.metric + " %" * found.shares, of_a, of_b, *_score(found, found.difference, _over(found))),
+    ]
+    if several:
+        rows.append(("  these runs", "", "", *_score(found, found.difference_over_questions, questions)))
+        rows.append(("  these questions", "", "", *_score(found, found.difference_over_runs, runs)))
+    for name, of in (
+        (f"{b.name} replaces {a.name}, answers %", found.churn),
+        ("  from wrong to right", found.good_flips),
+        ("  from right to wrong", found.bad_flips),
+    ):
+        if of is not None:
+            rows.append((name, "", "", *shares(of, questions)))
+    for name, key in (("another run, answers %", "churn_runs"), ("another sample, answers %", "churn_samples")):
+        cells = tuple("" if getattr(arm, key) is None else f"{100 * getattr(arm, key).value:.2f}" for arm in (a, b))
+        if any(cells):
+            rows.append((name, *cells, "", "", ""))
+    lines = [f"{arm.name}: {arm.file}, {_count(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
+    groups = "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
+    lines.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
+    lines += [*found.notes, *_assumed(found), "", *aligned(rows), "", *_sentences(found)]
+    if tests > 1 and not math.isnan(found.pvalue):
+        by_holm = f"by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
+        lines.append(f"p = {found.pvalue:.2g}, {by_holm}.")
+    return "\n".join(lines)
+
+
+def _samples(arm: LogArm) -> str:
+    fewest, most = arm.n_samples
+    if most == 1:
+        return ""
+    return f", {fewest if fewest == most else f'{fewest} to {most}'} samples of each question"
+
+
+def _missing(found: LogComparison) -> str:
+    said = f"; {_count(found.n_left_out, 'other')} left out" if found.n_left_out else ""
+    return said + (f"; {_count(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
+
+
+def _assumed(found: LogComparison) -> list[str]:
+    if found.way == "independent":
+        return ["Assumed: every run has a seed of its own (no --paired)."]
+    return ["Paired: run s of both has the same seed."] if found.way == "paired" else []
+
+
+def _over(found: LogComparison) -> str:
+    """What the interval of the difference is over."""
+    return _questions(found) if found.way == "one run" else f"{_runs(found)}, {_questions(found)}"
+
+
+def _questions(found: LogComparison) -> str:
+    return f"{found.n_groups} {'questions' if found.cluster is None else f'groups by {found.cluster}'}"
+
+
+def _runs(found: LogComparison) -> str:
+    a, b = found.a.n_runs, found.b.n_runs
+    return f"{a} pairs of runs" if found.way == "paired" else f"{a} + {b} runs"
+
+
+def _sentences(found: LogComparison) -> list[str]:
+    a, b, way = found.a.name, found.b.name, found.way
+    value, low, high = found.difference
+    these = _these(found)
+    over = f"95 % over {_over(found)}"
+    if math.isnan(low) and value == 0:
+        return [f"Both have the same {found.metric}, with no difference on any question."]
+    if not found.pvalue < LEVEL:
+        says = [
+            f"No significant difference in {found.metric}{these}: {_interval(found, low, high)} ({over}) includes 0."
+        ]
+    elif not found.pvalue_holm < LEVEL:
+        corrected = f"after Holm's correction: p = {found.pvalue_holm:.2g}"
+        says = [f"No significant difference in {found.metric}{these} {corrected}."]
+    else:
+        winner, size = (b, abs(value)) if value > 0 else (a, abs(value))
+        ends = (low, high) if value > 0 else (-high, -low)
+        by = f"{100 * size:.2f} points" if found.shares else f"{size:.4g}"
+        says = [f"{winner} has the higher {found.metric}{these}, by {by} ({_interval(found, *ends)}, {over})."]
+    if way == "one run":
+        says.append(f"This says nothing about the methods: another training run of {a} or {b} may differ by more.")
+    return [*says, *_where_from(found), *_changes(found)]
+
+
+def _these(found: LogComparison) -> str:
+    """Of what a difference is, where it is not one of methods."""
+    if found.way != "one run":
+        return ""
+    return " for this pair of runs" if found.a.n_runs == found.b.n_runs == 1 else " for these runs"
+
+
+def _where_from(found: LogComparison) -> list[str]:
+    """What the width of the interval comes from."""
+    if found.parts is None or (found.way == "one run" and found.parts.samples is None):
+        return []
+    named = {"the choice of questions": found.parts.questions, "training runs": found.parts.runs}
+    if found.parts.samples is None:
+        named = {"questions and their single samples": found.parts.questions, "training runs": found.parts.runs}
+    elif found.way == "one run":
+        named.pop("training runs")
+    if found.parts.samples is not None:
+        named["samples"] = found.parts.samples
+    said = ", ".join(f"{100 * share:.0f} % from {name}" for name, share in named.items())
+    return [f"Of the variance of this difference, {said}."]
+
+
+def _changes(found: LogComparison) -> list[str]:
+    if found.churn is None:
+        return []
+    a, b, share = found.a.name, found.b.name, 100 * found.churn.value
+    says = f"If {b} replaces {a}, {share:.2f} % of the answers change"
+    if found.a.churn_runs is not None:
+        says += f"; if {a} is trained again, {100 * found.a.churn_runs.value:.2f} %"
+    if found.a.churn_samples is not None:
+        says += f"; if {a} is sampled again, {100 * found.a.churn_samples.value:.2f} %"
+    return [f"{says}."]
+
+
+def _score(found: LogComparison, of: Estimate, over: str) -> tuple[str, str, str]:
+    if not found.shares:
+        return shown(of, "{:+.4g}", over)
+    return shown(Estimate(*(100 * number for number in of)), "{:+.2f}", over)
+
+
+def _interval(found: LogComparison, low: float, high: float) -> str:
+    if math.isnan(low):
+        return "an interval that is not known"
+    return f"{100 * low:.2f} to {100 * high:.2f} points" if found.shares else f"{low:.4g} to {high:.4g}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,117 @@
+"""Scores in a CSV file or in JSON lines: a line for each question, and for each run and sample where there are several.
+
+| column | content |
+|---|---|
+| `id`, `question`, `doc_id` ... | the question |
+| `correct`, or `score`, `reward`, `passed` | its score: 0 and 1, or any number |
+| `pred` with `target`, without a score | texts; right where they are equal but for the spaces around them |
+| `run`, `seed` ... | the training run |
+| `sample`, `epoch`, `attempt` ... | the sample, where another column has the question |
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import csv_columns
+from toolnoise.comparison.column_roles import role_of, words_of
+from toolnoise.comparison.csv_columns import BOOLEANS, Table, is_number
+from toolnoise.comparison.evals import json_text
+from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
+
+# Besides those of column_roles; as their letters and digits alone.
+SCORES = {"score", "reward", "points", "grade", "rating", "passed", "pass", "success"}
+SAMPLES = {"sample", "sampleid", "epoch", "attempt", "draw"}
+ANSWERS = {"answer", "response", "output", "completion", "generation"}
+
+
+def read(path: str, asked: Asked) -> Log:
+    """The scores in a file."""
+    table = _of_lines(path) if json_text.first(path) else csv_columns.read(path, None, typed=False)
+    if not table.names:
+        raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
+    columns = {name: column.tolist() for name, column in zip(table.names, table.columns, strict=True)}
+    examples = [name for name in columns if role_of(name) == "example"]
+    questions = [name for name in examples if _short(name) not in SAMPLES] or examples
+    # Beside its name, a question may have its text.
+    named = [name for name in questions if "id" in words_of(name)]
+    questions = _one(path, named if len(named) == 1 else questions, "questions")
+    samples = [name for name in columns if _short(name) in SAMPLES and name not in questions]
+    runs = [name for name in columns if role_of(name) == "run"]
+    answers = [name for name in columns if role_of(name) == "pred"]
+    answers = _one(path, answers or [name for name in columns if _short(name) in ANSWERS], "answers")
+    score, scores = _scores(path, columns, answers, asked.metric)
+    if asked.cluster is not None and asked.cluster not in columns:
+        raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed(columns)}")
+    rows = []
+    for place, value in enumerate(scores):
+        parts = {name: column[place].strip() for name, column in columns.items()}
+        for name in (*questions, *runs, *samples, *([asked.cluster] if asked.cluster else ())):
+            if not parts[name]:
+                raise BadInput(path, f"row {place + 1}, column {name}", "found nothing", "a name")
+        rows.append(
+            Scored(
+                # Without names, lines are all that questions have.
+                question=_named(parts[questions[0]]) if questions else str(place + 1),
+                score=value,
+                run="/".join(_named(parts[name]) for name in runs),
+                sample="/".join(_named(parts[name]) for name in samples),
+                answer=parts[answers[0]] if answers else None,
+                cluster=_named(parts[asked.cluster]) if asked.cluster else None,
+            )
+        )
+    alone = "" if questions else ", without a column of questions: each line is taken for one, in the same order"
+    return Log(path, "", score, f"read as a table: {score}{alone}", rows)
+
+
+def _scores(
+    path: str, columns: dict[str, list[str]], answers: Sequence[str], metric: str | None
+) -> tuple[str, list[float]]:
+    """The name of the score, and the score of each line."""
+    kept = [name for name in columns if role_of(name) == "correct"]
+    kept = kept or [name for name in columns if _short(name) in SCORES]
+    if metric is not None:
+        kept = list(columns)
+    if kept:
+        name = chosen(path, kept, metric)
+        return name, [_number(path, f"row {row + 1}, column {name}", text) for row, text in enumerate(columns[name])]
+    targets = [name for name in columns if role_of(name) == "label"]
+    # An answer beside a prediction is the right one.
+    targets = _one(path, targets or [name for name in columns if name == "answer" and name not in answers], "targets")
+    if not answers or not targets:
+        allowed = "a column correct or score; or texts, in pred and target"
+        raise BadInput(path, "", f"found the columns {listed(columns)}", allowed)
+    pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
+    return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
+
+
+def _one(path: str, names: list[str], what: str) -> list[str]:
+    if len(names) > 1:
+        raise BadInput(path, "", f"found the columns {listed(names)}", f"one column of {what}")
+    return names
+
+
+def _short(name: str) -> str:
+    return "".join(words_of(name))
+
+
+def _number(path: str, key: str, text: str) -> float:
+    known = BOOLEANS.get(text.strip().lower())
+    return number(path, key, float(text) if known is None and is_number(text) else text if known is None else known)
+
+
+def _named(text: str) -> str:
+    """A name, by which 7 and 7.0 are one."""
+    return f"{float(text):.17g}" if "." in text and is_number(text) else text
+
+
+def _of_lines(path: str) -> Table:
+    """The fields of JSON lines that are no objects and no lists, as columns of texts."""
+    lines = [line for _, line in json_text.lines(path)]
+    names = [name for name, value in lines[0].items() if not isinstance(value, dict | list | None)]
+    for place, line in enumerate(lines):
+        lacking = [name for name in names if isinstance(line.get(name), dict | list | None)]
+        if lacking:
+            raise BadInput(path, f"line {place + 1}", f"found no {lacking[0]}", "the fields of the first line")
+    return Table(names, [np.array([str(line[name]) for line in lines], object) for name in names])
