@@ -106,6 +106,7 @@ BY_HAND = {
         *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
         *("a-odds.npy b-odds.npy --labels many.npy --by-label", "a-words.npy b-words.npy --labels words.npy --json"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
+        *("losses-a.csv losses-b.csv --peek plan.json", "losses-a.csv losses-b.csv --peek plan.json --json"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",
@@ -122,6 +123,7 @@ BY_HAND = {
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
+        "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],
 }
 # What makes a verb do much more, above all where an argument names another study.

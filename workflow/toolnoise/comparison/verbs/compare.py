@@ -21,6 +21,12 @@ def _run(options: argparse.Namespace) -> None:
     if (options.arm and options.arms) or len(given) < 2:
         what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
+    if options.peek:
+        from toolnoise.comparison.sequential import peeking
+
+        peeked = peeking.peek(options.peek, given, options.labels)
+        show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
+        return
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
     if kind := numbers.kind_of(given[0], values=options.values, losses=options.losses):
         if options.by_label:
@@ -67,6 +73,9 @@ VERB = Verb(
         "--by-label": flag("many labels, N x label: also compare each, with p-values adjusted by Holm"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
+        "--peek": option(
+            "PLAN", "judge the runs so far by a plan that `toolnoise plan --sequential` made before the first run"
+        ),
         **AS_JSON,
     },
 )
