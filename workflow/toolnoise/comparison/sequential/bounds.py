@@ -2,7 +2,7 @@
 
 The error level is spent over the looks (Lan and DeMets 1983): of the studies without a difference, the share that has
 stopped by the fraction t of the runs is `spent(t)`. The test is Student's, and the SD comes from few runs: the bounds
-of a normal test let through up to 6.6 % of such studies (bench/sequential.py). The path of t over the looks does not
+of a normal test let through up to 6.3 % of such studies (bench/sequential.py). The path of t over the looks does not
 depend on the SD, so its distribution is simulated. At each look, as many studies stop as the level may be spent, those
 with the largest |t|. What a look spends too much or too little in the simulation is made up for at the next one. The
 seed is fixed, so a plan always has the same bounds, and further looks leave those of earlier looks unchanged.
