@@ -424,6 +424,7 @@ def test_a_plan_that_is_changed_by_hand_is_checked(key, value, says, here, capsy
     ("text", "says"),
     [
         ("loss\n1\nnan\n", "column loss: found what is no finite number"),
+        ("loss\n1\n1e101\n", "column loss: found what is no finite number"),
         ("loss\n1\nx\n", "column loss: found what is no finite number"),
         ("a,b\n1,2\n", "column loss: found a, b"),
         ("1\n2\n", "column loss: found no names"),

@@ -13,6 +13,7 @@ from toolnoise.base.program import path_of
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.column_roles import words_of
 from toolnoise.comparison.floor.tail import Cannot, Tail
+from toolnoise.comparison.runs_of_metric import LARGEST
 from toolnoise.stats.estimates import TAIL, Estimate
 
 # In a folder of its own: each YAML file of resources/ is a registry, which every study is read with.
@@ -94,7 +95,7 @@ def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.
     values = columns[metric]
     rates = columns[name] if name else np.full(len(values), rate)
     for column, given in ((metric, values), (name or "", rates)):
-        if given.dtype.kind != "f" or not np.isfinite(given).all():
+        if given.dtype.kind != "f" or not (np.abs(given) <= LARGEST).all():
             raise BadInput(path, f"column {column}", "found what is no finite number", "a number for each checkpoint")
     if rates.min() < 0 or rates.max() == 0:
         raise BadInput(path, f"column {name}", "found no rate above 0, or one below", "learning rates")
