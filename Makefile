@@ -88,6 +88,8 @@ bench: .venv/dev
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
+	@.venv/bin/python bench/sequential.py
+	@.venv/bin/python bench/floor.py
 
 gallery: .venv/cpu
 	@.venv/bin/python bench/gallery.py

@@ -8,7 +8,9 @@ the stretch. For each setting, the mean log ratio over its runs is fitted by a l
 a run's own spread, and the line's own uncertainty.
 
 `covered` leaves a task out, learns from the others, and counts the runs whose interval has the SD over seeds of their
-setting. deer-25 to deer-2500 are one task. Runs that `toolnoise floor` refuses are left out here, too.
+setting. deer-25 to deer-2500 are one task. Runs that `toolnoise floor` refuses are left out here, too. Nothing is
+learnt from settings in which most runs are refused, because they still change, or whose mean accuracy is less than half
+of the best setting's of the task; their coverage is printed apart.
 
     python bench/floor.py           print
     python bench/floor.py --write   and write resources/learnt/floor.yaml
@@ -23,7 +25,7 @@ import re
 import sys
 import tarfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -32,7 +34,7 @@ import yaml
 
 from toolnoise.base.program import ROOT
 from toolnoise.comparison.floor.prediction import LEARNT, Learnt, interval
-from toolnoise.comparison.floor.tail import FEWEST, Cannot, Tail, tail
+from toolnoise.comparison.floor.tail import FEWEST, Cannot, Tail, of_checkpoints, tail
 
 VARIANTS = {"algo", "algo_impl", "init+shuffle", "init+shuffle+impl", "init+shuffle+augment+dropout+bit"}
 METRICS = {"accuracy": "test_accuracy", "loss": "test_loss"}
@@ -52,10 +54,11 @@ class Run(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A task, network, recipe and stretch: the SD over seeds, and the tails of its runs that have one."""
+    """A task, network, recipe and stretch: accuracy, the SD over seeds, and the tails of its runs that have one."""
 
     task: str
     name: str
+    accuracy: float
     sd: float
     runs: int
     refused: int
@@ -77,22 +80,33 @@ def main(*words: str) -> None:
     runs = [run for path in sorted((ROOT / "evidence").glob("*.tar.xz")) for run in runs_of(path)]
     learnt = {}
     for metric, column in METRICS.items():
-        settings = [setting for setting in settings_of(runs, column) if setting.task in IMAGES]
-        print(f"{metric}: {len(settings)} settings\n{'':62} rate   SD over seeds  ratio  refused")
-        for setting in settings:
+        every = [setting for setting in settings_of(runs, column) if setting.task in IMAGES]
+        settings = sound(every)
+        print(f"{metric}: {len(settings)} settings\n{'':62} rate  SD over seeds  ratio  refused")
+        for setting in every:
             print(
-                f"  {setting.name:60} {setting.rate:5.2g} {setting.sd:14.4f} {np.exp(setting.ratios.mean()):6.2f} "
-                f"{setting.refused:4} of {setting.runs}"
+                f"{' ' if setting in settings else '-'} {setting.name:60} {setting.rate:5.2g} {setting.sd:14.4f} "
+                f"{np.exp(setting.ratios.mean()):6.2f} {setting.refused:4} of {setting.runs}"
             )
         found = fitted(settings)
         print(f"  ratio {np.exp(found.intercept):.2f} at the largest rate, times {np.exp(-found.slope):.2f} at a tenth")
-        covered = {task: held(settings, task) for task in sorted({setting.task for setting in settings})}
-        for task, (share, count) in covered.items():
-            print(f"  covered, {task} left out: {100 * share:.1f} % of the runs of {count} settings")
-        mean = float(np.mean([share for share, _ in covered.values()]))
-        factor = interval(found, 0.1).high / interval(found, 0.1).value
-        print(f"  mean over tasks {100 * mean:.1f} %; the interval reaches to times and over {factor:.1f}")
+        print(f"  log SD {found.between:.2f} between settings, {found.own:.2f} of a run's own spread")
+        covered = {}
+        for task in sorted({setting.task for setting in settings}):
+            others = fitted([setting for setting in settings if setting.task != task])
+            shares = [held(others, setting) for setting in settings if setting.task == task]
+            covered[task] = np.mean(shares)
+            print(f"  covered, {task} left out: {100 * covered[task]:.1f} % of the runs of {len(shares)} settings")
+        aside = [held(found, setting) for setting in every if setting not in settings]
+        print(f"  covered, not learnt from: {100 * np.mean(aside):.1f} % of the runs of {len(aside)} settings")
+        mean = float(np.mean(list(covered.values())))
+        reach = interval(found, 0.1).high / interval(found, 0.1).value
+        print(f"  mean over tasks left out {100 * mean:.1f} %; the interval reaches to times and over {reach:.1f}")
         learnt[metric] = found._replace(covered=round(mean, 3))._asdict() | {"tasks": sorted(covered)}
+    print("last four epochs of a cosine, which are refused: median of the SD over seeds / spread")
+    families = of_settings(run for run in runs if "cosine" in run.setting[2])
+    for (_, dataset, model, _), members in families.items():
+        print(f"  {dataset} {model:24}", *(f"{metric} {falling(members, METRICS[metric]):.0f}  " for metric in METRICS))
     if "--write" in words:
         write(learnt)
 
@@ -121,11 +135,8 @@ def runs_of(path: PurePosixPath) -> Iterator[Run]:
 
 def settings_of(runs: Sequence[Run], column: str) -> list[Setting]:
     """The settings in which some run has a tail."""
-    families = defaultdict(list)
-    for run in runs:
-        families[run.setting].append(run)
     found = []
-    for (task, dataset, model, how), members in sorted(families.items()):
+    for (task, dataset, model, how), members in of_settings(runs).items():
         for end in ends(members[0].history["learning_rate"]):
             cells, tails, refused = defaultdict(list), [], 0
             for run in members:
@@ -138,8 +149,32 @@ def settings_of(runs: Sequence[Run], column: str) -> list[Setting]:
             variances = [np.var(values, ddof=1) for values in cells.values() if len(values) >= FEWEST_RUNS]
             if tails and variances:
                 sd = float(np.sqrt(np.mean(variances)))
-                found.append(Setting(task, f"{dataset} {model} {how}, {end}", sd, len(members), refused, tails))
+                accuracy = float(np.mean([run.history[METRICS["accuracy"]][end - 1] for run in members]))
+                name = f"{dataset} {model} {how}, {end}"
+                found.append(Setting(task, name, accuracy, sd, len(members), refused, tails))
     return found
+
+
+def sound(settings: Sequence[Setting]) -> list[Setting]:
+    """The settings to learn from: networks that learn, and that no longer change in most runs."""
+    best = {task: max(one.accuracy for one in settings if one.task == task) for task in {one.task for one in settings}}
+    return [one for one in settings if one.refused <= one.runs / 2 and one.accuracy >= best[one.task] / 2]
+
+
+def of_settings(runs: Iterable[Run]) -> dict[tuple[str, ...], list[Run]]:
+    """The runs of each setting, without regard to stretches."""
+    families = defaultdict(list)
+    for run in runs:
+        families[run.setting].append(run)
+    return dict(sorted(families.items()))
+
+
+def falling(members: Sequence[Run], column: str) -> float:
+    """The median over runs of the SD over seeds to the spread of the last four checkpoints, at whatever rates."""
+    values = np.array([run.history[column] for run in members])
+    spreads = np.array([of_checkpoints(last) for last in values[:, -FEWEST:]])
+    with np.errstate(divide="ignore"):
+        return float(np.median(values[:, -1].std(ddof=1) / spreads))
 
 
 def ends(rates: np.ndarray) -> list[int]:
@@ -169,18 +204,10 @@ def fitted(settings: Sequence[Setting]) -> Learnt:
     )
 
 
-def held(settings: Sequence[Setting], task: str) -> tuple[float, int]:
-    """The share of a task's runs that what is learnt from other tasks covers: the mean over its settings."""
-    found = fitted([setting for setting in settings if setting.task != task])
-    shares = []
-    for setting in settings:
-        if setting.task == task:
-            inside = [
-                one.spread * interval(found, one.rate).low <= setting.sd <= one.spread * interval(found, one.rate).high
-                for one in setting.tails
-            ]
-            shares.append(np.mean(inside))
-    return float(np.mean(shares)), len(shares)
+def held(learnt: Learnt, setting: Setting) -> float:
+    """The share of a setting's runs whose interval has its SD over seeds."""
+    intervals = [(tail.spread, interval(learnt, tail.rate)) for tail in setting.tails]
+    return float(np.mean([spread * ratio.low <= setting.sd <= spread * ratio.high for spread, ratio in intervals]))
 
 
 def write(learnt: dict) -> None:

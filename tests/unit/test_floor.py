@@ -1,14 +1,17 @@
 """`toolnoise floor`: the spread of late checkpoints, when it says nothing, and what was learnt from the evidence."""
 
+import importlib.util
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
 
 from toolnoise import cli
+from toolnoise.base.program import ROOT
 from toolnoise.comparison.floor import prediction
 from toolnoise.comparison.floor.prediction import Learnt, interval
 from toolnoise.comparison.floor.tail import Cannot, changes, of_checkpoints, staying, tail
@@ -81,6 +84,27 @@ def test_the_interval_is_that_of_a_new_point_of_a_regression():
 def test_rates_below_those_that_were_learnt_on_are_refused():
     with pytest.raises(Cannot, match=r"the rate fell to 0.001 of the largest; learnt on 0.01 and more"):
         prediction.expected(LEARNT, tail(NOISE, [1e-3] * 8))
+
+
+# Ten archives are unpacked.
+@pytest.mark.slow
+def test_what_was_learnt_is_what_the_evidence_says(monkeypatch, tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("floor", ROOT / "bench/floor.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    (tmp_path / "resources/learnt").mkdir(parents=True)
+    (tmp_path / "evidence").symlink_to(ROOT / "evidence")
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    bench.main("--write")
+    known, found = ((folder / prediction.LEARNT).read_text() for folder in (ROOT, tmp_path))
+    for kind, numbers in yaml.safe_load(known)["images"].items():
+        assert yaml.safe_load(found)["images"][kind] == {
+            name: pytest.approx(value, rel=1e-3) if isinstance(value, float) else value
+            for name, value in numbers.items()
+        }
+    printed = capsys.readouterr().out
+    table = (ROOT / "docs/tables/floor.txt").read_text()
+    assert printed.split() == table.removeprefix("python bench/floor.py").split()
 
 
 @pytest.fixture
