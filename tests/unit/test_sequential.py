@@ -367,6 +367,22 @@ def test_without_a_plan_nothing_is_judged(capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["--paired"], "--paired: found --peek, too; the plan alone"),
+        (["--labels", "a.csv"], "--labels: found a plan for loss; only for accuracy"),
+        (["--arm", "a.csv", "--arm", "b.csv"], "ARMS: found both ARMS and --arm"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_what_the_plan_says_is_not_said_again(words, says, capsys):
+    planned("--most", "10")
+    for name in "ab":
+        runs_file(f"{name}.csv", A[:4])
+    assert says in refused(["compare", "a.csv", "b.csv", "--peek", "plan.json", *words], capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
         (["--sd", "1", "--gain", "1"], "--out: found nothing"),
         (["--gain", "1", "--out", "p"], "--sd: found nothing"),
         (["--sd", "1", "--out", "p"], "--gain: found nothing"),

@@ -60,6 +60,8 @@ def peek(plan_file: str, arms: Sequence[Sequence[str]], labels_file: str | None)
     plan = planning.read(plan_file)
     if len(arms) != 2:
         raise BadInput("command line", "ARMS", f"found {len(arms)}", "two arms, as the plan has")
+    if plan.metric and labels_file:
+        raise BadInput("command line", "--labels", f"found a plan for {plan.metric}", "only for accuracy")
     values, known = _of_metric(plan, arms) if plan.metric else _of_accuracy(plan, arms, labels_file)
     return judge(plan, plan_file, values, known)
 
@@ -82,7 +84,7 @@ def judge(plan: Plan, plan_file: str, values: Values, times_known: bool) -> Peek
     test, error, freedom = _test(plan, values)
     others = before if is_new else before[:-1]
     ended = next((earlier.decision for earlier in others if earlier.decision in ENDS), None)
-    decision = _decision(plan, runs, test, error, decides_at)
+    decision = _decision(plan, counted, test, error, decides_at)
     look = look._replace(
         pvalue=None if math.isnan(test.pvalue) else test.pvalue, decides_at=decides_at, decision=decision
     )
@@ -114,14 +116,14 @@ def _test(plan: Plan, values: Values) -> tuple[Result, float, float]:
     return mean_difference(a, b, (values.step, values.step)), error, float(freedom)
 
 
-def _decision(plan: Plan, runs: int, test: Result, error: float, decides_at: float) -> str:
+def _decision(plan: Plan, counted: Sequence[int], test: Result, error: float, decides_at: float) -> str:
     if test.pvalue <= decides_at and test.effect.value:
         return BETTER if (test.effect.value > 0) != plan.lower else WORSE
-    if runs == plan.most:
+    if counted[-1] == plan.most:
         return UNDECIDED
-    fraction = runs / plan.most
+    fraction = counted[-1] / plan.most
     if plan.futility and bounds.is_late(fraction) and error > 0:
-        last = plan.decisive([*(at for at in plan.runs if at < runs), runs, plan.most])[-1]
+        last = plan.decisive([*counted, plan.most])[-1]
         chance = bounds.conditional_power(test.effect.value / error, fraction, plan.gain / error, last)
         return FUTILE if chance < bounds.FUTILE else GO_ON
     return GO_ON

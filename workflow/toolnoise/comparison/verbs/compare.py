@@ -24,6 +24,9 @@ def _run(options: argparse.Namespace) -> None:
     if options.peek:
         from toolnoise.comparison.sequential import peeking
 
+        for name in ("values", "losses", "by_label", "paired", "same_start"):
+            if getattr(options, name):
+                raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
         peeked = peeking.peek(options.peek, given, options.labels)
         show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
         return
