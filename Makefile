@@ -93,6 +93,8 @@ bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
+	@.venv/bin/python bench/sequential.py
+	@.venv/bin/python bench/floor.py
 
 gallery: .venv/cpu ## a small study of every figure, in docs/gallery
 	@.venv/bin/python bench/gallery.py

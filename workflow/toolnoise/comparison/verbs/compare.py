@@ -23,6 +23,15 @@ def _run(options: argparse.Namespace) -> None:
     if (options.arm and options.arms) or len(given) < 2:
         what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
+    if options.peek:
+        from toolnoise.comparison.sequential import peeking
+
+        for name in ("values", "losses", "by_label", "paired", "same_start"):
+            if getattr(options, name):
+                raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
+        peeked = peeking.peek(options.peek, given, options.labels)
+        show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
+        return
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
     asked = Asked(options.metric, options.cluster)
     if of_arms.are_logs(given, correct=options.correct, asked=asked):
@@ -81,6 +90,9 @@ VERB = Verb(
         "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
+        "--peek": option(
+            "PLAN", "judge the runs so far by a plan that `toolnoise plan --sequential` made before the first run"
+        ),
         **AS_JSON,
     },
 )

@@ -2,13 +2,25 @@
 
 import argparse
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
+from toolnoise.base.errors import BadInput
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.study.cells import Cell
+
+# What only a sequential plan has, and what only another has.
+SEQUENTIAL = ("looks", "every", "most", "metric", "lower", "paired", "spending", "futility", "out")
+FIXED = ("ratio", "margin", "runs", "pilot", "sd_runs", "figure", *Cell._fields)
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import sample_size
 
+    for name in FIXED if options.sequential else SEQUENTIAL:
+        if getattr(options, name):
+            how = "with" if options.sequential else "without"
+            raise BadInput("command line", f"--{name.replace('_', '-')}", f"given {how} --sequential", "one of the two")
+    if options.sequential:
+        _plan_looks(options)
+        return
     wanted = {name: getattr(options, name) for name in Cell._fields}
     spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
@@ -18,6 +30,29 @@ def _run(options: argparse.Namespace) -> None:
 
         power_curves.draw(planned, options.figure)
     show(sample_size.as_json(planned) if options.json else sample_size.as_text(planned))
+
+
+def _plan_looks(options: argparse.Namespace) -> None:
+    from toolnoise.comparison.sequential import planning
+
+    if not options.out:
+        raise BadInput("command line", "--out", "found nothing", "a file for the plan, which --peek then reads")
+    planned = planning.make(
+        options.sd,
+        options.gain,
+        options.looks,
+        options.every,
+        options.most,
+        metric=options.metric,
+        lower=options.lower,
+        paired=options.paired,
+        rule=options.spending or planning.USUAL_SPENDING,
+        futility=options.futility,
+        level=options.level,
+        power=options.power,
+    )
+    planning.write(planned, options.out)
+    show(planning.as_json(planned) if options.json else planning.as_text(planned, options.out))
 
 
 VERB = Verb(
@@ -39,6 +74,18 @@ VERB = Verb(
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),
         "--level": option("SHARE", "significance level (0.05)", type=float, default=0.05),
         "--figure": option("FILE", "draw power against runs: .svg, .png or .pdf"),
+        "--sequential": flag(
+            "plan looks at the runs as they come in, for `compare --peek`; --gain and --sd are needed"
+        ),
+        "--out": option("FILE", "with --sequential: write the plan, before the first run"),
+        "--looks": option("K", "with --sequential: so many looks (5)", type=int),
+        "--every": option("N", "with --sequential: a look after every N runs of each arm", type=int),
+        "--most": option("N", "with --sequential: the most runs of each arm (as many as --power takes)", type=int),
+        "--paired": flag("with --sequential: runs are pairs, and --sd is the SD of their differences"),
+        "--metric": option("COLUMN", "with --sequential: this column of CSV files, and not accuracy in points"),
+        "--lower": flag("with --sequential: lower is better"),
+        "--spending": {"choices": ("obrien-fleming", "pocock"), "help": "with --sequential: how the level is spent"},
+        "--futility": flag("with --sequential: also stop if less than 10 %% chance is left"),
         **AS_JSON,
     },
 )

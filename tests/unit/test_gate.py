@@ -1,0 +1,196 @@
+"""`toolnoise gate`: intervals for further runs, the rules of MLPerf and a speedrun, exit codes, the example's step."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from scipy import stats
+
+from toolnoise import cli
+from toolnoise.base.program import ROOT
+from toolnoise.comparison import regression_gate
+from toolnoise.comparison.runs_of_metric import RunsOfMetric
+
+# 80 losses of a record, whose page says p = 0.0001, SD 0.0019, mean 3.2791 (KellerJordan/modded-nanogpt,
+# records/track_1_short/2025-01-04_SoftCap/README.md).
+SOFTCAP = [
+    *(3.2798, 3.2804, 3.2837, 3.2808, 3.2782, 3.2801, 3.283, 3.2825, 3.2777, 3.2769, 3.2834, 3.2832, 3.2753, 3.2809),
+    *(3.2778, 3.2801, 3.2799, 3.2804, 3.2765, 3.2792, 3.2786, 3.2792, 3.2801, 3.2762, 3.2803, 3.2784, 3.2792, 3.2791),
+    *(3.2769, 3.279, 3.2784, 3.2775, 3.283, 3.2785, 3.2753, 3.2805, 3.2766, 3.2766, 3.2781, 3.2819, 3.2754, 3.2827),
+    *(3.2803, 3.2784, 3.2802, 3.2794, 3.2765, 3.278, 3.2782, 3.278, 3.2816, 3.279, 3.2771, 3.2791, 3.2768, 3.2781),
+    *(3.2794, 3.2798, 3.2785, 3.2804, 3.2777, 3.2765, 3.2796, 3.278, 3.2803, 3.2793, 3.2793, 3.2788, 3.2797, 3.278),
+    *(3.2799, 3.2813, 3.2803, 3.2768, 3.2803, 3.2796, 3.28, 3.2796, 3.2783, 3.278),
+]
+
+
+def runs(values):
+    return RunsOfMetric("runs.csv", np.asarray(values, float), None, None)
+
+
+def test_the_record_of_the_speedrun_passes_with_the_p_value_of_its_page():
+    gated = regression_gate.record(runs(SOFTCAP), "loss", 3.28)
+    assert gated.passes and f"{gated.numbers['pvalue']:.4f}" == "0.0001"
+    assert (f"{gated.numbers['sd']:.4f}", f"{gated.numbers['value']:.4f}") == ("0.0019", "3.2791")
+    assert gated.numbers["pvalue"] == pytest.approx(stats.ttest_1samp(SOFTCAP, 3.28, alternative="less").pvalue)
+    # Fewer runs of the same losses do not pass.
+    assert not regression_gate.record(runs(SOFTCAP[:10]), "loss", 3.28).passes
+
+
+def found_by_the_checker(reference, new):
+    """Whether a submission passes, and the least mean, by bisection as the rules' checker searches for it."""
+    inside, compared = np.sort(reference)[1:-1], np.sort(new)[1:-1]
+    mean, sd, low, high = inside.mean(), np.std(reference), 0.0, inside.mean()
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        both = stats.ttest_ind_from_stats(middle, sd, len(inside), mean, sd, len(compared), equal_var=True)
+        low, high = (low, middle) if both.pvalue / 2 > 0.05 else (middle, high)
+    return bool(compared.mean() >= high), high
+
+
+@pytest.mark.parametrize("count", [5, 10])
+@pytest.mark.parametrize("shift", [0, -1, -3])
+def test_mlperfs_rule_is_that_of_its_checker(count, shift):
+    rng = np.random.Generator(np.random.Philox(count))
+    reference, new = rng.normal(40, 2, 2 * count), rng.normal(40 + shift, 2, count)
+    gated = regression_gate.mlperf(runs(reference), runs(new), "epochs")
+    passes, least = found_by_the_checker(reference, new)
+    assert (gated.passes, gated.numbers["low"]) == (passes, pytest.approx(least, abs=1e-6))
+
+
+def test_mlperfs_rule_takes_slower_runs_and_leaves_out_the_extremes():
+    reference = [40, 41, 42, 43, 44, 39, 38, 41, 40, 42]
+    assert regression_gate.mlperf(runs(reference), runs([60, 61, 62, 63, 64]), "epochs").passes
+    gated = regression_gate.mlperf(runs(reference), runs([1, 41, 42, 40, 99]), "epochs")
+    assert gated.passes and gated.numbers["value"] == pytest.approx(41)
+    assert not regression_gate.mlperf(runs(reference), runs([30, 31, 32, 33, 34]), "epochs").passes
+
+
+@pytest.mark.parametrize("further", [1, 3])
+@pytest.mark.parametrize("worse", [None, "higher", "lower"])
+def test_of_unchanged_runs_the_level_fails(further, worse):
+    rng = np.random.Generator(np.random.Philox(11))
+    values = rng.normal(3, 0.1, (20_000, 4 + further))
+    fails = [
+        not regression_gate.consistent(runs(one[:4]), runs(one[4:]), "loss", level=0.1, worse=worse).passes
+        for one in values[:6000]
+    ]
+    # Standard error 0.0039.
+    assert np.mean(fails) == pytest.approx(0.1, abs=0.012)
+
+
+def test_equal_references_allow_nothing_else():
+    assert regression_gate.consistent(runs([2, 2, 2]), runs([2]), "loss").passes
+    assert not regression_gate.consistent(runs([2, 2, 2]), runs([2.001]), "loss").passes
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("reference.csv").write_text("seed,loss\n1,3.1\n2,3.2\n3,3.3\n4,3.2\n")
+    for name, value in (("same", 3.25), ("worse", 4.5), ("better", 1.0)):
+        Path(f"{name}.csv").write_text(f"loss\n{value}\n")
+    return tmp_path
+
+
+def gate(*words):
+    try:
+        cli.main(["gate", "--metric", "loss", *words])
+    except SystemExit as ended:
+        return ended.code
+    return 0
+
+
+LOWER = ("--one-sided", "--lower")
+
+
+@pytest.mark.parametrize(
+    ("new", "words", "code"),
+    [
+        ("same", (), 0),
+        ("worse", (), 1),
+        ("better", (), 1),
+        ("better", LOWER, 0),
+        ("worse", LOWER, 1),
+        ("better", LOWER[:1], 1),
+        ("worse", LOWER[:1], 0),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, capsys):
+    assert gate("--reference", "reference.csv", "--new", f"{new}.csv", *words) == code
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("FAIL: loss" if code else "pass: loss")
+    assert "mean 3.2, SD 0.0816, 4 runs" in line
+
+
+@pytest.mark.usefixtures("here")
+def test_the_numbers_are_in_json(capsys):
+    assert gate("--reference", "reference.csv", "--new", "worse.csv", "--level", "0.05", "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    reach = stats.t.isf(0.025, 3) * np.std([3.1, 3.2, 3.3, 3.2], ddof=1) * np.sqrt(1 + 1 / 4)
+    assert (found["low"], found["high"]) == pytest.approx((3.2 - reach, 3.2 + reach))
+    assert not found["passes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--new", "same.csv"), "--reference: found nothing"),
+        (("--new", "same.csv", "--reference", "reference.csv", "--target", "3"), "--target: found one"),
+        (("--new", "same.csv", "--preset", "record"), "--target: found nothing; a loss"),
+        (("--new", "same.csv", "--preset", "record", "--target", "nan"), "--target: found nan"),
+        (("--new", "same.csv", "--preset", "record", "--target", "3"), "column loss: found 1 run; two or more"),
+        (
+            ("--new", "same.csv", "--preset", "record", "--target", "3", "--reference", "r.csv"),
+            "--reference: found one",
+        ),
+        (("--new", "same.csv", "--reference", "reference.csv", "--preset", "mlperf"), "found 1 runs; 3 or more"),
+        (("--new", "reference.csv", "--reference", "reference.csv", "--preset", "mlperf"), "found 4 runs; 8, twice"),
+        (("--new", "same.csv", "--reference", "reference.csv", "--lower"), "--lower: found no --one-sided"),
+        (("--new", "same.csv", "--reference", "reference.csv", "--level", "1"), "--level: found 1"),
+        (("--new", "same.csv", "--reference", "same.csv"), "same.csv: found 1 run; two or more"),
+        (("--new", "no.csv", "--reference", "reference.csv"), "no.csv: no such file"),
+        (
+            ("--new", "same.csv", "--reference", "r.csv", "--preset", "mlperf", "--one-sided"),
+            "--one-sided: found --preset mlperf, too",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_bad_input_is_one_line_and_no_verdict(words, says, capsys):
+    assert gate(*words) == 2
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert says in line and not printed.out
+
+
+def performed(inputs, folder):
+    """The exit code and the summary of the action's steps, as GitHub runs them in its bash."""
+    action = yaml.safe_load((ROOT / "examples/gate/action.yml").read_text())
+    given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for step in action["runs"]["steps"]:
+        variables = {
+            name: given[value.removeprefix("${{ inputs.").removesuffix(" }}")] for name, value in step["env"].items()
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            env=os.environ | {"PATH": path, "GITHUB_STEP_SUMMARY": "summary.md"} | variables,
+            cwd=folder,
+            capture_output=True,
+        )
+        if done.returncode:
+            break
+    return done.returncode, (folder / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(("new", "code", "verdict"), [("same", 0, "pass: "), ("worse", 1, "FAIL: "), ("no", 2, "")])
+def test_the_example_for_github_ends_as_the_gate_does(new, code, verdict, here):
+    inputs = {"reference": "reference.csv", "new": f"{new}.csv", "metric": "loss", "options": "--one-sided --lower"}
+    found, summary = performed(inputs, here)
+    assert found == code and summary.startswith(verdict) and bool(summary) == bool(verdict)

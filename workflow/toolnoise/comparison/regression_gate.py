@@ -1,0 +1,113 @@
+"""Whether new runs pass: against the runs of a reference, or against a target, by one of three rules.
+
+* Consistent with the reference: the mean of m new runs lies in the interval that has it in 99 % of cases if they are
+  further runs of the reference. Exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), with t of n - 1 degrees
+  of freedom (Hahn and Meeker 1991, chapter 4).
+* `mlperf`: MLPerf Training's reference convergence points. New runs may not need significantly fewer epochs than the
+  reference (mlcommons/training_policies, training_rules.adoc, "Reference Convergence Points", at d73e20f1; computed as
+  by mlcommons/logging, rcp_checker.py, at 7bbf7926).
+* `record`: the rule of the speedrun modded-nanogpt: p < 0.01 that the mean loss is at most the target, by Student's
+  one-sided test of one sample (KellerJordan/modded-nanogpt, README.md, "Rules", at f411b3d3).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison.runs_of_metric import RunsOfMetric
+from toolnoise.stats.estimates import standard_deviation
+
+MLPERF_LEVEL, MLPERF_FEWEST, RECORD_LEVEL = 0.05, 3, 0.01
+LEVEL = 0.01  # of unchanged runs, this share fails
+
+
+class Gated(NamedTuple):
+    """A verdict in one line, and its numbers by name."""
+
+    passes: bool
+    line: str
+    numbers: dict[str, Any]
+
+
+def consistent(
+    reference: RunsOfMetric, new: RunsOfMetric, metric: str, *, level: float = LEVEL, worse: str | None = None
+) -> Gated:
+    """Whether new runs are further runs of the reference; with `worse`, "higher" or "lower", only that side fails."""
+    runs, further = len(reference.values), len(new.values)
+    if runs < 2:
+        raise BadInput(reference.file, "", f"found {runs} run", "two or more, for an SD")
+    mean, sd = float(reference.values.mean()), float(standard_deviation(reference.values))
+    # The interval of one side has all of the level there.
+    tail = level if worse else level / 2
+    reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
+    low = None if worse == "higher" else mean - reach
+    high = None if worse == "lower" else mean + reach
+    value = float(new.values.mean())
+    passes = (low is None or value >= low) and (high is None or value <= high)
+    allowed = f"at most {high:.6g}" if low is None else f"at least {low:.6g}" if high is None else ""
+    allowed = allowed or f"{low:.6g} to {high:.6g}"
+    line = (
+        f"{metric} {_value(value, further)}; allowed {allowed}, which holds for {100 * (1 - level):g} % of runs like "
+        f"the reference (mean {mean:.6g}, SD {sd:.3g}, {runs} runs)"
+    )
+    numbers = {"value": value, "new_runs": further, "low": low, "high": high, "level": level}
+    return _gated(passes, line, numbers | {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs})
+
+
+def mlperf(reference: RunsOfMetric, new: RunsOfMetric, metric: str) -> Gated:
+    """MLPerf Training's rule for epochs to converge: no significant speedup against at least twice as many runs.
+
+    Means leave out the fastest and the slowest run. As in the checker, the SD is the population SD of all runs of the
+    reference and stands for both, and the numbers of runs are those that enter the means.
+    """
+    runs, wanted = len(new.values), 2 * len(new.values)
+    if runs < MLPERF_FEWEST:
+        raise BadInput(new.file, "", f"found {runs} runs", f"{MLPERF_FEWEST} or more: two are left out")
+    if len(reference.values) < wanted:
+        raise BadInput(
+            reference.file, "", f"found {len(reference.values)} runs", f"{wanted}, twice those of {new.file}"
+        )
+    mean, value, sd = olympic_mean(reference.values), olympic_mean(new.values), float(np.std(reference.values))
+    inside, compared = len(reference.values) - 2, runs - 2
+    critical = float(stats.t.isf(MLPERF_LEVEL, inside + compared - 2))
+    least = mean - critical * sd * math.sqrt(1 / inside + 1 / compared) if sd else mean
+    line = (
+        f"{metric} {value:.6g} (mean of {runs} runs without the fastest and slowest); MLPerf's rule allows at least "
+        f"{least:.6g} (reference: mean {mean:.6g}, SD {sd:.3g}, {len(reference.values)} runs; one-sided t test, .05)"
+    )
+    numbers = {"value": value, "new_runs": runs, "low": least, "high": None, "level": MLPERF_LEVEL}
+    numbers |= {"reference_mean": mean, "reference_sd": sd, "reference_runs": len(reference.values)}
+    return _gated(value >= least, line, numbers)
+
+
+def record(new: RunsOfMetric, metric: str, target: float) -> Gated:
+    """The speedrun's rule: p < 0.01 that the mean loss is at most the target."""
+    runs = len(new.values)
+    sd = float(standard_deviation(new.values)) if runs > 1 else math.nan
+    if not sd > 0:
+        found = f"found {runs} run" if runs < 2 else f"found {runs} equal runs"
+        raise BadInput(new.file, f"column {metric}", found, "two or more that differ, for a t test")
+    value = float(new.values.mean())
+    pvalue = float(stats.t.cdf((value - target) / (sd / math.sqrt(runs)), runs - 1))
+    line = (
+        f"{metric} {_value(value, runs)}, SD {sd:.3g}; p = {pvalue:.2g} that it is at most {target:g} (one-sided t "
+        f"test; the record's rule asks for p < {RECORD_LEVEL:g})"
+    )
+    numbers = {"value": value, "new_runs": runs, "sd": sd, "target": target, "pvalue": pvalue, "level": RECORD_LEVEL}
+    return _gated(pvalue < RECORD_LEVEL, line, numbers)
+
+
+def olympic_mean(values: np.ndarray) -> float:
+    """The mean without the smallest and the largest."""
+    return float(np.sort(values)[1:-1].mean())
+
+
+def _value(value: float, runs: int) -> str:
+    return f"{value:.6g}" + (f" (mean of {runs} runs)" if runs > 1 else "")
+
+
+def _gated(passes: bool, line: str, numbers: dict[str, Any]) -> Gated:
+    return Gated(passes, f"{'pass' if passes else 'FAIL'}: {line}", {"passes": passes} | numbers)

@@ -1,0 +1,59 @@
+"""A metric of runs, from a CSV file with a line for each run: its value and, where there are columns, seed and time.
+
+`read_runs_of_metric` is the only reader of such files for `compare --peek` and `gate`.
+"""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import csv_columns
+
+# Names of columns, in small letters.
+SEEDS = ("seed", "run", "replicate", "trial")
+LARGEST = 1e100  # its square is finite, too
+TIMES = ("started", "time", "timestamp", "date", "created")
+
+
+class RunsOfMetric(NamedTuple):
+    """The values of a metric in the order of the file; `seeds` and `times` are None without such a column."""
+
+    file: str
+    values: np.ndarray
+    seeds: list[str] | None
+    times: list[datetime] | None
+
+
+def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
+    """The runs of a file, each with a finite value."""
+    table = csv_columns.read(path, None)
+    columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
+    if metric not in columns:
+        named = ", ".join(table.names) or "no names"
+        raise BadInput(path, f"column {metric}", f"found {named}", "a column of this name, with a line for each run")
+    values = columns[metric]
+    if values.dtype.kind != "f" or not (np.abs(values) <= LARGEST).all():
+        raise BadInput(path, f"column {metric}", "found what is no finite number", "a number for each run")
+    seeds, times = (
+        next((column for name, column in columns.items() if name.lower() in names and name != metric), None)
+        for names in (SEEDS, TIMES)
+    )
+    seeds = None if seeds is None else [f"{seed:g}" if seeds.dtype.kind == "f" else str(seed) for seed in seeds]
+    if seeds and len(set(seeds)) < len(seeds):
+        twice = next(seed for place, seed in enumerate(seeds) if seed in seeds[:place])
+        raise BadInput(path, "the column of seeds", f"found {twice} twice", "a line for each run")
+    return RunsOfMetric(path, values, seeds, None if times is None else [_time(path, time) for time in times.tolist()])
+
+
+def _time(path: str, written: float | str) -> datetime:
+    """A time in ISO 8601, taken for UTC without a zone, or in seconds since 1970."""
+    try:
+        if isinstance(written, float):
+            return datetime.fromtimestamp(written, UTC)
+        time = datetime.fromisoformat(written)
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        allowed = "ISO 8601, such as 2026-01-31T12:00Z, or seconds since 1970"
+        raise BadInput(path, "the column of times", f"found {written}", allowed) from None
