@@ -4,6 +4,7 @@ import argparse
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.comparison.tables.arguments import COMPARING
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -16,8 +17,13 @@ def _run(options: argparse.Namespace) -> None:
         numbers_text,
         read_arms,
     )
+    from toolnoise.comparison.tables import command
 
     given = options.arm or [[path] for path in options.arms]
+    if options.metric and not (options.arm and options.arms):
+        show(command.answer(options, given))
+        return
+    command.require_predictions(options, given)
     if (options.arm and options.arms) or len(given) < 2:
         what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
@@ -67,6 +73,7 @@ VERB = Verb(
         "--by-label": flag("many labels, N x label: also compare each, with p-values adjusted by Holm"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
+        **COMPARING,
         **AS_JSON,
     },
 )

@@ -2,15 +2,28 @@
 
 import argparse
 
+from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
+from toolnoise.comparison.tables import arguments
 from toolnoise.study.cells import Cell
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import sample_size
 
-    wanted = {name: getattr(options, name) for name in Cell._fields}
-    spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
+    if options.metric:
+        from toolnoise.comparison.tables import pilot
+
+        others = ("--sd", "--sd-runs", *(f"--{name}" for name in Cell._fields))
+        arguments.require_no_others(options, others, "found --metric, which reads tables")
+        if not options.pilot:
+            raise BadInput("command line", "--metric", "given without --pilot", "the tables of the pilot")
+        spread = pilot.spread(options.pilot, arguments.asked(options), options.arm)
+    else:
+        of_tables = (*arguments.READING, "--arm")
+        arguments.require_no_others(options, of_tables, "is for tables, found without --metric")
+        wanted = {name: getattr(options, name) for name in Cell._fields}
+        spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
     planned = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
     if options.figure:
@@ -27,12 +40,19 @@ VERB = Verb(
     run=_run,
     arguments={
         "--gain": option(
-            "POINTS", "difference in mean accuracy to show, in percentage points, such as 0.3", type=float, nargs="+"
+            "POINTS",
+            "difference in mean accuracy to show, in percentage points, such as 0.3, or in the unit of --metric",
+            type=float,
+            nargs="+",
         ),
         "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
         "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
         "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
-        "--pilot": option("CSV", "take the SD of a cell from a study's metrics/stability.csv"),
+        "--pilot": option(
+            "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
+        ),
+        **arguments.READING,
+        "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
         **{f"--{name}": {} for name in Cell._fields},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),

@@ -1,0 +1,107 @@
+"""`toolnoise compare --metric`: from its options to its answer; and tables of metrics that are given without it."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import column_roles, read_arms
+from toolnoise.comparison.tables import arguments, differences, frame, layouts, reading, text
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.tables.differences import MetricComparison
+from toolnoise.comparison.tables.directions import words_of
+from toolnoise.comparison.tables.runs import Runs
+
+OF_PREDICTIONS = ("--labels", "--values", "--losses", "--by-label", "--same-start")
+OF_TABLES = tuple(name for name in arguments.COMPARING if name != "--metric")
+LARGEST = 2**22  # bytes: larger files than any table of metrics, which would be read twice
+# What the columns of predictions are called.
+PREDICTIONS = {"pred", "label", "example", "pred by run", "correct by run"}
+
+
+class Compared(NamedTuple):
+    """The runs of tables, and their arms compared."""
+
+    runs: Runs
+    comparisons: list[MetricComparison]
+
+
+def compare(
+    given: Sequence[Sequence[str]], asked: Asked, against: str | None = None, *, all_pairs: bool = False
+) -> Compared:
+    """Compare the arms in tables: one table of all, or for each arm its files, folder or pattern."""
+    runs = reading.read(given, asked)
+    return Compared(runs, differences.compare(runs, against, all_pairs=all_pairs))
+
+
+def answer(options: argparse.Namespace, given: Sequence[Sequence[str]]) -> str | dict[str, Any]:
+    """What the command line asks, as text or as JSON's values."""
+    arguments.require_no_others(options, OF_PREDICTIONS, "is for predictions, found with --metric")
+    if not given:
+        raise BadInput("command line", "ARMS", "missing", "a table, or one for each arm, before --metric")
+    found = compare(given, arguments.asked(options), options.against, all_pairs=options.all_pairs)
+    if options.figure:
+        from toolnoise.comparison.tables import intervals_figure  # draws with Matplotlib, slow to import
+
+        intervals_figure.draw(found.comparisons, options.figure)
+    return text.as_json(*found) if options.json else text.as_text(*found)
+
+
+def require_predictions(options: argparse.Namespace, given: Sequence[Sequence[str]]) -> None:
+    """Refuse a table of metrics, and options for one, without --metric: say which command is meant."""
+    arguments.require_no_others(options, OF_TABLES, "is for tables, found without --metric")
+    for arm in given:
+        for path in (path for pattern in arm for path in read_arms.files_of(pattern)):
+            if metrics := _metrics(path):
+                named = f" ({frame.listed(metrics)})" if metrics[0] else ""
+                meant = f"toolnoise compare {_typed(given)} --metric {shlex.quote(metrics[0] or 'NAME')}"
+                raise BadInput(path, "", f"found metrics{named}, not predictions", meant)
+
+
+def _typed(given: Sequence[Sequence[str]]) -> str:
+    """The arms as a person would type them; of many files the first and the last."""
+    shown = [arm if len(arm) < 3 else [arm[0], "...", arm[-1]] for arm in given]
+    option = "--arm " if any(len(arm) > 1 for arm in given) else ""
+    return " ".join(option + " ".join(part if part == "..." else shlex.quote(part) for part in arm) for arm in shown)
+
+
+def _metrics(path: str) -> list[str]:
+    """The metrics of a CSV that has no predictions; one without a name if its columns are arms or seeds."""
+    if Path(path).suffix != ".csv" or not Path(path).is_file() or Path(path).stat().st_size > LARGEST:
+        return []
+    try:
+        table = frame.read(path)
+    except BadInput:
+        return []  # whoever reads predictions says why
+    if table.names == layouts.TENSORBOARD:
+        return ["Value"]
+    if curves := [name for name in table.names if " - " in name and not layouts.EXTREMES.search(name)]:
+        return sorted({name.rpartition(" - ")[2] for name in curves})
+    if logged := [name for name in table.names if name.startswith("metrics.")]:
+        return logged
+    role_of = {name: column_roles.role_of(name) for name in table.names}
+    scores = [name for name, role in role_of.items() if role.startswith("score")]
+    if len(scores) > 1 or not PREDICTIONS.isdisjoint(role_of.values()):
+        return []
+    held = dict(zip(table.names, table.columns, strict=True))
+    fractions = [name for name, column in held.items() if frame.is_numeric(column) and _fractions(column)]
+    if named := [name for name in fractions if not layouts.METRICS.isdisjoint(words_of(name))]:
+        return named
+    # Scores of classes have a column each, and predictions of a run a line for each example.
+    runs = [column for name, column in held.items() if role_of[name] == "run"]
+    if runs and len(set(frame.texts(runs[0]))) < table.lines:
+        return []
+    numbered = [name for name in fractions if role_of[name] == " by run"]
+    if len(fractions) == 1 and fractions != [""] and not numbered:
+        return fractions
+    return [""] if fractions and (runs or numbered or table.names == [""]) else []
+
+
+def _fractions(column: np.ndarray) -> bool:
+    """Whether a column has numbers that are not whole."""
+    filled = [float(cell) for cell in frame.texts(column) if cell and frame.csv_columns.is_number(cell)]
+    return any(np.isfinite(cell) and cell != np.floor(cell) for cell in filled)
