@@ -177,7 +177,7 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
 
 def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
-    with files.readable(path, "a study's metrics"):
+    with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
             raise BadInput(path, "", "found no metrics of a study", "for a table of runs, also pass --metric NAME")
     rows = metric_files.read(path, STABILITY)

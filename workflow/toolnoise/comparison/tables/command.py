@@ -92,8 +92,9 @@ def _metrics(path: str) -> list[str]:
     if named := [name for name in fractions if not layouts.METRICS.isdisjoint(words_of(name))]:
         return named
     # Scores of classes have a column each, and predictions of a run a line for each example.
-    runs = [column for name, column in held.items() if role_of[name] == "run"]
-    if runs and len(set(frame.texts(runs[0]))) < table.lines:
+    runs = [name for name in held if role_of[name] == "run"]
+    others = [frame.texts(column) for name, column in held.items() if name not in fractions]
+    if runs and len(set(zip(*others, strict=True))) < table.lines:
         return []
     numbered = [name for name in fractions if role_of[name] == " by run"]
     if len(fractions) == 1 and fractions != [""] and not numbered:

@@ -114,7 +114,7 @@ def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
 
 def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricComparison:
     of_a, of_b = (runs.of(name, metric.name) for name in (name_a, name_b))
-    a, b = (np.array([run.values[metric.name] for run in of]) for of in (of_a, of_b))
+    a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
     plan = plan_of(of_a, of_b)
     means = comparison.unit_means(plan, a, b)
     test, alone = tested(plan, a, b), plan.way == "one draw"

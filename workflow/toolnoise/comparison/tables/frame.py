@@ -17,11 +17,15 @@ SHOWN = 20  # names in an error
 
 
 class Frame(NamedTuple):
-    """A file: the names of its columns, as many, and their cells as floats, texts, or True and False."""
+    """A file: the names of its columns, as many, and their cells as floats, texts, or True and False.
+
+    Its lines are those of the file, unless it was `turned` from another layout.
+    """
 
     path: str
     names: list[str]
     columns: list[np.ndarray]
+    turned: bool = False
 
     @property
     def lines(self) -> int:
@@ -35,8 +39,8 @@ class Frame(NamedTuple):
         return self.columns[self.names.index(name)]
 
     def where(self, line: int) -> str:
-        """A line by its number in the file, if no cell has several lines."""
-        return f"line {line + 1 + bool(any(self.names))}"
+        """The file, and a line by its number in it, if no cell has several lines."""
+        return self.path if self.turned else f"{self.path}: line {line + 1 + any(self.names)}"
 
 
 class Cells(NamedTuple):
@@ -117,7 +121,7 @@ def numbers(frame: Frame, name: str) -> Cells:
         text = cell.removeprefix("'").removesuffix("%").strip()
         percents += cell.endswith("%")
         if not csv_columns.is_number(text):
-            raise BadInput(frame.path, f"{frame.where(line)}, {name}", f"found {cell!r}", "a number, or a blank cell")
+            raise BadInput(frame.where(line), name, f"found {cell!r}", "a number, or a blank cell")
         values[line] = float(text) if np.isfinite(float(text)) else np.inf
     if 0 < percents < np.count_nonzero(~np.isnan(values)):
         raise BadInput(frame.path, name, "found some numbers with % and some without", "one of the two")

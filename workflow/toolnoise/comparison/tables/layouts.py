@@ -22,6 +22,7 @@ METRICS = LOWER | {"accuracy", "acc", "f", "auc", "auroc", "ap", "map", "bleu", 
 METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim", "top", "mcc", "correlation", "em"}
 ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
 NUMBERED = re.compile(r"(?:seed|run|rep|replicate|replica|trial|s|r)?[\s_\-]*(\d+)", re.IGNORECASE | re.ASCII)
+A_LINE_A_VALUE = "a line a value"
 MODEL, SEED, RUN, STEP = "model", "seed", "run", "step"
 
 
@@ -46,7 +47,9 @@ def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[st
     if len(metrics) > 1 or (tag and not set(words_of(metrics[0])) & {*words_of(tag[1]), "value"}):
         what = f"found the scalars of {tag[1]}" if tag else "found the scalars of one metric"
         raise BadInput(frame.path, "--metric", f"{what}, asked for {', '.join(metrics)}", "this one")
-    return Frame(frame.path, [STEP, metrics[0]], frame.columns[1:]), [f"Value is {metrics[0]} (TensorBoard)"]
+    return Frame(frame.path, [STEP, metrics[0]], frame.columns[1:], turned=True), [
+        f"Value is {metrics[0]} (TensorBoard)"
+    ]
 
 
 def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Frame, list[str]]:
@@ -70,7 +73,7 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
     notes = [f"a curve a run (W&B's chart), {len(names)} runs"]
     if averaged:
         notes.append(f"{averaged} values are means of several steps, since their __MIN and __MAX differ")
-    return Frame(frame.path, [RUN, STEP, *metrics], columns), notes
+    return Frame(frame.path, [RUN, STEP, *metrics], columns, turned=True), notes
 
 
 def _averaged(frame: Frame, curves: list[str]) -> int:
@@ -98,7 +101,9 @@ def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list
     others = [place for name, place in places.items() if name not in ("metric", "value")]
     columns = [frame.columns[place][kept] for place in others]
     columns += [np.where(np.array(named)[kept] == metric, values[kept], "") for metric in metrics]
-    return Frame(frame.path, [*(frame.names[place] for place in others), *metrics], columns), ["a line a value"]
+    return Frame(frame.path, [*(frame.names[place] for place in others), *metrics], columns, turned=True), [
+        A_LINE_A_VALUE
+    ]
 
 
 def wide(frame: Frame, metric: str) -> tuple[Frame, list[str]] | None:
@@ -113,7 +118,7 @@ def wide(frame: Frame, metric: str) -> tuple[Frame, list[str]] | None:
         values = np.concatenate([frame.columns[place].astype(str) for place in numbered])
         seeds = np.repeat([NUMBERED.fullmatch(name)[1] for name in names], len(models))
         columns = [np.tile(np.array(models), len(names)), seeds, values]
-        return Frame(frame.path, [MODEL, SEED, metric], columns), [f"seeds are columns: {listed(names)}"]
+        return Frame(frame.path, [MODEL, SEED, metric], columns, turned=True), [f"seeds are columns: {listed(names)}"]
     seeds = [place for place in cells if plain(frame.names[place]) in ("seed", "") and not _number(frame.names[place])]
     models = [place for place in cells if place not in seeds]
     names = [frame.names[place] for place in models]
@@ -128,7 +133,9 @@ def wide(frame: Frame, metric: str) -> tuple[Frame, list[str]] | None:
     values = np.concatenate([frame.columns[place].astype(str) for place in models])
     index = seeds and frame.names[seeds[0]] == ""
     of_lines = [RUN if index else SEED] if seeds else []
-    return Frame(frame.path, [MODEL, *of_lines, metric], [*long, values]), [f"models are columns: {listed(names)}"]
+    return Frame(frame.path, [MODEL, *of_lines, metric], [*long, values], turned=True), [
+        f"models are columns: {listed(names)}"
+    ]
 
 
 def _number(name: str) -> bool:

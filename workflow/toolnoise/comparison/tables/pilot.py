@@ -23,7 +23,7 @@ def spread(files: Sequence[str], asked: Asked, arms: Sequence[str] | None = None
     runs = reading.read([[file] for file in files], asked, alone=True)
     chosen = _chosen(runs, arms)
     name = asked.metrics[0]
-    values = [np.array([run.values[name] for run in runs.of(arm, name)]) for arm in chosen]
+    values = [np.array([run.metrics[name] for run in runs.of(arm, name)]) for arm in chosen]
     for arm, of in zip(chosen, values, strict=True):
         if len(of) < 2:
             raise BadInput(", ".join(files), arm, f"found {len(of)} run", "an SD needs 2 or more")

@@ -65,7 +65,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
         runs = _numbered(runs)
     _require_different(runs)
     metrics = [metric._replace(unit="points") if metric.name in percent else metric for metric in directed(asked)]
-    arms = [arm for arm in dict.fromkeys(run.arm for run in runs) if any(run.arm == arm and run.values for run in runs)]
+    arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     return Runs(arms, runs, metrics, [*notes.sentences(), *said])
 
 
@@ -97,13 +97,14 @@ def _lines(
         elif not arms[line]:
             notes.counts[f"without {of.arm}"] += 1
         else:
-            where = f"{path}: {found.where(line)}"
+            where = found.where(line)
             known.append(seeds[line] != "")
             lines.append(Line(where, arms[line], "", runs[line], seeds[line] or None, float(at[line]), values))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
     for metric, held in cells.items():
-        if blank := int(np.isnan(held.values).sum()):
+        blank = int(np.isnan(held.values).sum())
+        if blank and layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += blank
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
@@ -117,7 +118,7 @@ def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[
         return [arm] * found.lines, ("", None)
     if of.arm:
         return frames.texts(found.column(of.arm)), (f"arms by {of.arm}", of.arm)
-    named = run_names.split(frames.texts(found.column(of.run))) if of.run else None
+    named = run_names.split(frames.texts(found.column(of.name))) if of.name else None
     if named is None and default is not None:
         return [default] * found.lines, ("", None)
     if named is None:
@@ -131,7 +132,7 @@ def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tupl
         return [_whole(text) for text in frames.texts(found.column(of.seed))], (f"seeds by {of.seed}", of.seed)
     if seed is not None:
         return [seed] * found.lines, ("seeds by the names of files", None)
-    named = run_names.seeds(frames.texts(found.column(of.run))) if of.run and asked != roles.NONE else None
+    named = run_names.seeds(frames.texts(found.column(of.name))) if of.name and asked != roles.NONE else None
     return named or [None] * found.lines, ("seeds by the names of runs" if named else "", None)
 
 
@@ -164,7 +165,6 @@ def _require_different(runs: list[Run]) -> None:
     for run in runs:
         if run.seed is None:
             continue
-        other = seen.setdefault((run.arm, run.seed), run.where)
-        if other != run.where:
-            allowed = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
-            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", allowed)
+        if other := seen.get((run.arm, run.seed)):
+            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", steps.ONCE)
+        seen[run.arm, run.seed] = run.where

@@ -13,7 +13,9 @@ ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "app
 ARMS |= {"condition", "treatment", "architecture", "arch", "network", "net", "config", "configuration", "setting"}
 ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
 SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
-RUNS = ("run_id", "run_uuid", "id", "run", "run_name", "mlflow_run_name", "name", "replicate", "trial", "version")
+# Of a run: what may be made of its arm and its seed, and what else tells it apart.
+NAMES = ("run", "run_name", "mlflow_run_name", "name")
+RUNS = ("run_id", "run_uuid", "id", *NAMES, "replicate", "trial", "version")
 STEPS = ("step", "global_step", "trainer_global_step", "iteration", "iter", "epoch")
 STATES = {"status", "state"}
 FINISHED, OTHERS = {"finished"}, {"running", "scheduled", "failed", "killed", "crashed", "pending", "preempted"}
@@ -31,6 +33,7 @@ class Roles(NamedTuple):
 
     arm: str | None
     seed: str | None
+    name: str | None
     run: str | None
     step: str | None
     state: str | None
@@ -45,10 +48,12 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
     steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
     step = next((name for name in steps if _whole(frame, name, metrics)), None)
     free = [name for name in free if name not in steps]
-    arm = None if arms == "in files" else _arm(frame, free, by, needed=arms == "needed")
+    arm = None if arms == "in files" else _arm(frame, free, by, needed=arms == "needed", curves=bool(steps))
     free = [name for name in free if name != arm]
-    run = next((name for order in RUNS for name in free if plain(name) == order), None)
-    return Roles(arm, of_seed, run, step, state)
+    named, run = (
+        next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
+    )
+    return Roles(arm, of_seed, named, run, step, state)
 
 
 def _states(frame: Frame, name: str) -> bool:
@@ -77,23 +82,25 @@ def _whole(frame: Frame, name: str, metrics: list[str]) -> bool:
     return not (filled & (np.array(texts(frame.column(name))) == "")).any()
 
 
-def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool) -> str | None:
+def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curves: bool) -> str | None:
+    """The column of arms; where runs have several lines, their names repeat without being arms."""
     if asked:
         return found(frame, asked, "--by")
     cells = {name: texts(frame.column(name)) for name in free}
     several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
     likely = [name for name in several if plain(name) in ARMS]
     if not likely:
+        beside = BESIDE.union(RUNS) if curves else BESIDE
         likely = [
             name
             for name, held in several.items()
-            if not is_numeric(frame.column(name)) and plain(name) not in BESIDE and _repeats(held)
+            if not is_numeric(frame.column(name)) and plain(name) not in beside and _repeats(held)
         ]
     if len({_partition(several[name]) for name in likely}) == 1:
         return likely[0]
     if not likely and not needed:
         return None
-    if not likely and any(run_names.split(held) for name, held in cells.items() if plain(name) in RUNS):
+    if not likely and any(run_names.split(held) for name, held in cells.items() if plain(name) in NAMES):
         return None
     choices = listed(likely or [name for name in several if plain(name) not in BESIDE] or free)
     what = "missing" if likely else "missing, and no column is named like an arm"

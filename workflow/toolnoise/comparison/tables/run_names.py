@@ -3,7 +3,6 @@
 A number is a seed only where the name says so: W&B, for instance, numbers all runs of a project.
 """
 
-import os
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -61,12 +60,16 @@ def _stem(files: Sequence[str]) -> str:
 
 def _beginning(files: Sequence[str]) -> str:
     """What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others."""
-    same = os.path.commonprefix([file.rpartition("/")[2] for file in files])
+    same = _same([file.rpartition("/")[2] for file in files])
     return re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", same, flags=re.IGNORECASE)
 
 
 def _folder(files: Sequence[str]) -> str:
     """What the paths have in common before the last / of it."""
-    first, last = min(files), max(files)
-    same = next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))
-    return first[:same].rpartition("/")[0].rpartition("/")[2]
+    return _same(files).rpartition("/")[0].rpartition("/")[2]
+
+
+def _same(texts: Sequence[str]) -> str:
+    """What all texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))]

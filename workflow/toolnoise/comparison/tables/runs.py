@@ -28,7 +28,7 @@ class Run(NamedTuple):
     where: str
     arm: str
     seed: str | None
-    values: dict[str, float]
+    metrics: dict[str, float]
 
 
 class Runs(NamedTuple):
@@ -41,7 +41,7 @@ class Runs(NamedTuple):
 
     def of(self, arm: str, metric: str) -> list[Run]:
         """The runs of an arm that have a metric."""
-        return [run for run in self.runs if run.arm == arm and metric in run.values]
+        return [run for run in self.runs if run.arm == arm and metric in run.metrics]
 
     @property
     def described(self) -> list[str]:

@@ -10,6 +10,7 @@ from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import Metric, directed
 from toolnoise.comparison.tables.runs import LEFT, Line, Run
 
+ONCE = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
 OPTIMISTIC = "the best of noisy steps is better than any step will be on new data"
 
 
@@ -65,8 +66,7 @@ def _one(known: Sequence[Line], metric: Metric, steps: str | None) -> Line:
         other = seen.setdefault(None if np.isnan(line.step) else line.step, line)
         if other is not line and (np.isnan(line.step) or other.values[metric.name] != line.values[metric.name]):
             what = f"{of} of {first.arm} stands in {other.where}, too"
-            allowed = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
-            raise BadInput(line.where, metric.name, what, allowed)
+            raise BadInput(line.where, metric.name, what, ONCE)
     if steps is None and len(seen) > 1:
         what = f"found {len(seen)} steps of {of} of {first.arm}"
         raise BadInput(first.where, metric.name, what, "--last or --best says which of them counts")
