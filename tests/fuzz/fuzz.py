@@ -105,6 +105,8 @@ BY_HAND = {
         "found/a 'found/b/*.npy' --labels y.npy",
         *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
         *("a-odds.npy b-odds.npy --labels many.npy --by-label", "a-words.npy b-words.npy --labels words.npy --json"),
+        *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
+        *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
     ],
     "check": [
@@ -121,6 +123,7 @@ BY_HAND = {
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
+        *("--pilot found.csv --metric score --gain 0.1", "--pilot wide.csv --metric acc --arm a b --figure new.png"),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }

@@ -7,7 +7,11 @@ the page's download links to). Pages write the others in a browser: W&B's and ML
 """
 
 import csv
+import importlib.util
 import io
+import random
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -445,6 +449,55 @@ def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):
     assert "--paired: found 2 of a, 1 of b; equal numbers of runs" in refused(lambda: read(*files, paired=True))
     path = table(long())
     assert "the seeds of the runs are known" in refused(lambda: read(path, paired=True))
+
+
+def test_a_file_of_one_arm_has_no_two(table, refused):
+    for text, name in ((long(), "one.csv"), ("model,s1,s2\na,0.9,0.8\nb,0.7,0.6\n", "wide.csv")):
+        files = [table(text, name), table("accuracy\n0.9\n", "other.csv")]
+        line = refused(lambda files=files: read(*files, seed="none"))
+        assert "in model, in the file of one arm; a file for each arm, or --by model" in line
+
+
+# Damaged tables
+
+
+@pytest.fixture(scope="module")
+def mutations():
+    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "tests/fuzz/fuzz_mutations.py")
+    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("long.csv", ["accuracy", "--figure", "f.svg"]),
+        ("wide.csv", ["accuracy", "--all-pairs", "--json"]),
+        ("chart.csv", ["val/accuracy", "--last"]),
+        ("page.csv", ["accuracy", "delta"]),
+        ("mlflow.csv", ["accuracy", "train_loss"]),
+    ],
+)
+def test_a_damaged_table_is_read_or_refused_in_one_line(name, asked, mutations, table, tmp_path, capsys):
+    """As tests/fuzz/fuzz.py does with every verb, for hours; these are the first of each layout."""
+    rows = [("FINISHED", arm, seed, 0.1 * seed, "'-0.1") for arm in "ab" for seed in (1, 2)]
+    texts = {"long.csv": long(), "wide.csv": "model,seed1,seed2\na,0.9,0.8\nb,0.7,0.6\n"}
+    texts |= {"chart.csv": wandb_chart(NAMES), "page.csv": mlflow_page(rows)}
+    texts |= {"mlflow.csv": (FILES / "mlflow.csv").read_text()}
+    (tmp_path / "empty").mkdir()
+    read_anyway = 0
+    for seed in range(60):
+        table(texts[name], name)
+        changed = mutations.of_file(Path(name), random.Random(seed))
+        try:
+            cli.main(["compare", name, "--metric", *asked])
+            read_anyway += 1
+        except SystemExit as ended:
+            said = capsys.readouterr().err
+            assert (ended.code, len(said.splitlines()), said.startswith("toolnoise: ")) == (2, 1, True), changed
+        finally:
+            shutil.rmtree(name) if Path(name).is_dir() and not Path(name).is_symlink() else Path(name).unlink(True)
+    assert read_anyway < 60
 
 
 # A table without --metric

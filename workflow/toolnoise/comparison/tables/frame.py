@@ -13,6 +13,7 @@ from toolnoise.comparison.tables.directions import words_of
 BLANK = {"", "-", "none", "null", "n/a", "na", "<na>"}
 # What loggers write before the name of a column.
 PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.")
+LARGEST = 1e100
 SHOWN = 20  # names in an error
 
 
@@ -110,7 +111,7 @@ def numbers(frame: Frame, name: str) -> Cells:
     """The numbers of a column."""
     column = frame.column(name)
     if column.dtype.kind == "f":
-        return Cells(np.where(np.isnan(column), np.inf, column), percent=False)
+        return Cells(_possible(frame, name, np.where(np.isnan(column), np.inf, column)), percent=False)
     if column.dtype.kind == "b":
         raise BadInput(frame.path, name or "its column", "found True and False", "a number for each run")
     values, percents = np.full(len(column), np.nan), 0
@@ -125,7 +126,17 @@ def numbers(frame: Frame, name: str) -> Cells:
         values[line] = float(text) if np.isfinite(float(text)) else np.inf
     if 0 < percents < np.count_nonzero(~np.isnan(values)):
         raise BadInput(frame.path, name, "found some numbers with % and some without", "one of the two")
-    return Cells(values, bool(percents))
+    return Cells(_possible(frame, name, values), bool(percents))
+
+
+def _possible(frame: Frame, name: str, values: np.ndarray) -> np.ndarray:
+    """Numbers of which the squares have floats, too; those that are not finite are infinite."""
+    with np.errstate(invalid="ignore"):
+        wrong = np.isfinite(values) & (values != 0) & ((np.abs(values) > LARGEST) | (np.abs(values) < 1 / LARGEST))
+    if wrong.any():
+        line = int(np.argmax(wrong))
+        raise BadInput(frame.where(line), name, f"found {values[line]:g}", f"0, or 1 / {LARGEST:g} to {LARGEST:g}")
+    return np.where(np.isinf(values), np.inf, values)
 
 
 def is_numeric(column: np.ndarray) -> bool:

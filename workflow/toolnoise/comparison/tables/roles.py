@@ -9,8 +9,21 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison.tables import run_names
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
-ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "group", "experiment"}
-ARMS |= {"condition", "treatment", "architecture", "arch", "network", "net", "config", "configuration", "setting"}
+# Of these, a file of one arm has one value.
+SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
+ARMS = SURELY_ARMS | {
+    "group",
+    "experiment",
+    "condition",
+    "treatment",
+    "architecture",
+    "arch",
+    "network",
+    "net",
+    "config",
+    "configuration",
+    "setting",
+}
 ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
 SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
 # Of a run: what may be made of its arm and its seed, and what else tells it apart.
@@ -48,6 +61,8 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
     steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
     step = next((name for name in steps if _whole(frame, name, metrics)), None)
     free = [name for name in free if name not in steps]
+    if arms == "in files":
+        _require_one(frame, free)
     arm = None if arms == "in files" else _arm(frame, free, by, needed=arms == "needed", curves=bool(steps))
     free = [name for name in free if name != arm]
     named, run = (
@@ -105,6 +120,15 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
     choices = listed(likely or [name for name in several if plain(name) not in BESIDE] or free)
     what = "missing" if likely else "missing, and no column is named like an arm"
     raise BadInput(frame.path, "--by", what, f"the column that names a run's arm: {choices}")
+
+
+def _require_one(frame: Frame, free: list[str]) -> None:
+    """Refuse a file of one arm that has several."""
+    for name in free:
+        held = set(texts(frame.column(name))) - {""}
+        if plain(name) in SURELY_ARMS and len(held) > 1:
+            what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
+            raise BadInput(frame.path, "--by", what, f"a file for each arm, or --by {name}")
 
 
 def _repeats(held: list[str]) -> bool:
