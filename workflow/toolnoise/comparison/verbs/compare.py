@@ -1,4 +1,4 @@
-"""`toolnoise compare`: whether one method is better than another, by their predictions."""
+"""`toolnoise compare`: whether one method is better than another, by their predictions or metrics."""
 
 import argparse
 
@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="compare the predictions of two or more methods, from a study or from anywhere",
+    says="compare predictions or metrics of two or more methods, from a study or from anywhere",
     example="toolnoise compare a.npy b.npy --labels y.npy",
     run=_run,
     arguments={
@@ -57,7 +57,8 @@ VERB = Verb(
             "nargs": "*",
             "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
             "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a "
-            "run; where labels are N x label, N x token or N x height x width, these axes in place of N",
+            "run; where labels are N x label, N x token or N x height x width, these axes in place of N; with --metric, "
+            "one table with all methods, or a table for each",
         },
         "--arm": option(
             "FILE",
