@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from toolnoise import cli
+from toolnoise.base.program import ROOT
 from toolnoise.comparison import two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import command, intervals_figure, pilot, text
@@ -192,6 +194,15 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
         f"base is better: its loss is lower by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and" in said
     )
     assert "points" not in said
+
+
+def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command_of_readme = re.search(r"toolnoise (compare a.csv b.csv --metric \S+)", (ROOT / "README.md").read_text())[1]
+    for arm, values in {"a": (91.2, 90.8, 91.5, 91.1), "b": (92.5, 92.9, 92.2, 92.6)}.items():
+        (tmp_path / f"{arm}.csv").write_text("\n".join(["accuracy", *map(str, values)]) + "\n")
+    cli.main(command_of_readme.split())
+    assert "b is better: its accuracy is higher by 1.4 (" in capsys.readouterr().out
 
 
 def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):

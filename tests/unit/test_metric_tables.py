@@ -500,6 +500,24 @@ def test_a_damaged_table_is_read_or_refused_in_one_line(name, asked, mutations, 
     assert read_anyway < 60
 
 
+def test_files_that_are_numbered_are_paired_by_their_numbers_if_asked(table, refused):
+    given = [[table(f"accuracy\n0.{n}\n", f"{arm}/run{n}.csv") for n in (10, 2, 3)] for arm in "ab"]
+    assert [run.seed for run in read(*given, paired=True).runs] == ["run 10", "run 2", "run 3"] * 2
+    runs = read(*given)
+    assert all(run.seed is None for run in runs.runs)
+    assert any(note.startswith("Runs are not paired: no column says their seeds") for note in runs.notes)
+    line = refused(lambda: read(given[0], given[1][:2], paired=True))
+    assert line.endswith("--paired: found a: run 10, run 2, run 3; b: run 10, run 2; the same runs in each arm")
+
+
+def test_names_of_runs_say_arms_if_no_column_does(table, refused):
+    rows = [(f"{arm}-seed{seed}", "finished", 0.1 * seed, data) for arm in "ab" for seed, data in ((1, "x"), (2, "y"))]
+    path = table(quoted([["Name", "State", "accuracy"], *(row[:3] for row in rows)]))
+    assert {arm: list(of) for arm, of in numbers(read(path)).items()} == {"a": ["1", "2"], "b": ["1", "2"]}
+    path = table(quoted([["Name", "State", "accuracy", "data set"], *rows]))
+    assert "--by: missing; the column that names a run's arm: data set, Name" in refused(lambda: read(path))
+
+
 # A table without --metric
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import csv_columns, read_arms
+from toolnoise.comparison import column_roles, csv_columns, read_arms
 from toolnoise.comparison.tables import frame as frames
 from toolnoise.comparison.tables import layouts, roles, run_names, steps
 from toolnoise.comparison.tables.arguments import Asked
@@ -19,6 +19,7 @@ from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
 from toolnoise.comparison.tables.runs import LEFT, Line, Run, Runs
 
+NUMBERED = "run "  # begins what stands for a seed if --paired is given
 MOST_NAMED = 3  # files in a sentence
 
 
@@ -55,7 +56,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     lines: list[Line] = []
     notes, percent = Notes(), set()
     for name, paths in zip(names, files, strict=True):
-        seeds = run_names.seeds(paths) if len(paths) > 1 and asked.seed is None else None
+        seeds = _of_paths(paths, asked)
         for place, path in enumerate(paths):
             found = _lines(path, name, asked, seeds[place] if seeds else None, notes, percent, alone=alone)
             # Of an arm in a file or several, each file has runs of its own.
@@ -63,6 +64,8 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     runs, said = steps.as_runs(lines, asked)
     if asked.paired:
         runs = _numbered(runs)
+    elif asked.seed is None and all(run.seed is None for run in runs) and not alone:
+        said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
     _require_different(runs)
     metrics = [metric._replace(unit="points") if metric.name in percent else metric for metric in directed(asked)]
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
@@ -143,8 +146,26 @@ def _whole(seed: str) -> str:
     return seed
 
 
+def _of_paths(paths: Sequence[str], asked: Asked) -> list[str] | None:
+    """The seed of each of an arm's files by its name, or its number if --paired says that this is as good."""
+    if len(paths) < 2 or asked.seed is not None:
+        return None
+    seeds = run_names.seeds(paths)
+    if seeds is None and asked.paired and (numbers := column_roles.numbers_of(paths)):
+        return [f"{NUMBERED}{number}" for number in numbers]
+    return seeds if seeds and len(set(seeds)) == len(seeds) else None
+
+
 def _numbered(runs: list[Run]) -> list[Run]:
-    """Runs paired in their order, as --paired says."""
+    """Runs paired by the numbers of their files, or in their order, as --paired says."""
+    of_arms: dict[str, list[str]] = {}
+    for run in runs:
+        of_arms.setdefault(run.arm, []).append(run.seed or "")
+    if all(seed.startswith(NUMBERED) for seeds in of_arms.values() for seed in seeds):
+        if len({frozenset(seeds) for seeds in of_arms.values()}) > 1:
+            found = "; ".join(f"{arm}: {', '.join(seeds)}" for arm, seeds in of_arms.items())
+            raise BadInput("command line", "--paired", f"found {found}", "the same runs in each arm")
+        return runs
     if any(run.seed is not None for run in runs):
         raise BadInput("command line", "--paired", "the seeds of the runs are known", "only for runs without seeds")
     counts = Counter(run.arm for run in runs)
@@ -155,7 +176,7 @@ def _numbered(runs: list[Run]) -> list[Run]:
     numbered = []
     for run in runs:
         places[run.arm] += 1
-        numbered.append(run._replace(seed=f"run {places[run.arm]}"))
+        numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
     return numbered
 
 

@@ -111,12 +111,14 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
             for name, held in several.items()
             if not is_numeric(frame.column(name)) and plain(name) not in beside and _repeats(held)
         ]
+        split = {name: run_names.split(held) for name, held in cells.items() if plain(name) in NAMES}
+        in_names = [name for name, named in split.items() if named]
+        if likely and in_names:
+            likely += in_names
+        elif in_names or not (likely or needed):
+            return None
     if len({_partition(several[name]) for name in likely}) == 1:
         return likely[0]
-    if not likely and not needed:
-        return None
-    if not likely and any(run_names.split(held) for name, held in cells.items() if plain(name) in NAMES):
-        return None
     choices = listed(likely or [name for name in several if plain(name) not in BESIDE] or free)
     what = "missing" if likely else "missing, and no column is named like an arm"
     raise BadInput(frame.path, "--by", what, f"the column that names a run's arm: {choices}")
