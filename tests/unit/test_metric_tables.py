@@ -123,12 +123,17 @@ def test_a_column_of_numbers_is_a_table(table):
 @pytest.mark.parametrize("heads", ["seed1,seed2,seed3,seed4", "1,2,3,4", "Seed 1,Seed 2,Seed 3,Seed 4", "s1,s2,s3,s4"])
 def test_seeds_may_be_columns(heads, table):
     lines = [f"{arm},{','.join(map(str, values))}" for arm, values in SCORES.items()]
-    assert numbers(read(table("\n".join([f"model,{heads}", *lines])))) == by_seed()
+    path = table("\n".join([f"Net,{heads}", *lines]))
+    assert numbers(read(path)) == numbers(read(path, by="Net")) == by_seed()
+    path = table("\n".join(["model,run1,run2,run3,run4", *lines]))
+    assert {run.seed for run in read(path).runs} == {None}
 
 
 def test_models_may_be_columns(table):
     rows = [f"{seed},{a},{b}" for seed, (a, b) in enumerate(zip(*SCORES.values(), strict=True), 1)]
-    assert numbers(read(table("\n".join(["seed,base,wide", *rows])))) == by_seed()
+    path = table("\n".join(["seed,base,wide", *rows]))
+    assert numbers(read(path)) == numbers(read(path, seed="seed")) == by_seed()
+    assert numbers(read(table("\n".join(["Start,base,wide", *rows])), seed="Start")) == by_seed()
     unseeded = read(table("\n".join(["base,wide", *(row.partition(",")[2] for row in rows)])))
     assert {arm: list(of.values()) for arm, of in numbers(unseeded).items()} == SCORES
     frame = pd.DataFrame(SCORES)

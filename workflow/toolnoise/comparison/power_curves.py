@@ -35,7 +35,7 @@ def draw(plan: SampleSize, path: str) -> None:
         sd = plan.spread.with_unit(f"{plan.spread.sd.value:.3g}")
         notes.append(f"SD of {plan.spread.quantity}, {plan.spread.source}: {sd}.{band}")
         if plan.spread.shared:
-            notes.append("Dotted: the same gains if both arms share their seeds.")
+            notes[1] += " Dotted: both arms share their seeds."
     sheets.frame(figure, "Statistical power against runs per arm", notes)
     sheets.save_as(figure, path)
 

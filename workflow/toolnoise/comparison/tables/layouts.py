@@ -21,7 +21,10 @@ GROUPED = re.compile(r"(Group|Name|[\w.]+): ")
 METRICS = LOWER | {"accuracy", "acc", "f", "auc", "auroc", "ap", "map", "bleu", "rouge", "precision", "recall", "score"}
 METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim", "top", "mcc", "correlation", "em"}
 ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
-NUMBERED = re.compile(r"(?:seed|run|rep|replicate|replica|trial|s|r)?[\s_\-]*(\d+)", re.IGNORECASE | re.ASCII)
+RUN_WORDS = {"run", "rep", "replicate", "replica", "trial", "r"}
+NUMBERED = re.compile(
+    r"(?P<word>seed|run|replicate|replica|rep|trial|s|r)?[\s_\-]*(?P<number>\d+)", re.IGNORECASE | re.ASCII
+)
 A_LINE_A_VALUE = "a line a value"
 MODEL, SEED, RUN, STEP = "model", "seed", "run", "step"
 
@@ -36,8 +39,11 @@ def as_long(frame: Frame, metrics: tuple[str, ...], by: str | None, seed: str | 
         return _chart(frame, metrics, runs)
     if {"metric", "value"} <= set(map(plain, frame.names)):
         return _a_line_a_value(frame, metrics)
-    if len(metrics) == 1 and not any(has(frame, name) for name in (by, seed) if name not in (None, "none")):
-        return wide(frame, metrics[0]) or (frame, [])
+    if len(metrics) == 1 and frame.names == [""]:
+        return Frame(frame.path, list(metrics), frame.columns), [f"its numbers are {metrics[0]}"]
+    if len(metrics) == 1:
+        found = _seeds_are_columns(frame, metrics[0], by, seed) or _models_are_columns(frame, metrics[0], by, seed)
+        return found or (frame, [])
     return frame, []
 
 
@@ -106,40 +112,50 @@ def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list
     ]
 
 
-def wide(frame: Frame, metric: str) -> tuple[Frame, list[str]] | None:
-    """One number a cell: a line a model with a column a seed, or a line a seed with a column a model."""
-    if frame.names == [""]:
-        return Frame(frame.path, [metric], frame.columns), [f"its numbers are {metric}"]
+def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
+    """A line a model, with a number for each seed or run."""
     cells = [place for place, column in enumerate(frame.columns) if is_numeric(column)]
     others = [place for place in range(len(frame.names)) if place not in cells]
-    numbered = [place for place in cells if frame.names[place] and NUMBERED.fullmatch(frame.names[place])]
-    if len(others) == 1 and numbered and len(numbered) == len(cells):
-        names, models = [frame.names[place] for place in numbered], texts(frame.columns[others[0]])
-        values = np.concatenate([frame.columns[place].astype(str) for place in numbered])
-        seeds = np.repeat([NUMBERED.fullmatch(name)[1] for name in names], len(models))
-        columns = [np.tile(np.array(models), len(names)), seeds, values]
-        return Frame(frame.path, [MODEL, SEED, metric], columns, turned=True), [f"seeds are columns: {listed(names)}"]
-    seeds = [place for place in cells if plain(frame.names[place]) in ("seed", "") and not _number(frame.names[place])]
-    models = [place for place in cells if place not in seeds]
+    numbered = [NUMBERED.fullmatch(frame.names[place]) for place in cells]
+    if len(others) != 1 or not cells or not all(numbered) or (seed and has(frame, seed)):
+        return None
+    name, models = frame.names[others[0]], texts(frame.columns[others[0]])
+    if by not in (None, name):
+        return None
+    numbers = np.repeat([match["number"] for match in numbered], len(models))
+    columns = [np.tile(np.array(models), len(cells)), numbers, _beside(frame, cells)]
+    are = RUN if any((match["word"] or "").lower() in RUN_WORDS for match in numbered) else SEED
+    said = f"{are}s are columns: {listed([frame.names[place] for place in cells])}"
+    return Frame(frame.path, [by or MODEL, are, metric], columns, turned=True), [said]
+
+
+def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
+    """A line a seed, with a number for each model; a column of lines' numbers is left."""
+    wanted = (seed,) if seed and seed in frame.names else ("seed", "")
+    of_lines = [
+        place
+        for place, name in enumerate(frame.names)
+        if name in wanted or (wanted[-1] == "" and name.lower() == "seed")
+    ]
+    models = [place for place in range(len(frame.names)) if place not in of_lines]
     names = [frame.names[place] for place in models]
-    if others or len(seeds) > 1 or len(models) < 2 or any(map(_no_model, names)):
+    whole = all(is_numeric(frame.columns[place]) for place in models)
+    if by or not whole or len(of_lines) > 1 or len(models) < 2 or any(map(_no_model, names)):
         return None
     if difflib.get_close_matches(metric, names, 1):
         return None
-    long = [
+    columns = [
         np.repeat(np.array(names), frame.lines),
-        *([np.tile(frame.columns[seeds[0]], len(models))] if seeds else []),
+        *(np.tile(frame.columns[place], len(models)) for place in of_lines),
     ]
-    values = np.concatenate([frame.columns[place].astype(str) for place in models])
-    index = seeds and frame.names[seeds[0]] == ""
-    of_lines = [RUN if index else SEED] if seeds else []
-    return Frame(frame.path, [MODEL, *of_lines, metric], [*long, values], turned=True), [
-        f"models are columns: {listed(names)}"
-    ]
+    heads = [frame.names[place] or RUN for place in of_lines]
+    turned = Frame(frame.path, [MODEL, *heads, metric], [*columns, _beside(frame, models)], turned=True)
+    return turned, [f"models are columns: {listed(names)}"]
 
 
-def _number(name: str) -> bool:
-    return bool(re.search(r"\d", name))
+def _beside(frame: Frame, places: list[int]) -> np.ndarray:
+    """The cells of columns, one column after the other."""
+    return np.concatenate([frame.columns[place].astype(str) for place in places])
 
 
 def _no_model(name: str) -> bool:
