@@ -406,7 +406,9 @@ def test_tensorboards_files_have_one_metric_each(refused):
     path = FILES / "tensorboard/run-wide-seed2-tag-val_accuracy.csv"
     assert numbers(runs, "val/accuracy")["run-wide"]["2"] == np.loadtxt(path, delimiter=",", skiprows=1)[-1, 2]
     assert runs.notes[0] == "8 files: Value is val/accuracy (TensorBoard); seeds by the names of files."
-    assert "found the scalars of val_accuracy, asked for loss; this one" in refused(lambda: read(*given, metric="loss"))
+    for other in ("loss", "val_loss", "test/accuracy"):
+        line = refused(lambda other=other: read(*given, metric=other))
+        assert line.endswith(f"found the scalars of val_accuracy, asked for {other}; this one")
 
 
 # What is refused, in one line

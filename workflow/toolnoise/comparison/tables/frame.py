@@ -99,12 +99,9 @@ def texts(column: np.ndarray) -> list[str]:
     """Cells as texts; whole numbers without a fraction, blank cells empty."""
     if column.dtype.kind != "f":
         return ["" if str(cell).lower() in BLANK else str(cell) for cell in column]
-    return ["" if np.isnan(cell) else f"{cell:.17g}" if cell == int_of(cell) else repr(float(cell)) for cell in column]
-
-
-def int_of(number: float) -> float:
-    """The whole number below, of those that have one."""
-    return np.floor(number) if np.isfinite(number) else number
+    return [
+        "" if np.isnan(cell) else f"{cell:.17g}" if float(cell).is_integer() else repr(float(cell)) for cell in column
+    ]
 
 
 def numbers(frame: Frame, name: str) -> Cells:

@@ -50,7 +50,7 @@ def as_long(frame: Frame, metrics: tuple[str, ...], by: str | None, seed: str | 
 def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
     """The scalars of one run, as TensorBoard's page saves them: one metric, named by the file if at all."""
     tag = TAG.search(frame.path)
-    if len(metrics) > 1 or (tag and not set(words_of(metrics[0])) & {*words_of(tag[1]), "value"}):
+    if len(metrics) > 1 or (tag and not {*words_of(metrics[0])} <= {*words_of(tag[1]), "value"}):
         what = f"found the scalars of {tag[1]}" if tag else "found the scalars of one metric"
         raise BadInput(frame.path, "--metric", f"{what}, asked for {', '.join(metrics)}", "this one")
     return Frame(frame.path, [STEP, metrics[0]], frame.columns[1:], turned=True), [

@@ -18,10 +18,10 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
     """The runs, in the order of their first lines, and notes: a metric that is not finite is left out of its run."""
     lost: Counter[tuple[str, str]] = Counter()
     ends: dict[str, list[float]] = {}
-    runs, notes = [], []
+    runs, notes, metrics = [], [], directed(asked)
     for of_run in _by_run(lines):
         first, values = of_run[0], {}
-        for metric in directed(asked):
+        for metric in metrics:
             known = [line for line in of_run if not np.isnan(line.values[metric.name])]
             if not known:
                 continue
