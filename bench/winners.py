@@ -5,8 +5,9 @@ answers depends on its algorithmic draw: in part alike for both methods, in part
 equally accurate, so every winner is a false one; then B gains. Beside it stand the rule before all runs counted, and
 Welch's test over runs, which takes every run for a draw of its own. Then normal runs: arms of which some runs are
 paired, by their correlation, and arms of unequal sizes, by their SDs. A line is marked if false winners exceed 6 %.
-Then the ratio of two SDs of pairs, of runs with several distributions. Last, two methods differ, and the intervals of
-their differences are held against the truth.
+Then three arms of a table by two metrics, with one test of each and Holm's correction. Then the ratio of two SDs of
+pairs, of runs with several distributions. Last, two methods differ, and the intervals of their differences are held
+against the truth.
 
     python bench/winners.py         4,000 studies a line: some minutes
     python bench/winners.py 20000   of more
@@ -25,7 +26,10 @@ from toolnoise.comparison.comparison import compare_all, side, tested
 from toolnoise.comparison.designs import Assumption, unit_means
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.tables import differences
+from toolnoise.comparison.tables.runs import Run
 from toolnoise.comparison.two_arms import paired_difference
+from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.two_means import cautious, mean_difference
 
@@ -91,6 +95,7 @@ def main(studies: int = STUDIES) -> None:
     report("both bit-identical runs (Control)", np.array([study(rng, [0], [1], None, 5) for _ in range(studies)]))
     partly_paired(rng, studies)
     unequal(rng, studies)
+    tables(np.random.Generator(np.random.Philox(11)), studies // 2)
     sds(rng, studies)
     print(f"95 % intervals in {DIFFERING} studies, 5 draws each: covered, with median width")
     print(f"  {'':24}5 pairs           3 pairs           independent")
@@ -196,6 +201,44 @@ def unequal(rng: np.random.Generator, studies: int) -> None:
         now, welch = worst(*runs, cautious), worst(*runs, lambda freedom, *_: freedom)
         mark = "  <- above" if now > 100 * MOST else ""
         print(f"  {runs[0]:2} and {runs[1]:2}  {'   '.join(cells)}    {now:4.1f} ({welch:4.1f}){mark}", flush=True)
+
+
+def tables(rng: np.random.Generator, studies: int) -> None:
+    """Tables of three arms and two metrics: any false winner among four tests by Holm, and in the first test alone."""
+    print(f"tables of 3 arms and 2 metrics, {studies:,} studies: any false winner, of the first test; power of that")
+    print("  the gain is an SD of runs, of whose variance half is the seed's, alike in both metrics")
+    seeds = {
+        "all 5 seeds are the first arm's": 0,
+        "3 and 1 of 5 seeds are the first arm's": 2,
+        "no seed is another arm's": 5,
+    }
+    for name, shift in seeds.items():
+        found = np.array([table_winners(rng, shift) for _ in range(studies)])
+        any_false, first, power = 100 * found.mean(axis=0)
+        error = np.sqrt(any_false * (100 - any_false) / studies)
+        mark = "  <- above" if any_false > 100 * MOST else ""
+        print(f"  {name:44} {any_false:4.1f} ± {error:.1f} {first:6.1f} {power:9.1f}{mark}", flush=True)
+
+
+def table_winners(rng: np.random.Generator, shift: int) -> tuple[bool, bool, bool]:
+    """Whether Holm's p-values name any winner, the first test one, and that one if its arm gains."""
+    of_seed = rng.standard_normal(15)
+    runs = []
+    for arm in range(3):
+        for seed in range(arm * shift, arm * shift + 5):
+            numbers = (of_seed[seed] + rng.standard_normal(2)) / 2**0.5
+            runs.append(Run("", str(arm), str(seed), dict(zip("xy", numbers, strict=True))))
+    arms = [[run for run in runs if run.arm == arm] for arm in "012"]
+    values = {
+        (metric, arm): np.array([run.metrics[metric] for run in arms[arm]]) for metric in "xy" for arm in range(3)
+    }
+
+    def pvalue(metric: str, arm: int, gain: float = 0.0) -> float:
+        plan = differences.plan_of(arms[0], arms[arm])
+        return differences.tested(plan, values[metric, 0], values[metric, arm] + gain).pvalue
+
+    found = [pvalue(metric, arm) for arm in (1, 2) for metric in "xy"]
+    return bool(holm(np.array(found)).min() < LEVEL), found[0] < LEVEL, pvalue("x", 1, 1.0) < LEVEL
 
 
 def worst(runs_a: int, runs_b: int, limit: Callable[[float, int, int], float]) -> float:

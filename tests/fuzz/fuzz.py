@@ -108,6 +108,8 @@ BY_HAND = {
         *("a1-log.jsonl b1-log.jsonl --metric acc,strict", "a.eval b.eval --metric match --cluster passage --json"),
         "--arm a1-log.jsonl a2-log.jsonl --arm b1-log.jsonl b2-log.jsonl --metric acc,flexible --cluster passage",
         *("a-log.json b.eval --metric match", "a-log.csv b-log.csv --correct --paired --cluster passage"),
+        *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
+        *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
         *("losses-a.csv losses-b.csv --peek plan.json", "losses-a.csv losses-b.csv --peek plan.json --json"),
     ],
@@ -130,6 +132,7 @@ BY_HAND = {
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
+        *("--pilot found.csv --metric score --gain 0.1", "--pilot wide.csv --metric acc --arm a b --figure new.png"),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
         "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],

@@ -55,7 +55,14 @@ def listed():
     for name in sorted(set(tn.__all__) - {"__version__"}):
         public = getattr(tn, name)
         lines.append(f"tn.{name}{inspect.signature(public) if inspect.isfunction(public) else ''}")
-    for module, name in (("results", "Result"), ("check", "Verdict"), ("read", "StudyResults"), ("read", "Dump")):
+    for module, name in (
+        ("results", "Result"),
+        ("results", "Compared"),
+        ("plan", "Planned"),
+        ("check", "Verdict"),
+        ("read", "StudyResults"),
+        ("read", "Dump"),
+    ):
         kind = getattr(importlib.import_module(f"toolnoise.api.{module}"), name)
         own = [field.name for field in dataclasses.fields(kind)] + [
             f"{method}()" for method, value in vars(kind).items() if inspect.isfunction(value) and method[0] != "_"
@@ -212,6 +219,75 @@ def test_what_cannot_be_compared_is_one_line(arms, options, says):
     with pytest.raises(tn.BadInput, match=says) as caught:
         tn.compare(*arms, **options)
     assert "\n" not in str(caught.value)
+
+
+TABLE = pd.DataFrame(
+    {
+        "model": ["base"] * 5 + ["new"] * 5,
+        "seed": [*range(5)] * 2,
+        "accuracy": [0.90, 0.91, 0.93, 0.92, 0.94, 0.93, 0.93, 0.97, 0.94, 0.95],
+        "loss": [0.5, 0.45, 0.4, 0.44, 0.42, 0.41, 0.44, 0.33, 0.4, 0.37],
+    }
+)
+
+
+def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_csv("results.csv", index=False)
+    of_file = tn.compare("results.csv", metric=["accuracy", "loss"], by="model", seed="seed")
+    words = ("compare", "results.csv", "--metric", "accuracy", "loss", "--by", "model", "--seed", "seed")
+    assert of_file.to_dict() == json.loads(said(capsys, *words, "--json"))
+    assert f"{of_file}\n" == said(capsys, *words)
+    of_frame = tn.compare(TABLE, metric=["accuracy", "loss"], by="model", seed="seed")
+    assert of_frame["comparisons"] == of_file["comparisons"]
+    assert str(tmp_path) not in str(of_frame)
+    assert "toolnoise-tables" not in str(of_frame)
+    base, new = (TABLE[TABLE["model"] == name]["accuracy"] for name in ("base", "new"))
+    expected = stats.ttest_rel(new, base)
+    (row, _) = of_frame.to_frame().itertuples()
+    assert (row.a, row.b, row.quantity) == ("base", "new", "accuracy")
+    assert row.pvalue == pytest.approx(expected.pvalue, abs=1e-12)
+    ends = expected.confidence_interval()
+    assert (row.low, row.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
+    two = tn.compare(TABLE[:5].drop(columns="model"), TABLE[5:].drop(columns="model"), metric="accuracy", seed="seed")
+    (of_two,) = two.to_frame().itertuples()
+    assert (of_two.a, of_two.b, of_two.pvalue) == ("A", "B", row.pvalue)
+    assert [label.get_text() for label in two.plot(Figure().add_subplot()).get_yticklabels()] == ["B - A"]
+    of_file.write_figure("new.svg")
+    assert "accuracy" in (tmp_path / "new.svg").read_text()
+    with pytest.raises(tn.BadInput, match="--figure: is for tables"):
+        tn.compare(A, B, labels=LABELS).write_figure("new.svg")
+    with pytest.raises(tn.BadInput, match="arm A: found ndarray; with a metric: a path or a DataFrame"):
+        tn.compare(A, B, metric="accuracy")
+    with pytest.raises(tn.BadInput, match="--by: is for tables, found without --metric"):
+        tn.compare(A, B, labels=LABELS, by="model")
+
+
+def test_a_pilot_is_a_table_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_csv("results.csv", index=False)
+    found = tn.plan(pilot="results.csv", metric="accuracy", by="model", seed="seed", arm="base", gain=0.01)
+    words = ("plan", "--pilot", "results.csv", "--metric", "accuracy", "--by", "model", "--seed", "seed")
+    assert found.to_dict() == json.loads(said(capsys, *words, "--arm", "base", "--gain", 0.01, "--json"))
+    sd = TABLE["accuracy"][:5].std()
+    assert found["sd"]["value"] == pytest.approx(sd, abs=1e-12)
+    found.write_figure("new.png")
+    assert (tmp_path / "new.png").stat().st_size > 0
+    with pytest.raises(tn.BadInput, match="--sd: found --metric, which reads tables"):
+        tn.plan(pilot="results.csv", metric="accuracy", sd=1)
+
+
+def test_logs_of_language_models_are_known_by_what_they_have(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    right = draw.random((2, 60)) < [[0.5], [0.7]]
+    for arm, answers in zip("ab", right, strict=True):
+        lines = ["id,correct", *(f"q{place},{int(answer)}" for place, answer in enumerate(answers))]
+        (tmp_path / f"{arm}.csv").write_text("\n".join(lines))
+    found = tn.compare("a.csv", "b.csv", correct=True)
+    assert found.to_dict() == json.loads(said(capsys, "compare", "a.csv", "b.csv", "--correct", "--json"))
+    assert found["pvalue"] == pytest.approx(stats.ttest_rel(right[1] * 1.0, right[0] * 1.0).pvalue, abs=1e-12)
+    assert found.plot(Figure().add_subplot()).get_xlabel().startswith("difference in ")
 
 
 # Noise

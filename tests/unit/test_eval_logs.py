@@ -423,7 +423,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         records = [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
         made = [json.dumps({**each, "seed": int(each["seed"]), "correct": each["correct"] == "1"}) for each in records]
         Path(f"{arm}.jsonl").write_text("\n".join(made))
-    assert of_arms.are_logs([["a.jsonl"]], correct=False, asked=Asked())
+    assert of_arms.are_logs([["a.jsonl"]], correct=False, cluster=None)
     again = compared("a.jsonl", "b.jsonl", cluster="passage")
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
@@ -455,7 +455,7 @@ def test_a_folder_of_dumps_or_of_arrays_has_no_logs(here):
     (here / "dumps").mkdir()
     np.save("dumps/algo.npy", np.zeros((2, 3)))
     (here / "dumps/algo.json").write_text(json.dumps({"spec": {}, "seeds": [1]}, indent=1))
-    assert not of_arms.are_logs([["dumps"]], correct=False, asked=Asked())
+    assert not of_arms.are_logs([["dumps"]], correct=False, cluster=None)
     (here / "empty").mkdir()
     with pytest.raises(BadInput, match="empty: found no logs"):
         log_files.read(["empty"], Asked())
@@ -539,7 +539,9 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
             ["y.npy", "y.npy", "--values", "--labels", "y.npy", "--cluster", "p"],
             "--cluster: found predictions or numbers",
         ),
-        (["y.npy", "y.npy", "--losses", "--metric", "p"], "--metric: found predictions or numbers in y.npy"),
+        (["y.npy", "y.npy", "--losses", "--metric", "p"], "--losses: is for predictions, found with --metric"),
+        (["a.csv", "b.csv", "--correct", "--by", "p"], "--by: is for tables, found logs of language models"),
+        (["a.csv", "b.csv", "--correct", "--metric", "p", "q"], "--metric: found 2; one with logs"),
         (["a.csv", "b.csv", "--correct", "--labels", "y.npy"], "--labels: found logs of language models; no labels"),
         (["a.csv", "b.csv", "--correct", "--paired"], "--paired: found 1, 1 runs; equal numbers of runs, two or more"),
         (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found --same-start, too; one of them"),

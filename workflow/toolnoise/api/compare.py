@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.api import given
-from toolnoise.api.results import Result, of_intervals, rows_of
+from toolnoise.api import given, tables
+from toolnoise.api.results import Compared, of_intervals, rows_of
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import (
     compared_numbers,
@@ -19,9 +19,12 @@ from toolnoise.comparison import (
     read_arms,
 )
 from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison.evals import logs_text, of_arms
+from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.tables import arguments, command
 from toolnoise.datasets.outcomes import LOSSES, VALUES
 
 
@@ -33,12 +36,26 @@ def compare(
     values: bool = False,
     losses: bool = False,
     by_label: bool = False,
-) -> Result:
-    """Compare each further arm with the first: their predictions, the values of a regression, or losses of tokens.
+    metric: str | Sequence[str] | None = None,
+    by: str | None = None,
+    seed: str | None = None,
+    last: bool = False,
+    best: bool = False,
+    lower: Sequence[str] | None = None,
+    higher: Sequence[str] | None = None,
+    against: str | None = None,
+    all_pairs: bool = False,
+    correct: bool = False,
+    cluster: str | None = None,
+) -> Compared:
+    """Compare each further arm with the first; arguments are the options of `toolnoise compare`.
 
     An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
-    run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. Names of arguments are those
-    of `toolnoise compare`.
+    run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. With `values` arms are what
+    a regression predicts, with `losses` those of tokens.
+
+    With `metric`, arms are tables of one number a run: one table of all, or one of each, as files or as DataFrames, of
+    which `by` and `seed` name columns. Logs of lm-evaluation-harness and Inspect are known by what they have.
 
     >>> import numpy as np
     >>> import toolnoise as tn
@@ -49,11 +66,32 @@ def compare(
     >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
     (0.035, 4)
     """
+    named = [given.paths(arm) for arm in arms]
+    metrics = [metric] if isinstance(metric, str) else metric
+    of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
+    of_tables = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
+    of_pairs = {"against": against, "all_pairs": all_pairs}
+    assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
+    files = [paths for paths in named if paths is not None]
+    if len(files) == len(arms) > 0 and of_arms.are_logs(files, correct=correct, cluster=cluster):
+        given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
+        given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
+        if paired and same_start:
+            raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
+        if metrics and len(metrics) > 1:
+            raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
+        logs = of_arms.compare(files, Scores(metrics[0] if metrics else None, cluster), assumption)
+        scale, unit = (100, ", points") if logs[0].shares else (1, "")
+        label = f"difference in {logs[0].metric}{unit}"
+        return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
+    if metrics:
+        given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
+        return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
+    given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
+    command.require_predictions(files)
     if len(arms) < 2:
         allowed = "two or more arms: each a name in ARMS, or each an --arm"
         raise BadInput("command line", "ARMS", f"found {len(arms)}", allowed)
-    assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
-    named = [given.paths(arm) for arm in arms]
     kind = VALUES if values else LOSSES if losses else None
     if named[0] is not None:
         kind = numbers.kind_of(named[0], values=values, losses=losses)
@@ -77,7 +115,7 @@ def compare(
     return _result(text, plain, "accuracy_difference", "difference in accuracy, points", 100)
 
 
-def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
+def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Compared:
     """What was found; drawn is one quantity of each pair of arms."""
     pairs = values.get("comparisons", [values])
 
@@ -89,7 +127,7 @@ def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, sca
         | {"quantity": f"{pair['b']['name']} - {pair['a']['name']}"}
         for pair in pairs
     ]
-    return Result(text, values, rows, of_intervals(label, drawn))
+    return Compared(text, values, rows, of_intervals(label, drawn))
 
 
 def _name(place: int) -> str:

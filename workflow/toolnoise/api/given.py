@@ -1,6 +1,7 @@
-"""What a caller gives: paths, and arrays of any library, as NumPy's."""
+"""What a caller gives: options that belong together, paths, and arrays of any library, as NumPy's."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -53,3 +54,10 @@ def array(name: str, given: Any) -> np.ndarray:
         raise BadInput(name, "", f"found {type(given).__name__} of {min(kind.__name__ for kind in kinds)}", WANTED)
     # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
+
+
+def refuse(options: Mapping[str, Any], why: str, allowed: str = "leave it out") -> None:
+    """Refuse options that do not belong to what is asked."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise BadInput("command line", f"--{name.replace('_', '-')}", why, allowed)

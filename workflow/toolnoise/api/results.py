@@ -61,6 +61,19 @@ class Result:
         return f"<pre>{html.escape(self.text)}</pre>"
 
 
+@dataclass(frozen=True, repr=False)
+class Compared(Result):
+    """A comparison of two or more arms; that of tables can be drawn into a file, a panel for each metric."""
+
+    figure: Callable[[str], None] | None = field(default=None, compare=False)
+
+    def write_figure(self, path: str) -> None:
+        """Write the figure of a comparison of tables; the suffix is the format."""
+        if self.figure is None:
+            raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
+        self.figure(path)
+
+
 def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     """The numbers in nested values, a line each: those with an interval have its ends."""
     rows: list[dict[str, Any]] = []

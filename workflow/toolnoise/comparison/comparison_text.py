@@ -25,8 +25,8 @@ def records(
 ) -> dict[str, Any]:
     """Comparisons as plain values, with what their intervals are over and their verdicts in words."""
     over = over or over_what
-    plain = [_plain(each) | {"over": over(each), "verdict": " ".join(sentences(each))} for each in comparisons]
-    return plain[0] if len(plain) == 1 else {"comparisons": plain}
+    found = [plain(each) | {"over": over(each), "verdict": " ".join(sentences(each))} for each in comparisons]
+    return found[0] if len(found) == 1 else {"comparisons": found}
 
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
@@ -266,11 +266,12 @@ def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
+    """Named tuples and estimates as JSON has them; what is not finite is null."""
     if isinstance(value, Estimate):
-        return dict(zip(("value", "ci_low", "ci_high"), map(_plain, value), strict=True))
+        return dict(zip(("value", "ci_low", "ci_high"), map(plain, value), strict=True))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
+        return {name: plain(part) for name, part in value._asdict().items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

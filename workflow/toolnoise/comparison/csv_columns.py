@@ -30,15 +30,18 @@ class Table(NamedTuple):
     columns: list[np.ndarray]
 
 
-def read(path: str, examples: int | None, *, typed: bool = True) -> Table:
+def read(
+    path: str, examples: int | None, wanted: str = "predictions", *, repeated: bool = False, typed: bool = True
+) -> Table:
     """The columns of a CSV file; the number of examples, if known, tells names 0, 1, ... from data.
 
-    Columns that are not typed are the texts that the file has.
+    `wanted` is for messages; names may stand on several columns if `repeated` is true. Columns that are not typed are
+    the texts that the file has.
     """
     with readable(path, "CSV"):
         head = _first_lines(path)
         if not head:
-            raise BadInput(path, "", "found nothing", "predictions in CSV")
+            raise BadInput(path, "", "found nothing", f"{wanted} in CSV")
         separator = _separator(head[-1])
         first = _fields(head[0].removeprefix("#"), separator)
         # Names that are not the fields' are a comment.
@@ -50,7 +53,7 @@ def read(path: str, examples: int | None, *, typed: bool = True) -> Table:
             if not (data or head[0].startswith("#")) and len(first) == len(columns) and _continues(first, columns):
                 data, columns = True, _texts(path, separator, 0, typed=typed)
     if not columns or not len(columns[0]):
-        raise BadInput(path, "", "found only names", "predictions below them")
+        raise BadInput(path, "", "found only names", f"{wanted} below them")
     if data:
         lines = len(columns[0])
         counted = first == [str(place) for place in range(len(first))]
@@ -59,7 +62,7 @@ def read(path: str, examples: int | None, *, typed: bool = True) -> Table:
         columns = [column[1:] for column in columns]
     elif commented:
         return Table([], columns)
-    _require_names(path, first, len(columns))
+    _require_names(path, first, len(columns), repeated=repeated)
     return Table(first, columns)
 
 
@@ -141,11 +144,11 @@ def is_number(text: str) -> bool:
     return "_" not in text  # Python reads 1_0 as 10
 
 
-def _require_names(path: str, names: list[str], columns: int) -> None:
+def _require_names(path: str, names: list[str], columns: int, *, repeated: bool) -> None:
     if len(names) != columns:
         raise BadInput(path, "row 1", f"found {columns} fields", f"{len(names)}, as names")
     if "" in names[1:]:
         raise BadInput(path, f"column {names.index('', 1) + 1}", "no name", "a name for each column but an index")
     (name, times), *_ = Counter(names).most_common(1)
-    if times > 1:
+    if times > 1 and not repeated:
         raise BadInput(path, f"column {name}", f"found {times} of this name", "one")

@@ -33,7 +33,10 @@ def draw(plan: SampleSize, path: str) -> None:
     if plan.spread:
         known = plan.spread.runs
         band = f" Bands: from one end of its 95 % interval to the other ({known} runs)." if known else ""
-        notes.append(f"SD of accuracy, {plan.spread.source}: {plan.spread.sd.value:.3g} points.{band}")
+        sd = plan.spread.with_unit(f"{plan.spread.sd.value:.3g}")
+        notes.append(f"SD of {plan.spread.quantity}, {plan.spread.source}: {sd}.{band}")
+        if plan.spread.shared:
+            notes[1] += " Dotted: both arms share their seeds."
     sheets.frame(figure, "Statistical power against runs per arm", notes)
     sheets.save_as(figure, path)
 
@@ -48,7 +51,8 @@ def first(plan: SampleSize, axes: Axes | None) -> Axes:
 
 def _usual(plan: SampleSize) -> list[Claim]:
     sd = plan.spread.sd.value if plan.spread else None
-    gains = [Claim("gain", float(f"{times * sd:.2g}")) for times in USUAL_GAINS] if sd else []
+    unit = plan.spread.unit if plan.spread else ""
+    gains = [Claim("gain", float(f"{times * sd:.2g}"), unit) for times in USUAL_GAINS] if sd else []
     return gains + [Claim(kind, factor) for kind in ("ratio", "margin") for factor in USUAL_FACTORS]
 
 
@@ -61,6 +65,9 @@ def _curves(panel: Axes, plan: SampleSize, claims: list[Claim]) -> None:
             ends = [100 * plan.power_of(claim, runs, sd) for sd in (plan.spread.sd.low, plan.spread.sd.high)]
             panel.fill_between(runs, *ends, color=tint, alpha=0.15, linewidth=0)
         panel.plot(runs, 100 * plan.power_of(claim, runs), color=tint, linewidth=1.6, label=_label(claim, reached))
+        if claim.kind == "gain" and plan.spread.shared:
+            paired = 100 * plan.paired_power_of(claim, runs)
+            panel.plot(runs, paired, color=tint, linewidth=1.2, linestyle=(0, (1, 1)))
         if reached:
             panel.plot([reached] * 2, [0, 100 * plan.power], color=tint, linewidth=0.9, linestyle=(0, (3, 2)))
     panel.axhline(100 * plan.power, color=style.SOFT, linewidth=0.9, linestyle=(0, (3, 2)))

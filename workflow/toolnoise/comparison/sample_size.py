@@ -2,17 +2,19 @@
 
 The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
 formulas are in two_arm_power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
-range over the SD's 95 % interval. Everything is in percentage points of accuracy.
+range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
+table (`tables.pilot`). Two arms of a pilot that share seeds also say how many runs sharing seeds saves.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from toolnoise.base import metric_files
+from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.comparison import two_arm_power
+from toolnoise.comparison.comparison_text import plain
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.power import MOST_RUNS, runs_needed
@@ -26,12 +28,36 @@ POINTS = 100  # in a fraction
 LEAST_POINTS, MOST_FACTOR = 1e-6, 1000
 
 
+class SharedSeeds(NamedTuple):
+    """Two arms of a pilot in which as many `seeds` are in both.
+
+    `sd` is that of the differences in pairs, `variance` what is left of the variance of a difference if arms share
+    seeds (1 if it saves nothing), `correlation` 1 minus it.
+    """
+
+    seeds: int
+    sd: Estimate
+    variance: Estimate
+    correlation: Estimate
+
+
 class Spread(NamedTuple):
-    """The SD of one arm's runs in percentage points; a guessed SD has no interval and no runs."""
+    """The SD of one arm's runs, in percentage points or in the `unit` of another `quantity`, which may have none.
+
+    A guessed SD has no interval and no runs. `notes` say how a table was read.
+    """
 
     sd: Estimate
     runs: int | None
     source: str
+    quantity: str = "accuracy"
+    unit: str = "points"
+    shared: SharedSeeds | None = None
+    notes: tuple[str, ...] = ()
+
+    def with_unit(self, number: str) -> str:
+        """A number with its unit."""
+        return f"{number} {self.unit}".strip()
 
 
 class Claim(NamedTuple):
@@ -39,12 +65,13 @@ class Claim(NamedTuple):
 
     kind: str
     size: float
+    unit: str = "points"
 
     @property
     def in_words(self) -> str:
         """The claim, for people."""
         return {
-            "gain": f"a gain of {self.size:g} points",
+            "gain": f"a gain of {self.size:g} {self.unit}".strip(),
             "ratio": f"an SD {self.size:g} times the other",
             "margin": f"SDs equal within a factor of {self.size:g}",
         }[self.kind]
@@ -68,9 +95,18 @@ class SampleSize(NamedTuple):
         of = {"ratio": two_arm_power.ratio_power, "margin": two_arm_power.equivalence_power}[claim.kind]
         return of(runs, claim.size, level=self.level)
 
+    def paired_power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
+        """The power to show a gain with this number of seeds that both arms share."""
+        spread = self.spread.shared.sd.value if sd is None else sd
+        return two_arm_power.paired_power(runs, claim.size, spread, self.level)
+
     def needed(self, claim: Claim, sd: float | None = None) -> int | None:
         """The fewest runs per arm for a claim."""
         return runs_needed(lambda runs: self.power_of(claim, runs, sd), self.power)
+
+    def seeds_needed(self, claim: Claim, sd: float | None = None) -> int | None:
+        """The fewest seeds that both arms share for a gain."""
+        return runs_needed(lambda runs: self.paired_power_of(claim, runs, sd), self.power)
 
 
 def plan(
@@ -88,9 +124,12 @@ def plan(
             raise BadInput("command line", f"--{name}", f"found {value:g}", "a share between 0 and 1, such as 0.05")
     if wanted <= level:
         raise BadInput("command line", "--power", f"found {wanted:g}", f"more than the level, {level:g}")
+    in_points = spread is None or spread.unit == "points"
     for gain in gains or ():
-        if not LEAST_POINTS <= gain <= POINTS:
+        if in_points and not LEAST_POINTS <= gain <= POINTS:
             raise BadInput("command line", "--gain", f"found {gain:g}", "points from 0.000001 to 100, such as 0.3")
+        if not 0 < gain < math.inf:
+            raise BadInput("command line", "--gain", f"found {gain:g}", f"a difference in {spread.quantity} above 0")
     for name, values in (("ratio", ratios), ("margin", margins)):
         for value in values or ():
             if not 1 < value <= MOST_FACTOR:
@@ -102,24 +141,27 @@ def plan(
     if gains and spread is None:
         raise BadInput("command line", "--gain", "how many runs depends on the SD", "give --pilot or --sd")
     asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
-    claims = tuple(Claim(kind, value) for kind, values in asked for value in values or ())
+    unit = spread.unit if spread else "points"
+    claims = tuple(Claim(kind, value, unit) for kind, values in asked for value in values or ())
     return SampleSize(spread, claims, tuple(runs or (() if claims else USUAL_RUNS)), level, wanted)
 
 
 def spread_of(
-    pilot_file: str | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
+    pilot_files: Sequence[str] | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
 ) -> Spread | None:
     """The SD of a pilot, a given one or none; options that belong to another source are refused."""
-    if pilot_file and sd is not None:
+    if pilot_files and sd is not None:
         raise BadInput("command line", "--sd", "given with --pilot", "one of the two")
     if sd is None and sd_runs is not None:
         raise BadInput("command line", "--sd-runs", "given without --sd", "it is the number of runs behind that SD")
-    if not pilot_file:
+    if not pilot_files:
         for key, name in wanted.items():
             if name is not None:
                 raise BadInput("command line", f"--{key}", "given without --pilot", "it chooses a cell of that file")
         return None if sd is None else guessed(sd, sd_runs)
-    return pilot(pilot_file, wanted)
+    if len(pilot_files) > 1:
+        raise BadInput("command line", "--pilot", f"found {len(pilot_files)} files", "one, or tables with --metric")
+    return pilot(pilot_files[0], wanted)
 
 
 def guessed(sd: float, runs: int | None = None) -> Spread:
@@ -135,6 +177,9 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
 
 def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
+    with files.readable(path, "a metric file"):
+        if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
+            raise BadInput(path, "", "found no metrics of a study", "for a table of runs, also pass --metric NAME")
     rows = metric_files.read(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
     cells = [Cell(*row[:4]) for row in rows.itertuples(index=False)]
@@ -165,10 +210,11 @@ def as_json(question: SampleSize) -> dict[str, Any]:
     spread = question.spread
     bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
     return {
-        "unit": "percentage points",
+        "unit": "percentage points" if not spread or spread.unit == "points" else spread.quantity,
         "level": question.level,
         "power": question.power,
         "sd": bounds | {"runs": spread.runs, "source": spread.source} if spread else None,
+        **({"shared_seeds": plain(spread.shared), "read": list(spread.notes)} if spread and spread.notes else {}),
         "needed": [_needed(question, claim) for claim in question.claims],
         "shown": [_shown(question, runs) for runs in question.runs],
     }
@@ -182,18 +228,23 @@ def as_text(question: SampleSize) -> str:
 def _lines(question: SampleSize) -> Iterator[str]:
     spread, about = question.spread, as_json(question)
     if spread:
+        yield from spread.notes
         interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
-        yield f"SD of accuracy, {spread.source}: {spread.sd.value:.3g} points{interval}"
+        sd = spread.with_unit(f"{spread.sd.value:.3g}")
+        yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
+        if spread.shared:
+            yield from _of_seeds(spread.shared)
     tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
     yield f"Two arms with equal numbers of runs; {tests}."
     if question.claims:
         yield ""
         ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
-        rows = [("claim", "runs per arm", *(["over the SD's interval"] if ranged else []))]
+        over = ["over the SD's interval"] if ranged else []
+        paired = spread is not None and spread.shared is not None
+        rows = [("claim", *(["seeds, in both arms", *over] if paired else []), "runs per arm", *over)]
         for claim, entry in zip(question.claims, about["needed"], strict=True):
-            bounds = [entry[f"runs_per_arm_{end}"] for end in ("low", "high")] if "runs_per_arm_low" in entry else []
-            over = [f"{_count(bounds[0])} to {_count(bounds[1])}" if bounds else ""] if ranged else []
-            rows.append((claim.in_words, _count(entry["runs_per_arm"]), *over))
+            cells = [_needed_cells(entry, key, ranged=ranged) for key in ("seeds", "runs_per_arm")[not paired :]]
+            rows.append((claim.in_words, *(cell for both in cells for cell in both)))
         yield from aligned(rows)
     if question.runs:
         yield ""
@@ -204,18 +255,41 @@ def _lines(question: SampleSize) -> Iterator[str]:
             yield from _by_chance(claim, entry["by_chance"])
 
 
+def _of_seeds(shared: SharedSeeds) -> Iterator[str]:
+    """What sharing seeds saves, as far as the pilot says it."""
+    of = f"{shared.correlation.value:.2f} ({shared.correlation.low:.2f} to {shared.correlation.high:.2f})"
+    left = "{:.3g} ({:.3g} to {:.3g})".format(*shared.variance)
+    yield f"Runs of two arms with one seed correlate by {of}, from {shared.seeds} seeds."
+    may = "; it may save nothing" if shared.variance.low <= 1 <= shared.variance.high else ""
+    yield f"With shared seeds, the variance of a difference is {left} times that of other seeds{may}."
+
+
+def _needed_cells(entry: dict[str, Any], key: str, *, ranged: bool) -> list[str]:
+    """A number of runs, and its range."""
+    if key not in entry:
+        return ["", ""] if ranged else [""]
+    known = f"{key}_low" in entry
+    over = f"{_count(entry[f'{key}_low'])} to {_count(entry[f'{key}_high'])}" if known else ""
+    return [_count(entry[key]), *([over] if ranged else [])]
+
+
 def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[tuple[str, ...]]:
-    yield ("runs per arm", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
+    of = f", {spread.unit or spread.quantity}" if spread else ""
+    kinds = {"gain_of_pairs": f"a gain{of}, seeds shared", "gain": f"a gain{of}"}
+    kinds = {kind: says for kind, says in kinds.items() if kind in shown[0]}
+    yield ("runs per arm", *kinds.values(), "a ratio of SDs", "SDs equal within a factor")
     for entry in shown:
-        gain = [f"{entry['gain']:.3g}"] if spread else []
-        if spread and spread.runs and None not in (entry["gain_low"], entry["gain_high"]):
-            gain[0] += f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
+        gain = []
+        for kind in kinds:
+            low, high = entry[f"{kind}_low"], entry[f"{kind}_high"]
+            gain.append(f"{entry[kind]:.3g}" + ("" if None in (low, high) else f" ({low:.3g} to {high:.3g})"))
         yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
 
 
 def _by_chance(claim: Claim, chances: Sequence[dict[str, Any]]) -> Iterator[str]:
     """How often chance alone makes such a difference."""
-    yield f"Without any change, two arms differ by {claim.size:g} points or more, in either direction,"
+    size = f"{claim.size:g} {claim.unit}".strip()
+    yield f"Without any change, two arms differ by {size} or more, in either direction,"
     for chance in chances:
         runs = "one run" if chance["runs_per_arm"] == 1 else f"{chance['runs_per_arm']} runs"
         yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
@@ -234,6 +308,10 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
     spread = question.spread
     if spread.runs:
         entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
+    if spread.shared:
+        sd = spread.shared.sd
+        entry |= {"seeds": question.seeds_needed(claim)}
+        entry |= {f"seeds_{end}": question.seeds_needed(claim, getattr(sd, end)) for end in ("low", "high")}
     shares = {
         runs: two_arm_power.chance_difference(claim.size, spread.sd.value, runs, spread.runs)
         for runs in (1, spread.runs or 1)
@@ -247,6 +325,10 @@ def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
         a_unit = two_arm_power.detectable_difference(runs, 1, question.level, question.power)
         for name, sd in zip(("gain", "gain_low", "gain_high"), question.spread.sd, strict=True):
             entry[name] = _defined(a_unit * sd)
+        if question.spread.shared:
+            in_pairs = two_arm_power.detectable_in_pairs(runs, 1, question.level, question.power)
+            for end, sd in zip(("", "_low", "_high"), question.spread.shared.sd, strict=True):
+                entry[f"gain_of_pairs{end}"] = _defined(in_pairs * sd)
     return entry | {
         "ratio": two_arm_power.detectable_ratio(runs, question.level, question.power),
         "margin": two_arm_power.claimable_margin(runs, question.level, question.power),

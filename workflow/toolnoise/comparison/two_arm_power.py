@@ -1,5 +1,7 @@
 """Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
 
+Arms that share their seeds are pairs.
+
 The distributions are exact for normal runs: noncentral t for a difference of means, over the degrees of freedom that
 Welch's test may find, F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the
 unit of the SD. A ratio may be given either way round.
@@ -36,6 +38,13 @@ def difference_power(runs: Runs, difference: float, sd: float, level: float = LE
     return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
 
 
+def paired_power(pairs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
+    """Power of Student's two-sided test of differences in pairs, of which `sd` is the SD."""
+    pairs = np.asarray(pairs, float)
+    shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * pairs
+    return stats.ncf.sf(stats.f.isf(level, 1, pairs - 1), 1, pairs - 1, shift)
+
+
 def ratio_power(runs: Runs, ratio: float, level: float = LEVEL) -> float | np.ndarray:
     """Power of the two-sided F test of two SDs."""
     null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
@@ -53,6 +62,11 @@ def equivalence_power(runs: Runs, margin: float, ratio: float = 1, level: float 
 def detectable_difference(runs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
     """The difference of means that `runs` runs per arm detect with this power."""
     return sd * _effect(lambda difference: difference_power(runs, difference, 1, level), power)
+
+
+def detectable_in_pairs(pairs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
+    """The difference that `pairs` pairs detect with this power; `sd` is that of differences in pairs."""
+    return sd * _effect(lambda difference: paired_power(pairs, difference, 1, level), power)
 
 
 def detectable_ratio(runs: int, level: float = LEVEL, power: float = POWER) -> float:

@@ -24,8 +24,8 @@ class Dump(NamedTuple):
 
 @functools.cache
 def modules(name: str) -> tuple[ModuleType, ...]:
-    """The modules of this name that analyses have, and rooms with jobs of their own, in the order of their folders."""
-    rooms = (path.parent for path in PACKAGE.glob("*/rows.py"))
+    """The modules of this name that analyses have, and rooms with verbs of their own, in the order of their folders."""
+    rooms = (path.parent for path in PACKAGE.glob("*/verbs"))
     paths = sorted(folder / f"{name}.py" for folder in (*PACKAGE.glob("analyses/*"), *rooms))
     folders = (path.relative_to(PACKAGE).parent.parts for path in paths if path.is_file())
     return tuple(importlib.import_module(".".join([PACKAGE.name, *folder, name])) for folder in folders)

@@ -1,6 +1,5 @@
 """The comparison of evaluation logs as the command line and programs ask for it."""
 
-import argparse
 from collections.abc import Sequence
 
 from toolnoise.base.errors import BadInput
@@ -11,26 +10,15 @@ from toolnoise.comparison.evals.compared_logs import LogComparison
 from toolnoise.comparison.evals.scored import Asked
 
 
-def are_logs(given: Sequence[Sequence[str]], *, correct: bool, asked: Asked) -> bool:
+def are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
     """Whether arms are logs: by an option, or by what the first file of the first arm has."""
     files = log_files.files_of(given[0][0])
     if correct or (files and log_files.reader_of(files[0]) is not None):
         return True
-    option = "--metric" if asked.metric else "--cluster" if asked.cluster else None
-    if option:
+    if cluster:
         what = f"found predictions or numbers in {given[0][0]}"
-        raise BadInput("command line", option, what, "only for logs of language models, or with --correct")
+        raise BadInput("command line", "--cluster", what, "only for logs of language models, or with --correct")
     return False
-
-
-def require_no_other(options: argparse.Namespace) -> None:
-    """Refuse options for files of other kinds."""
-    for name in ("labels", "values", "losses", "by_label"):
-        if getattr(options, name):
-            what = "found logs of language models"
-            raise BadInput("command line", f"--{name.replace('_', '-')}", what, "no labels: logs have their scores")
-    if options.paired and options.same_start:
-        raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
 
 
 def compare(

@@ -1,66 +1,48 @@
-"""`toolnoise compare`: whether one method is better than another, by their predictions."""
+"""`toolnoise compare`: whether one method is better than another, by their predictions or metrics."""
 
 import argparse
+from collections.abc import Sequence
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.comparison.tables.arguments import COMPARING
+
+ARMS = "two or more arms: each a name in ARMS, or each an --arm"
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import (
-        compared_numbers,
-        comparison,
-        comparison_text,
-        label_files,
-        numbers,
-        numbers_text,
-        read_arms,
-    )
-    from toolnoise.comparison.evals import logs_text, of_arms
-    from toolnoise.comparison.evals.scored import Asked
+    from toolnoise.api.compare import compare
 
     given = options.arm or [[path] for path in options.arms]
-    if (options.arm and options.arms) or len(given) < 2:
-        what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
-        raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
+    if options.arm and options.arms:
+        raise BadInput("command line", "ARMS", "found both ARMS and --arm", ARMS)
     if options.peek:
-        from toolnoise.comparison.sequential import peeking
+        _peek(options, given)
+        return
+    asked = {name.removeprefix("--").replace("-", "_") for name in VERB.arguments if name.startswith("--")}
+    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "json", "peek", "figure"})}
+    found = compare(*given, **wanted)
+    if options.figure:
+        found.write_figure(options.figure)
+    show(found.to_dict() if options.json else found.text)
 
-        for name in ("values", "losses", "by_label", "paired", "same_start"):
-            if getattr(options, name):
-                raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
-        peeked = peeking.peek(options.peek, given, options.labels)
-        show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
-        return
-    assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
-    asked = Asked(options.metric, options.cluster)
-    if of_arms.are_logs(given, correct=options.correct, asked=asked):
-        of_arms.require_no_other(options)
-        logs = of_arms.compare(given, asked, assumption)
-        show(logs_text.as_json(logs) if options.json else logs_text.as_text(logs))
-        return
-    if kind := numbers.kind_of(given[0], values=options.values, losses=options.losses):
-        if options.by_label:
-            raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
-        measured = numbers.read_all(given, kind, options.labels)
-        read_arms.require_possible(measured, options.paired, options.same_start)
-        found = compared_numbers.compare_all(measured, assumption)
-        show(numbers_text.as_json(found) if options.json else numbers_text.as_text(found))
-        return
-    labels = label_files.read(options.labels) if options.labels else read_arms.labels_of(given[0])
-    if options.by_label and not labels.asked:
-        what = f"found labels of {labels.source} that are not many, of 0 and 1, for each example"
-        raise BadInput("command line", "--by-label", what, "examples x labels")
-    arms = [read_arms.read(arm, labels) for arm in given]
-    read_arms.require_comparable(arms, options.paired, options.same_start)
-    judged, right = read_arms.right_or_wrong(arms, labels)
-    compared = comparison.compare_all(judged, right, assumption, labels.asked if options.by_label else ())
-    show(comparison_text.as_json(compared) if options.json else comparison_text.as_text(compared))
+
+def _peek(options: argparse.Namespace, given: Sequence[Sequence[str]]) -> None:
+    """Judge the runs so far by a plan."""
+    from toolnoise.comparison.sequential import peeking
+
+    if len(given) < 2:
+        raise BadInput("command line", "ARMS", f"found {len(given)}", ARMS)
+    for name in ("values", "losses", "by_label", "paired", "same_start"):
+        if getattr(options, name):
+            raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
+    peeked = peeking.peek(options.peek, given, options.labels)
+    show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
 
 
 VERB = Verb(
     group=GAIN,
-    says="compare the predictions of two or more methods, from a study or from anywhere",
+    says="compare predictions or metrics of two or more methods, from a study or from anywhere",
     example="toolnoise compare a.npy b.npy --labels y.npy",
     run=_run,
     arguments={
@@ -68,8 +50,9 @@ VERB = Verb(
             "nargs": "*",
             "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
             "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a "
-            "run; where labels are N x label, N x token or N x height x width, these axes in place of N; "
-            "or logs of lm-evaluation-harness or Inspect (.jsonl, .eval, .json)",
+            "run; where labels are N x label, N x token or N x height x width, these axes in place of N; or logs of "
+            "lm-evaluation-harness or Inspect (.jsonl, .eval, .json); with --metric, one table with all methods, or a "
+            "table for each",
         },
         "--arm": option(
             "FILE",
@@ -86,13 +69,13 @@ VERB = Verb(
         "--correct": flag(
             "CSV or JSON lines of a language model's answers: id, correct (or pred and target), seed, sample"
         ),
-        "--metric": option("NAME", "the score to compare, where logs of a language model have several"),
         "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
         "--peek": option(
             "PLAN", "judge the runs so far by a plan that `toolnoise plan --sequential` made before the first run"
         ),
+        **COMPARING,
         **AS_JSON,
     },
 )

@@ -4,15 +4,16 @@ import argparse
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.comparison.tables import arguments
 from toolnoise.study.cells import Cell
 
 # What only a sequential plan has, and what only another has.
-SEQUENTIAL = ("looks", "every", "most", "metric", "lower", "paired", "spending", "futility", "out")
-FIXED = ("ratio", "margin", "runs", "pilot", "sd_runs", "figure", *Cell._fields)
+SEQUENTIAL = ("looks", "every", "most", "paired", "spending", "futility", "out")
+FIXED = ("ratio", "margin", "runs", "pilot", "sd_runs", "figure", "by", "seed", "last", "best", "arm", *Cell._fields)
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import sample_size
+    from toolnoise.api.plan import plan
 
     for name in FIXED if options.sequential else SEQUENTIAL:
         if getattr(options, name):
@@ -21,15 +22,12 @@ def _run(options: argparse.Namespace) -> None:
     if options.sequential:
         _plan_looks(options)
         return
-    wanted = {name: getattr(options, name) for name in Cell._fields}
-    spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
-    claims = (options.gain, options.ratio, options.margin)
-    planned = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
+    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *Cell._fields, "level", "power")
+    of_tables = tuple(name.removeprefix("--") for name in arguments.READING)
+    found = plan(**{name: getattr(options, name) for name in (*names, *of_tables)})
     if options.figure:
-        from toolnoise.comparison import power_curves
-
-        power_curves.draw(planned, options.figure)
-    show(sample_size.as_json(planned) if options.json else sample_size.as_text(planned))
+        found.write_figure(options.figure)
+    show(found.to_dict() if options.json else found.text)
 
 
 def _plan_looks(options: argparse.Namespace) -> None:
@@ -37,14 +35,16 @@ def _plan_looks(options: argparse.Namespace) -> None:
 
     if not options.out:
         raise BadInput("command line", "--out", "found nothing", "a file for the plan, which --peek then reads")
+    if len(options.metric or ()) > 1:
+        raise BadInput("command line", "--metric", f"found {len(options.metric)}", "one with --sequential")
     planned = planning.make(
         options.sd,
         options.gain,
         options.looks,
         options.every,
         options.most,
-        metric=options.metric,
-        lower=options.lower,
+        metric=options.metric[0] if options.metric else None,
+        lower=options.lower is not None,
         paired=options.paired,
         rule=options.spending or planning.USUAL_SPENDING,
         futility=options.futility,
@@ -62,12 +62,19 @@ VERB = Verb(
     run=_run,
     arguments={
         "--gain": option(
-            "POINTS", "difference in mean accuracy to show, in percentage points, such as 0.3", type=float, nargs="+"
+            "POINTS",
+            "difference in mean accuracy to show, in percentage points, such as 0.3, or in the unit of --metric",
+            type=float,
+            nargs="+",
         ),
         "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
         "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
         "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
-        "--pilot": option("CSV", "take the SD of a cell from a study's metrics/stability.csv"),
+        "--pilot": option(
+            "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
+        ),
+        **arguments.READING,
+        "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
         **{f"--{name}": {} for name in Cell._fields},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
@@ -82,8 +89,6 @@ VERB = Verb(
         "--every": option("N", "with --sequential: a look after every N runs of each arm", type=int),
         "--most": option("N", "with --sequential: the most runs of each arm (as many as --power takes)", type=int),
         "--paired": flag("with --sequential: runs are pairs, and --sd is the SD of their differences"),
-        "--metric": option("COLUMN", "with --sequential: this column of CSV files, and not accuracy in points"),
-        "--lower": flag("with --sequential: lower is better"),
         "--spending": {"choices": ("obrien-fleming", "pocock"), "help": "with --sequential: how the level is spent"},
         "--futility": flag("with --sequential: also stop if less than 10 %% chance is left"),
         **AS_JSON,

@@ -1,0 +1,379 @@
+"""Arms compared by metrics: SciPy's tests from files, Holm's steps, verdicts, the figure, and the pilot of a plan."""
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from toolnoise import cli
+from toolnoise.base.program import ROOT
+from toolnoise.comparison import two_arm_power
+from toolnoise.comparison.partly_paired import partly_paired_difference
+from toolnoise.comparison.tables import command, intervals_figure, pilot, text
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.stats.power import runs_needed
+
+ARMS = ("base", "wide", "deep")
+METRICS = ("accuracy", "loss")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write runs of arms, {arm: {seed: (accuracy, loss)}}, as one table, and as one for each arm."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(runs):
+        lines = {
+            arm: [f"{seed},{arm},{','.join(map(repr, map(float, values)))}" for seed, values in of.items()]
+            for arm, of in runs.items()
+        }
+        heading = "seed,model,accuracy,loss"
+        for arm, of in lines.items():
+            (tmp_path / f"{arm}.csv").write_text("\n".join([heading, *of]) + "\n")
+        (tmp_path / "all.csv").write_text("\n".join([heading, *itertools.chain(*lines.values())]) + "\n")
+        return runs
+
+    return write
+
+
+def drawn(seeds, seed=1):
+    """Runs with these seeds: a part of each number is the seed's, whatever the arm."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    common = rng.normal(0, 0.01, (100, 2))
+    return {
+        arm: {number: (0.9, 0.4) + common[number] + rng.normal(0.002 * place, 0.004, 2) for number in numbers}
+        for place, (arm, numbers) in enumerate(seeds.items())
+    }
+
+
+def values(runs, arm, metric):
+    return np.array([of[METRICS.index(metric)] for of in runs[arm].values()])
+
+
+def compared(given, metrics=("accuracy",), **more):
+    asked = {name: more.pop(name) for name in ("paired", "seed", "lower", "higher", "by") if name in more}
+    return command.compare([[path] for path in given], Asked(tuple(metrics), **asked), **more)
+
+
+def holm_by_hand(pvalues):
+    """Each p-value times the number of those that are not smaller, and never below a smaller one's."""
+    found = []
+    for p in pvalues:
+        larger = [min(1, q * sum(other >= q for other in pvalues)) for q in pvalues if q <= p]
+        found.append(max(larger))
+    return found
+
+
+# The tests
+
+
+@pytest.mark.parametrize("given", [["all.csv"], ["base.csv", "wide.csv", "deep.csv"]])
+def test_shared_seeds_are_scipys_paired_test(given, files):
+    runs = files(drawn(dict.fromkeys(ARMS, range(7))))
+    found = compared(given, METRICS).comparisons
+    assert [(each.a.name, each.b.name, each.metric) for each in found] == [
+        ("base", arm, metric) for arm in ("wide", "deep") for metric in METRICS
+    ]
+    for each in found:
+        a, b = (values(runs, arm.name, each.metric) for arm in (each.a, each.b))
+        by_scipy = stats.ttest_rel(b, a)
+        interval = by_scipy.confidence_interval()
+        assert (each.way, each.n_pairs) == ("paired", 7)
+        assert each.pvalue == pytest.approx(by_scipy.pvalue, rel=1e-12, abs=1e-12)
+        wanted = (np.mean(b - a), interval.low, interval.high)
+        assert each.difference == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+        assert (each.a.mean.value, each.b.mean.value) == pytest.approx((a.mean(), b.mean()), rel=1e-12)
+        assert (each.a.sd.value, each.b.sd.value) == pytest.approx((a.std(ddof=1), b.std(ddof=1)), rel=1e-12)
+    by_hand = holm_by_hand([each.pvalue for each in found])
+    assert [each.pvalue_holm for each in found] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_the_order_of_lines_does_not_change_the_pairs(files, tmp_path):
+    files(drawn(dict.fromkeys(ARMS, range(7))))
+    before = compared(["all.csv"]).comparisons
+    head, *lines = (tmp_path / "all.csv").read_text().splitlines()
+    turned = sorted(lines, key=lambda line: (ARMS.index(line.split(",")[1]), -int(line.split(",")[0])))
+    (tmp_path / "all.csv").write_text("\n".join([head, *turned]) + "\n")
+    for one, other in zip(before, compared(["all.csv"]).comparisons, strict=True):
+        assert one.difference == pytest.approx(other.difference, rel=1e-12)
+        assert one.pvalue == pytest.approx(other.pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("unpaired", ["other seeds", "seeds that are not to be paired"])
+def test_unshared_seeds_are_scipys_welch_test(unpaired, files):
+    other = unpaired == "other seeds"
+    runs = files(drawn({"base": range(6), "wide": range(20, 28) if other else range(8)}))
+    (each,) = compared(["all.csv"], seed=None if other else "none").comparisons
+    a, b = (values(runs, arm, "accuracy") for arm in ("base", "wide"))
+    by_scipy = stats.ttest_ind(b, a, equal_var=False)
+    assert each.way == "independent"
+    assert each.pvalue == pytest.approx(by_scipy.pvalue, rel=1e-12, abs=1e-12)
+    assert each.difference[1:] == pytest.approx(tuple(by_scipy.confidence_interval()), rel=1e-12, abs=1e-12)
+
+
+def test_some_shared_seeds_are_the_partly_paired_test(files):
+    runs = files(drawn({"base": range(8), "wide": range(2, 12)}))
+    (each,) = compared(["all.csv"]).comparisons
+    a, b = values(runs, "base", "accuracy"), values(runs, "wide", "accuracy")
+    shared_first = np.concatenate([a[2:], a[:2]])
+    wanted = partly_paired_difference(shared_first, b, 6)
+    assert (each.way, each.n_pairs) == ("partly paired", 6)
+    assert each.difference == pytest.approx(wanted.effect, rel=1e-12)
+    assert each.pvalue == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert "Partly paired: 6 seeds are in both arms, of 8 runs of base and 10 of wide; " in told(["all.csv"])
+
+
+def test_all_pairs_or_one_arm_against_all_others(files):
+    files(drawn(dict.fromkeys(ARMS, range(5))))
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], all_pairs=True).comparisons]
+    assert pairs == list(itertools.combinations(ARMS, 2))
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], against="deep").comparisons]
+    assert pairs == [("deep", "base"), ("deep", "wide")]
+
+
+def test_what_is_better_is_better_whichever_way(files):
+    files(drawn(dict.fromkeys(ARMS[:2], range(6))))
+    (up,), (down,) = (compared(["all.csv"], **way).comparisons for way in ({"higher": ()}, {"lower": ()}))
+    assert up.difference == down.difference
+    assert up.probability_of_improvement.value == pytest.approx(1 - down.probability_of_improvement.value)
+    assert (up.lower_is_better, down.lower_is_better) == (False, True)
+
+
+def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
+    """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
+    files(
+        {
+            "base": {n: (v, v) for n, v in enumerate((0.91, 0.92, 0.93))},
+            "wide": {n: (v, v) for n, v in enumerate((0.92, 0.93, 0.94))},
+        }
+    )
+    found = compared(["all.csv"])
+    assert np.isnan(found.comparisons[0].pvalue)
+    assert text.as_text(*found).endswith(
+        "accuracy: wide - base is +0.01 in every pair: without any noise, there is no test."
+    )
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_equal_runs_and_single_runs_name_no_winner(runs, files):
+    files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
+    (each,) = compared(["all.csv"]).comparisons
+    assert np.isnan(each.pvalue)
+    says = (
+        "That is no winner: base is one run and wide is one run" if runs == 1 else "without any noise, there is no test"
+    )
+    assert says in told(["all.csv"])
+    assert "is better: " not in told(["all.csv"])
+
+
+# What is said
+
+
+def told(given, **more):
+    return text.as_text(*compared(given, **more))
+
+
+def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
+    gain = np.array([0.01, 0.012, 0.011, 0.013, 0.009])
+    rng = np.random.Generator(np.random.Philox(3))
+    base = 0.9 + rng.normal(0, 0.01, 5)
+    files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
+    said = told(["all.csv"])
+    low, high = stats.ttest_1samp(gain, 0).confidence_interval()
+    sentence = (
+        f"wide is better: its accuracy is higher by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
+    )
+    assert sentence in said
+    assert "accuracy: higher is better (assumed, --lower if not)." in said
+    said = told(["all.csv"], metrics=["loss"])
+    assert 'loss: lower is better (by the word "loss" in its name, --higher if not).' in said
+    assert (
+        f"base is better: its loss is lower by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and" in said
+    )
+    assert "points" not in said
+
+
+def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command_of_readme = re.search(r"toolnoise (compare a.csv b.csv --metric \S+)", (ROOT / "README.md").read_text())[1]
+    for arm, values in {"a": (91.2, 90.8, 91.5, 91.1), "b": (92.5, 92.9, 92.2, 92.6)}.items():
+        (tmp_path / f"{arm}.csv").write_text("\n".join(["accuracy", *map(str, values)]) + "\n")
+    cli.main(command_of_readme.split())
+    assert "b is better: its accuracy is higher by 1.4 (" in capsys.readouterr().out
+
+
+def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
+    files(drawn(dict.fromkeys(ARMS, range(4))))
+    found = compared(["all.csv"], METRICS)
+    unsure = [each for each in found.comparisons if not each.pvalue_holm < 0.05]
+    assert unsure
+    said = text.as_text(*found)
+    for each in unsure:
+        assert text.sentence(each).startswith(f"No significant difference in {each.metric}")
+        assert text.sentence(each) in said
+    assert said.count("(4 tests).") == 4
+    assert text.as_json(*found)["tests"] == 4
+
+
+def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
+    files(drawn(dict.fromkeys(ARMS, range(5))))
+    cli.main(["compare", "all.csv", "--metric", "accuracy", "loss", "--figure", "f.svg", "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert [each["test"] for each in printed["comparisons"]] == ["Student's t of pairs"] * 4
+    assert printed["read"][0] == "Runs: base 5, wide 5, deep 5."
+    assert printed["comparisons"][0]["difference"].keys() == {"value", "ci_low", "ci_high"}
+    cli.main(["compare", "base.csv", "wide.csv", "--metric", "accuracy", "--figure", "g.svg"])
+    assert "base.csv, wide.csv: seeds by seed." in capsys.readouterr().out
+    first = (tmp_path / "f.svg").read_bytes()
+    cli.main(["compare", "all.csv", "--metric", "accuracy", "loss", "--figure", "f.svg"])
+    assert (tmp_path / "f.svg").read_bytes() == first
+
+
+def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monkeypatch):
+    files(drawn(dict.fromkeys(ARMS, range(5))))
+    kept = []
+    monkeypatch.setattr(intervals_figure.sheets, "save_as", lambda figure, _: kept.append(figure))
+    found = compared(["all.csv"], METRICS).comparisons
+    intervals_figure.draw(found, "f.png")
+    panels = kept[0].axes
+    assert [panel.get_xlabel() for panel in panels] == [
+        "difference in accuracy (higher is better)",
+        "difference in loss (lower is better)",
+    ]
+    for panel, metric in zip(panels, METRICS, strict=True):
+        of = [each for each in found if each.metric == metric]
+        lines = [line for line in panel.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 1]
+        assert [tuple(line.get_xdata()) for line in lines] == [tuple(each.difference[1:]) for each in of]
+        dots = [line for line in panel.lines if line.get_marker() == "o"]
+        assert [dot.get_markerfacecolor() != "white" for dot in dots] == [each.pvalue_holm < 0.05 for each in of]
+        assert [label.get_text() for label in panel.get_yticklabels()] == [
+            f"{arm} - base\n5 paired seeds" for arm in ("wide", "deep")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--metric", "accuracy"], "ARMS: missing; a table, or one for each arm, before --metric"),
+        (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is for predictions, found with --metric"),
+        (["all.csv", "--by", "model"], "--by: is for tables, found without --metric"),
+        (["all.csv", "--metric", "accuracy", "--against", "x"], "--against: found x; of the arms: base, wide, deep"),
+        (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found --best, too; one of them"),
+        (["all.csv", "--metric", "accuracy", "--lower", "loss"], "--lower: found loss; of --metric: accuracy"),
+        (["all.csv", "--metric", "loss", "--lower", "--higher"], "--lower: found --higher, too, of loss; one of them"),
+        (["all.csv", "--metric", "accuracy", "--figure", "f.jpg"], "--figure: found f.jpg; a name ending in .pdf"),
+        (["all.csv", "--metric", "accuracy", "--all-pairs", "--against", "base"], "--against: found --all-pairs, too"),
+        (["nowhere.csv", "--metric", "accuracy"], "nowhere.csv: no such file; expected CSV"),
+        (["base.csv", "--metric", "accuracy"], "base.csv: --by: missing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, capsys):
+    files(drawn(dict.fromkeys(ARMS, range(4))))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compare", *words])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+
+
+# The pilot of a plan
+
+
+def planned(*files, **more):
+    asked = {name: more.pop(name) for name in ("seed", "by") if name in more}
+    return pilot.spread(files, Asked(("accuracy",), **asked), **more)
+
+
+def test_a_pilot_of_one_arm_has_its_sd(files):
+    runs = files(drawn(dict.fromkeys(ARMS, range(6))))
+    of = values(runs, "wide", "accuracy")
+    bounds = of.std(ddof=1) * np.sqrt(5 / stats.chi2.isf([0.025, 0.975], 5))
+    for found in (planned("all.csv", arms=["wide"]), planned("wide.csv")):
+        assert found.sd == pytest.approx((of.std(ddof=1), *bounds), rel=1e-12)
+        assert (found.runs, found.source, found.quantity, found.unit, found.shared) == (6, "wide", "accuracy", "", None)
+
+
+def test_a_pilot_of_two_arms_says_what_sharing_seeds_saves(files):
+    runs = files(drawn(dict.fromkeys(ARMS[:2], range(6))))
+    found = planned("all.csv")
+    a, b = (values(runs, arm, "accuracy") for arm in ARMS[:2])
+    both = np.var(a, ddof=1) + np.var(b, ddof=1)
+    assert found.sd.value == pytest.approx(np.sqrt(both / 2), rel=1e-12)
+    assert found.shared.sd.value == pytest.approx(np.std(b - a, ddof=1), rel=1e-12)
+    assert found.shared.correlation.value == pytest.approx(2 * np.cov(a, b)[0, 1] / both, rel=1e-9)
+    assert found.shared.variance.value == pytest.approx(np.var(b - a, ddof=1) / both, rel=1e-9)
+    assert found.shared.correlation.low < found.shared.correlation.value < found.shared.correlation.high
+    files(drawn({"base": range(6), "wide": range(10, 16)}))
+    assert planned("all.csv").shared is None
+
+
+@pytest.mark.parametrize(("pairs", "correlation", "ratio"), [(2, 0.8, 1), (3, 0.8, 1), (10, 0.5, 1), (5, 0.5, 2)])
+def test_the_interval_of_what_is_saved_covers_it(pairs, correlation, ratio):
+    """4,000 pilots: 95 % with equal SDs, more with unequal ones."""
+    rng = np.random.Generator(np.random.Philox(pairs))
+    a, own = rng.standard_normal((2, 4000, pairs))
+    b = ratio * (correlation * a + np.sqrt(1 - correlation**2) * own)
+    true = (1 + ratio**2 - 2 * correlation * ratio) / (1 + ratio**2)
+    parts = zip(np.var(b - a, axis=1, ddof=1), np.var(a + b, axis=1, ddof=1), strict=True)
+    found = [pilot.remaining_variance(*both, pairs) for both in parts]
+    covered = np.mean([each.low <= true <= each.high for each in found])
+    assert covered == pytest.approx(0.95, abs=0.012) if ratio == 1 else covered > 0.95
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 8, 40])
+def test_the_power_of_pairs_is_that_of_the_noncentral_t(pairs):
+    for difference in (0.1, 0.5, 2):
+        critical, shift = stats.t.isf(0.025, pairs - 1), difference * np.sqrt(pairs)
+        tails = stats.nct.sf(critical, pairs - 1, shift) + stats.nct.cdf(-critical, pairs - 1, shift)
+        assert two_arm_power.paired_power(pairs, 0.3 * difference, 0.3) == pytest.approx(tails, rel=1e-6)
+    detected = two_arm_power.detectable_in_pairs(pairs, 0.3)
+    assert two_arm_power.paired_power(pairs, detected, 0.3) == pytest.approx(0.8, abs=1e-6)
+
+
+def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
+    files(drawn(dict.fromkeys(ARMS[:2], range(6))))
+    cli.main(["plan", "--pilot", "all.csv", "--metric", "accuracy", "--gain", "0.004", "--json", "--figure", "p.svg"])
+    printed = json.loads(capsys.readouterr().out)
+    found, (needed,) = planned("all.csv"), printed["needed"]
+    assert printed["unit"] == "accuracy"
+    assert needed["seeds"] == runs_needed(lambda runs: two_arm_power.paired_power(runs, 0.004, found.shared.sd.value))
+    assert needed["runs_per_arm"] == runs_needed(
+        lambda runs: two_arm_power.difference_power(runs, 0.004, found.sd.value)
+    )
+    assert needed["seeds_low"] < needed["seeds"] < needed["seeds_high"]
+    assert needed["seeds"] < needed["runs_per_arm"]
+    cli.main(["plan", "--pilot", "base.csv", "wide.csv", "--metric", "accuracy", "--gain", "0.004"])
+    said = capsys.readouterr().out
+    assert f"a gain of 0.004  {needed['seeds']} " in said
+    assert "points" not in said
+    assert "Runs of two arms with one seed correlate by " in said
+    cli.main(["plan", "--pilot", "all.csv", "--metric", "accuracy", "--runs", "5"])
+    assert "a gain, accuracy, seeds shared" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["all.csv", "--metric", "accuracy"], "--arm: found 3 arms; one or two of base, wide, deep"),
+        (["all.csv", "--metric", "accuracy", "--arm", "x"], "--arm: found x; of the arms: base, wide, deep"),
+        (["all.csv", "--metric", "accuracy", "loss"], "--metric: found accuracy, loss; one metric to plan for"),
+        (["all.csv"], "all.csv: found no metrics of a study; for a table of runs, also pass --metric NAME"),
+        (["all.csv", "wide.csv"], "--pilot: found 2 files; one, or tables with --metric"),
+        (["all.csv", "--arm", "base"], "--arm: is for tables, found without --metric"),
+        (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found --metric, which reads tables"),
+        (["one.csv", "--metric", "accuracy"], "one.csv: one: found 1 run; an SD needs 2 or more"),
+        (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
+    ],
+)
+def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, capsys):
+    files(drawn(dict.fromkeys(ARMS, range(4))))
+    (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
+    (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["plan", "--pilot", *words])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line

@@ -1,0 +1,63 @@
+"""What the summary of a study adds of adopted runs that left metrics: whether their arms differ."""
+
+from typing import Any
+
+from toolnoise.base import metric_files
+from toolnoise.datasets.outcomes import METRIC
+from toolnoise.study import layout
+from toolnoise.study.study import Study
+
+
+def summary(study: Study) -> list[str]:
+    """A sentence for each metric of each arm, as `toolnoise compare --metric` has it."""
+    from toolnoise.comparison.tables import text
+
+    lines = []
+    for place, runs, found in _compared(study):
+        counts = ", ".join(f"{arm} {sum(run.arm == arm for run in runs.runs)}" for arm in runs.arms)
+        lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; not paired; {text.tests(found)} tests, Holm)?"]
+        lines += [
+            *map(text.sentence, found),
+            *(f"{metric.better.partition(' (')[0]}, by its name." for metric in runs.metrics),
+        ]
+    return lines
+
+
+def summary_values(study: Study) -> dict[str, Any]:
+    """The comparisons as plain values."""
+    from toolnoise.comparison.tables import text
+
+    found = [text.as_json(runs, found) | {"cells": place} for place, runs, found in _compared(study)]
+    return {"adopted_arms": found} if found else {}
+
+
+def _compared(study: Study) -> list[tuple[str, Any, Any]]:
+    """The adopted arms of each place, its data set, hardware and variant, by all metrics."""
+    models = study.config["models"]
+    arms = {
+        cell for cell in study.cells if "adopted" in models[cell.model] and models[cell.model].get("outcome") == METRIC
+    }
+    if not arms:
+        return []
+    from toolnoise.comparison.tables import differences
+    from toolnoise.comparison.tables.arguments import Asked
+    from toolnoise.comparison.tables.directions import directed
+    from toolnoise.comparison.tables.runs import Run, Runs
+    from toolnoise.formulas.per_run import RUNS
+
+    rows = metric_files.read(study.path(layout.COLLECTED, file="runs"), RUNS)
+    found = []
+    for place in dict.fromkeys(cell[1:] for cell in study.cells if cell in arms):
+        names = [cell.model for cell in study.cells if cell in arms and cell[1:] == place]
+        runs = []
+        for name in names:
+            of_cell = rows[(rows[["model", "dataset", "hardware", "variant"]] == (name, *place)).all(axis=1)]
+            for seed, of_run in of_cell[of_cell["group"] == "all"].groupby("seed"):
+                metrics = dict(zip(of_run["metric"], of_run["value"], strict=True))
+                # Runs of two arms with one seed share nothing that is known.
+                runs.append(Run(f"{name} {seed}", name, None, metrics))
+        metrics = tuple(dict.fromkeys(metric for run in runs for metric in run.metrics))
+        of_place = Runs(list(dict.fromkeys(run.arm for run in runs)), runs, directed(Asked(metrics)), [])
+        if len(of_place.arms) > 1:
+            found.append(("/".join(place), of_place, differences.compare(of_place)))
+    return found

@@ -1,0 +1,68 @@
+"""The options of `compare` and `plan` for tables of metrics."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.commands.verb import flag, option
+
+
+class Asked(NamedTuple):
+    """What a user says of tables: `metrics`, the columns of arms and seeds, which steps count, which way is better.
+
+    `lower` and `higher` are names of metrics; empty ones stand for all, None for none.
+    """
+
+    metrics: tuple[str, ...]
+    by: str | None = None
+    seed: str | None = None
+    steps: str | None = None  # "last" or "best"
+    lower: tuple[str, ...] | None = None
+    higher: tuple[str, ...] | None = None
+    paired: bool = False
+
+
+READING = {
+    "--metric": option(
+        "NAME",
+        "read tables with a line a run, of your own or exported by a logger, and these columns; of logs of a language "
+        "model the score",
+        nargs="+",
+    ),
+    "--by": option("COLUMN", "of tables: the column that names a run's arm, such as model"),
+    "--seed": option("COLUMN", "of tables: the column of seeds; runs of different arms with equal seeds are pairs"),
+    "--last": flag("of tables with several steps a run: the last step counts"),
+    "--best": flag("of tables with several steps a run: the best step counts"),
+    "--lower": option("NAME", "of tables: lower is better, in all metrics or in these", nargs="*"),
+    "--higher": option("NAME", "of tables: higher is better, in all metrics or in these", nargs="*"),
+}
+COMPARING = {
+    **READING,
+    "--against": option("ARM", "of tables: compare all others with this arm (the first)"),
+    "--all-pairs": flag("of tables: compare every two arms"),
+    "--figure": option("FILE", "of tables: draw the differences with their intervals: .svg, .png or .pdf"),
+}
+
+
+def of(
+    metric: Sequence[str],
+    *,
+    by: str | None = None,
+    seed: str | None = None,
+    last: bool = False,
+    best: bool = False,
+    lower: Sequence[str] | None = None,
+    higher: Sequence[str] | None = None,
+    paired: bool = False,
+) -> Asked:
+    """What is asked, as values; what contradicts itself is refused."""
+    if last and best:
+        raise BadInput("command line", "--last", "found --best, too", "one of them")
+    lower, higher = (None if names is None else tuple(names) for names in (lower, higher))
+    metrics = tuple(dict.fromkeys(metric))
+    for name, names in (("--lower", lower), ("--higher", higher)):
+        for metric in names or ():
+            if metric not in metrics:
+                raise BadInput("command line", name, f"found {metric}", f"of --metric: {', '.join(metrics)}")
+    steps = "last" if last else "best" if best else None
+    return Asked(metrics, by, seed, steps, lower, higher, paired)

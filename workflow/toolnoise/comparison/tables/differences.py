@@ -1,0 +1,138 @@
+"""Arms compared by the metrics of their runs: the tests of comparison and stats, with seeds as draws.
+
+Runs of two arms with one seed are a pair. Student's test of pairs, the partly paired one or Welch's follows from which
+seeds both arms have. P-values are adjusted by Holm over all metrics and all pairs of arms that are tested.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import comparison, designs
+from toolnoise.comparison.designs import Design, Way
+from toolnoise.comparison.partly_paired import pair_weight
+from toolnoise.comparison.tables.directions import Metric
+from toolnoise.comparison.tables.runs import LEFT, Run, Runs
+from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.spread import sd_chi2
+from toolnoise.stats.two_means import Result
+
+ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
+
+
+class MetricArm(NamedTuple):
+    """An arm's runs that have the metric."""
+
+    name: str
+    n_runs: int
+    mean: Estimate
+    sd: Estimate
+
+
+class MetricComparison(NamedTuple):
+    """Two arms by one metric. `n_pairs` seeds are in both; `pair_weight` is the share of the pairs' difference.
+
+    `test` names the test; `probability_of_improvement` counts what is better, whichever way that is.
+    """
+
+    metric: str
+    lower_is_better: bool
+    unit: str
+    a: MetricArm
+    b: MetricArm
+    way: Way
+    test: str
+    n_pairs: int
+    pair_weight: float
+    difference: Estimate
+    pvalue: float
+    pvalue_holm: float
+    sd_ratio: Estimate
+    hedges_g: Estimate
+    probability_of_improvement: Estimate
+
+
+TESTS = {"paired": "Student's t of pairs", "partly paired": "t of partly paired runs", "independent": "Welch's t"}
+TESTS |= {"one draw": "none"}
+
+
+def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
+    """Compare arms by every metric: all with the first or with `against`, or every two."""
+    if len(runs.arms) < 2:
+        left = " ".join(note for note in runs.notes if note.startswith(LEFT))
+        what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
+        raise BadInput("command line", "--by", what.rstrip(". "), "two arms or more, with runs that have the metric")
+    found = [
+        _compared(runs, metric, a, b)
+        for a, b in _pairs(runs.arms, against, all_pairs=all_pairs)
+        for metric in runs.metrics
+        if runs.of(a, metric.name) and runs.of(b, metric.name)
+    ]
+    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
+    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+
+
+def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
+    if against is not None and all_pairs:
+        raise BadInput("command line", "--against", "found --all-pairs, too", "one of them")
+    if against is not None and against not in arms:
+        raise BadInput("command line", "--against", f"found {against}", f"of the arms: {', '.join(arms)}")
+    if all_pairs:
+        return list(itertools.combinations(arms, 2))
+    first = arms[0] if against is None else against
+    return [(first, arm) for arm in arms if arm != first]
+
+
+def plan_of(a: Sequence[Run], b: Sequence[Run]) -> Design:
+    """How two arms can be compared: runs of one seed are one draw, all others draws of their own."""
+    numbers: dict[object, int] = {}
+    units = [
+        [
+            numbers.setdefault((side, place) if run.seed is None else run.seed, len(numbers))
+            for place, run in enumerate(of)
+        ]
+        for side, of in enumerate((a, b))
+    ]
+    return designs.design(*map(np.array, units))
+
+
+def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
+    """The test of two arms' numbers; pairs of which all differences are equal have none."""
+    if plan.way == "paired":
+        of_a, of_b = comparison.unit_means(plan, a, b)
+        differences = of_b - of_a
+        if np.ptp(differences) <= ROUNDING * max(np.abs(of_a).max(), np.abs(of_b).max()):
+            return Result(np.nan, np.nan, Estimate(float(differences.mean()), np.nan, np.nan))
+    # What the smallest difference of a metric is, is not known.
+    return comparison.difference(plan, a, b, np.nan)
+
+
+def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricComparison:
+    of_a, of_b = (runs.of(name, metric.name) for name in (name_a, name_b))
+    a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
+    plan = plan_of(of_a, of_b)
+    means = comparison.unit_means(plan, a, b)
+    test, alone = tested(plan, a, b), plan.way == "one draw"
+    better = [-values if metric.lower else values for values in means]
+    pairs = plan.shared if plan.way in comparison.PAIRED else 0
+    return MetricComparison(
+        metric.name,
+        metric.lower,
+        metric.unit,
+        *(MetricArm(name, len(of), mean_t(of, np.nan), sd_chi2(of, np.nan)) for name, of in ((name_a, a), (name_b, b))),
+        plan.way,
+        TESTS[plan.way],
+        pairs,
+        pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
+        test.effect,
+        test.pvalue,
+        test.pvalue,
+        UNDEFINED if alone else comparison.sd_ratio(plan, a, b),
+        UNDEFINED if alone else hedges_g(*means),
+        UNDEFINED if alone else probability_of_improvement(*better, plan.shared),
+    )

@@ -1,0 +1,191 @@
+"""Runs with their metrics from tables: a file of all arms, or a file or several for each arm.
+
+Nothing is chosen in silence: `notes` say which columns were taken, which lines were left out and why. Of several steps
+a run, the last or the best counts only if the user says so.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison.tables import frame as frames
+from toolnoise.comparison.tables import layouts, roles, run_names, steps
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.tables.directions import directed
+from toolnoise.comparison.tables.frame import Frame
+from toolnoise.comparison.tables.roles import Roles
+from toolnoise.comparison.tables.runs import LEFT, Line, Run, Runs
+
+NUMBERED = "run "  # begins what stands for a seed if --paired is given
+MOST_NAMED = 3  # files in a sentence
+
+
+class Notes:
+    """What is said of files: each text once, with the files that it is true of, and counts over all of them."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.files: dict[str, list[str]] = {}
+        self.counts: Counter[str] = Counter()
+
+    def say(self, path: str, text: str) -> None:
+        """Say something of a file."""
+        self.files.setdefault(text, []).append(path)
+
+    def sentences(self) -> list[str]:
+        """All of it."""
+        said = []
+        for text, paths in self.files.items():
+            named = ", ".join(paths) if len(paths) <= MOST_NAMED else f"{len(paths)} files"
+            said.append(f"{named}: {text}.")
+        return said + [f"{LEFT}{count} {what}." for what, count in self.counts.items()]
+
+
+def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -> Runs:
+    """The runs in files: each item of `given` is a file, a folder or a pattern, or several files, of one arm.
+
+    A single file, or files with `asked.by`, have the arms in a column. If `alone`, one arm is enough: a single file
+    in which no column says the arm is one.
+    """
+    files = [[file for pattern in arm for file in read_arms.files_of(pattern)] for arm in given]
+    in_files = asked.by is None and (len(files) > 1 or len(files[0]) > 1)
+    names = run_names.of_files(files) if in_files else [""] * len(files)
+    lines: list[Line] = []
+    notes, percent = Notes(), set()
+    for name, paths in zip(names, files, strict=True):
+        seeds = _of_paths(paths, asked)
+        for place, path in enumerate(paths):
+            found = _lines(path, name, asked, seeds[place] if seeds else None, notes, percent, alone=alone)
+            # Of an arm in a file or several, each file has runs of its own.
+            lines += [line._replace(file=path) for line in found] if name else found
+    runs, said = steps.as_runs(lines, asked)
+    if asked.paired:
+        runs = _numbered(runs)
+    elif asked.seed is None and all(run.seed is None for run in runs) and not alone:
+        said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
+    _require_different(runs)
+    metrics = [metric._replace(unit="points") if metric.name in percent else metric for metric in directed(asked)]
+    arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
+    return Runs(arms, runs, metrics, [*notes.sentences(), *said])
+
+
+def _lines(
+    path: str, arm: str, asked: Asked, seed: str | None, notes: Notes, percent: set[str], *, alone: bool
+) -> list[Line]:
+    """The lines of a file that are of a finished run and have a number; an empty arm is in a column."""
+    original = frames.read(path)
+    found, layout = layouts.as_long(original, asked.metrics, asked.by, asked.seed)
+    columns = {metric: frames.found(found, metric, "--metric") for metric in asked.metrics}
+    cells = {metric: frames.numbers(found, name) for metric, name in columns.items()}
+    percent.update(metric for metric, held in cells.items() if held.percent or columns[metric].endswith("%"))
+    arms_are = "in files" if arm else "or one" if alone else "needed"
+    of = roles.of(found, list(columns.values()), asked.by, asked.seed, arms=arms_are)
+    arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)
+    seeds, pairs = _seeds(found, of, asked.seed, seed)
+    runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
+    # A table with states has a line a run, and its step is the last.
+    has_steps = of.step and not of.state
+    at = frames.numbers(found, of.step).values if has_steps else np.full(found.lines, np.nan)
+    states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
+    lines, known = [], []
+    for line in range(found.lines):
+        values = {metric: float(held.values[line]) for metric, held in cells.items()}
+        if states and states[line] not in roles.FINISHED:
+            notes.counts[f"with {of.state} {states[line] or 'blank'}"] += 1
+        elif all(np.isnan(value) for value in values.values()):
+            pass  # counted by its blank cells
+        elif not arms[line]:
+            notes.counts[f"without {of.arm}"] += 1
+        else:
+            where = found.where(line)
+            known.append(seeds[line] != "")
+            lines.append(Line(where, arms[line], "", runs[line], seeds[line] or None, float(at[line]), values))
+    if not all(known) and any(known):
+        raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
+    for metric, held in cells.items():
+        blank = int(np.isnan(held.values).sum())
+        if blank and layouts.A_LINE_A_VALUE not in layout:
+            notes.counts[f"blank in {metric}"] += blank
+    chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
+    if chosen:
+        notes.say(path, "; ".join(chosen))
+    return lines
+
+
+def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[str], tuple[str, str | None]]:
+    """The arm of each line, and how that is known: the words, and the column."""
+    if arm:
+        return [arm] * found.lines, ("", None)
+    if of.arm:
+        return frames.texts(found.column(of.arm)), (f"arms by {of.arm}", of.arm)
+    named = run_names.split(frames.texts(found.column(of.name))) if of.name else None
+    if named is None and default is not None:
+        return [default] * found.lines, ("", None)
+    if named is None:
+        raise BadInput(found.path, "--by", "missing", "no column says a run's arm; or a file for each arm")
+    return named.arms, ("arms by the names of runs, before their numbers", None)
+
+
+def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tuple[list[str | None], tuple]:
+    """The seed of each line, None where none is known, and how it is known."""
+    if of.seed:
+        return [_whole(text) for text in frames.texts(found.column(of.seed))], (f"seeds by {of.seed}", of.seed)
+    if seed is not None:
+        return [seed] * found.lines, ("seeds by the names of files", None)
+    named = run_names.seeds(frames.texts(found.column(of.name))) if of.name and asked != roles.NONE else None
+    return named or [None] * found.lines, ("seeds by the names of runs" if named else "", None)
+
+
+def _whole(seed: str) -> str:
+    """A seed as it is compared: 1.0, as pandas writes it beside blank cells, is 1."""
+    if csv_columns.is_number(seed) and np.isfinite(float(seed)) and float(seed) == np.floor(float(seed)):
+        return f"{float(seed):.17g}"
+    return seed
+
+
+def _of_paths(paths: Sequence[str], asked: Asked) -> list[str] | None:
+    """The seed of each of an arm's files by its name, or its number if --paired says that this is as good."""
+    if len(paths) < 2 or asked.seed is not None:
+        return None
+    seeds = run_names.seeds(paths)
+    if seeds is None and asked.paired and (numbers := column_roles.numbers_of(paths)):
+        return [f"{NUMBERED}{number}" for number in numbers]
+    return seeds if seeds and len(set(seeds)) == len(seeds) else None
+
+
+def _numbered(runs: list[Run]) -> list[Run]:
+    """Runs paired by the numbers of their files, or in their order, as --paired says."""
+    of_arms: dict[str, list[str]] = {}
+    for run in runs:
+        of_arms.setdefault(run.arm, []).append(run.seed or "")
+    if all(seed.startswith(NUMBERED) for seeds in of_arms.values() for seed in seeds):
+        if len({frozenset(seeds) for seeds in of_arms.values()}) > 1:
+            found = "; ".join(f"{arm}: {', '.join(seeds)}" for arm, seeds in of_arms.items())
+            raise BadInput("command line", "--paired", f"found {found}", "the same runs in each arm")
+        return runs
+    if any(run.seed is not None for run in runs):
+        raise BadInput("command line", "--paired", "the seeds of the runs are known", "only for runs without seeds")
+    counts = Counter(run.arm for run in runs)
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{count} of {arm}" for arm, count in counts.items())
+        raise BadInput("command line", "--paired", f"found {found}", "equal numbers of runs")
+    places: Counter[str] = Counter()
+    numbered = []
+    for run in runs:
+        places[run.arm] += 1
+        numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
+    return numbered
+
+
+def _require_different(runs: list[Run]) -> None:
+    """Refuse two runs of an arm with one seed: neither pairs nor the number of runs would be right."""
+    seen: dict[tuple[str, str], str] = {}
+    for run in runs:
+        if run.seed is None:
+            continue
+        if other := seen.get((run.arm, run.seed)):
+            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", steps.ONCE)
+        seen[run.arm, run.seed] = run.where

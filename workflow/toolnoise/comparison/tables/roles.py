@@ -1,0 +1,144 @@
+"""Which columns of a table say a run's arm, seed, name, step and state: as asked, or as their names make it plain."""
+
+from collections import Counter
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison.tables import run_names
+from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
+
+# Of these, a file of one arm has one value.
+SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
+ARMS = SURELY_ARMS | {
+    "group",
+    "experiment",
+    "condition",
+    "treatment",
+    "architecture",
+    "arch",
+    "network",
+    "net",
+    "config",
+    "configuration",
+    "setting",
+}
+ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
+SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
+# Of a run: what may be made of its arm and its seed, and what else tells it apart.
+NAMES = ("run", "run_name", "mlflow_run_name", "name")
+RUNS = ("run_id", "run_uuid", "id", *NAMES, "replicate", "trial", "version")
+STEPS = ("step", "global_step", "trainer_global_step", "iteration", "iter", "epoch")
+STATES = {"status", "state"}
+FINISHED, OTHERS = {"finished"}, {"running", "scheduled", "failed", "killed", "crashed", "pending", "preempted"}
+OTHERS |= {"preempting", ""}
+# What loggers write beside parameters and metrics: never the names of arms.
+BESIDE = {"notes", "user", "tags", "created", "runtime", "sweep", "hostname", "host", "artifact_uri", "start_time"}
+BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time"}
+NONE = "none"
+# Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
+Arms = Literal["in files", "needed", "or one"]
+
+
+class Roles(NamedTuple):
+    """The columns by what they say; None where no column does, or, of an arm, where files or names of runs do."""
+
+    arm: str | None
+    seed: str | None
+    name: str | None
+    run: str | None
+    step: str | None
+    state: str | None
+
+
+def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, arms: Arms) -> Roles:
+    """The roles of a table's columns; whether arms are in columns, must be there, or may not be there."""
+    free = [name for name in frame.names if name not in metrics and frame.names.count(name) == 1]
+    state = next((name for name in free if plain(name) in STATES and _states(frame, name)), None)
+    of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, free, seed)
+    free = [name for name in free if name not in (state, of_seed)]
+    steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
+    step = next((name for name in steps if _whole(frame, name, metrics)), None)
+    free = [name for name in free if name not in steps]
+    if arms == "in files":
+        _require_one(frame, free)
+    arm = None if arms == "in files" else _arm(frame, free, by, needed=arms == "needed", curves=bool(steps))
+    free = [name for name in free if name != arm]
+    named, run = (
+        next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
+    )
+    return Roles(arm, of_seed, named, run, step, state)
+
+
+def _states(frame: Frame, name: str) -> bool:
+    """Whether a column has a logger's states of runs."""
+    found = {text.lower() for text in texts(frame.column(name))}
+    return found <= FINISHED | OTHERS and found != {""}
+
+
+def _seed(frame: Frame, free: list[str], asked: str | None) -> str | None:
+    if asked:
+        return found(frame, asked, "--seed")
+    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in SEEDS]
+    if len(likely) > 1:
+        likely = [name for name in likely if len(set(texts(frame.column(name)))) > 1]
+    columns = {tuple(texts(frame.column(name))): name for name in reversed(likely)}
+    if len(columns) > 1:
+        raise BadInput(frame.path, "--seed", "missing", f"the column of seeds: {listed(likely)}, or none")
+    return next(iter(columns.values()), None)
+
+
+def _whole(frame: Frame, name: str, metrics: list[str]) -> bool:
+    """Whether each line with a number of a metric has a step."""
+    filled = np.zeros(frame.lines, bool)
+    for metric in metrics:
+        filled |= np.array(texts(frame.column(metric))) != ""
+    return not (filled & (np.array(texts(frame.column(name))) == "")).any()
+
+
+def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curves: bool) -> str | None:
+    """The column of arms; where runs have several lines, their names repeat without being arms."""
+    if asked:
+        return found(frame, asked, "--by")
+    cells = {name: texts(frame.column(name)) for name in free}
+    several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
+    likely = [name for name in several if plain(name) in ARMS]
+    if not likely:
+        beside = BESIDE.union(RUNS) if curves else BESIDE
+        likely = [
+            name
+            for name, held in several.items()
+            if not is_numeric(frame.column(name)) and plain(name) not in beside and _repeats(held)
+        ]
+        split = {name: run_names.split(held) for name, held in cells.items() if plain(name) in NAMES}
+        in_names = [name for name, named in split.items() if named]
+        if likely and in_names:
+            likely += in_names
+        elif in_names or not (likely or needed):
+            return None
+    if len({_partition(several[name]) for name in likely}) == 1:
+        return likely[0]
+    choices = listed(likely or [name for name in several if plain(name) not in BESIDE] or free)
+    what = "missing" if likely else "missing, and no column is named like an arm"
+    raise BadInput(frame.path, "--by", what, f"the column that names a run's arm: {choices}")
+
+
+def _require_one(frame: Frame, free: list[str]) -> None:
+    """Refuse a file of one arm that has several."""
+    for name in free:
+        held = set(texts(frame.column(name))) - {""}
+        if plain(name) in SURELY_ARMS and len(held) > 1:
+            what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
+            raise BadInput(frame.path, "--by", what, f"a file for each arm, or --by {name}")
+
+
+def _repeats(held: list[str]) -> bool:
+    """Whether each name but a blank one stands on several lines."""
+    return all(count > 1 for name, count in Counter(held).items() if name)
+
+
+def _partition(held: list[str]) -> tuple[int, ...]:
+    """Which lines belong together."""
+    first: dict[str, int] = {}
+    return tuple(first.setdefault(name, place) for place, name in enumerate(held))
