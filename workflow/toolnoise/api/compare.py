@@ -69,7 +69,7 @@ def compare(
     named = [given.paths(arm) for arm in arms]
     metrics = [metric] if isinstance(metric, str) else metric
     of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
-    of_tables = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
+    of_tables: dict[str, Any] = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
     files = [paths for paths in named if paths is not None]

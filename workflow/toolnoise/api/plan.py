@@ -63,7 +63,8 @@ def plan(
     """
     files = given.paths(pilot) if pilot else None
     cell = dict(zip(Cell._fields, (model, dataset, hardware, variant), strict=True))
-    tables = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
+    tables: dict[str, Any] = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
+    spread: sample_size.Spread | None
     if metric:
         given.refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found --metric, which reads tables")
         if not files:

@@ -144,6 +144,9 @@ def name_of(path: Path) -> str:
 
 def _followed(module: str) -> Path | None:
     """The source of a module whose imports are followed: of this package or of the study's folder."""
+    # What programs call: no job asks the package itself for anything.
+    if module == program.PACKAGE.name:
+        return None
     # An installed package lies among others, which are not followed.
     internal = module.partition(".")[0] == program.PACKAGE.name
     return _source(module, (program.PACKAGE.parent if internal else Path.cwd(),))
