@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import inspect
 import json
+import os
 import subprocess
 import sys
 
@@ -84,6 +85,33 @@ def test_other_names_are_none_and_the_public_ones_are_shown():
     assert set(tn.__all__) <= set(dir(tn))
     with pytest.raises(AttributeError, match="no attribute 'comparee'"):
         tn.comparee  # noqa: B018 (it raises)
+
+
+USED = """
+import toolnoise as tn
+
+reveal_type(tn.compare("a", "b"))
+reveal_type(tn.check("python train.py").passed)
+tn.plan(sd="a lot")
+tn.nothing
+"""
+
+
+def test_programs_that_call_it_are_checked_by_their_types(tmp_path):
+    (tmp_path / "used.py").write_text(USED)
+    options = ["--strict", "--ignore-missing-imports", "--follow-imports=silent", "--cache-dir", str(tmp_path)]
+    places = [str(tmp_path / "used.py"), str(ROOT / "workflow/toolnoise/api")]
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "workflow")}
+    command = [sys.executable, "-m", "mypy", *options, *places]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    *found, last = done.stdout.splitlines()
+    assert [line.partition(": ")[2] for line in found] == [
+        'note: Revealed type is "toolnoise.api.results.Compared"',
+        'note: Revealed type is "bool"',
+        'error: Argument "sd" to "plan" has incompatible type "str"; expected "float | None"  [arg-type]',
+        'error: Module has no attribute "nothing"  [attr-defined]',
+    ], done.stdout + done.stderr
+    assert last.startswith("Found 2 errors in 1 file")
 
 
 def test_an_import_loads_nothing_that_a_function_needs():
