@@ -14,10 +14,10 @@ STUDIES = sources remedies frameworks invariances atlas language
 ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
-cpu_SIZE = about 450 MB to download, two to three minutes
-jax_SIZE = at most about 250 MB to download, a minute or two
-dev_SIZE = about 650 MB to download, two to three minutes
-jax-dev_SIZE = about 350 MB to download, two minutes
+cpu_SIZE = about 450 MB to download, half a minute to three minutes
+jax_SIZE = at most about 250 MB to download, at most two minutes
+dev_SIZE = about 650 MB to download, half a minute to three minutes
+jax-dev_SIZE = about 350 MB to download, at most two minutes
 torch_SIZE = up to 3 GB to download
 # Other versions of a framework, for toolings that name an environment.
 ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard requirements/versions/*.txt))
@@ -115,11 +115,13 @@ sbom: .environments/supply ## a bill of materials of what the demo installs
 
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:
-$(LOCKED): requirements/$$(@F).txt pyproject.toml
+# uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked.
+$(LOCKED): requirements/$$(@F).txt pyproject.toml | .environments/uv
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@started=$$(date +%s); \
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
+	{ .environments/uv/bin/uv pip install --quiet --python $(@D)/bin/python --require-hashes --requirement $< || \
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<; } && \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@
 
