@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
+.PHONY: help demo demo-long check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -36,6 +36,10 @@ help: ## this list
 demo: .venv/cpu ## install what is locked, run the embedded study, print what it found
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
+
+demo-long: .venv/cpu ## the demo with runs enough to decide half of its claims
+	@$(SNAKEMAKE) --configfile workflow/studies/demo-long.yaml
+	@.venv/bin/toolnoise summary --study results/demo-long/study.json
 
 $(STUDIES): .venv/cpu ## small versions of published studies
 	@for study in $@ $($@_MORE); do \
