@@ -546,6 +546,8 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
         (["a.csv", "b.csv", "--correct", "--paired"], "--paired: found 1, 1 runs; equal numbers of runs, two or more"),
         (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found --same-start, too; one of them"),
         (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
+        (["a.csv", "--correct"], "ARMS: found 1; two or more arms"),
+        (["a.csv", "b.csv", "--correct", "--figure", "f.svg"], "--figure: is for tables, found without --metric"),
     ],
     ids=str,
 )
