@@ -2,13 +2,16 @@
 
 import dataclasses
 import doctest
+import functools
 import hashlib
 import importlib.util
 import inspect
 import json
 import os
+import pickle
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -19,7 +22,7 @@ from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
-from toolnoise.api import drawing
+from toolnoise.api import drawing, wording
 from toolnoise.api.results import Result
 from toolnoise.base.program import ROOT
 
@@ -187,6 +190,56 @@ def test_a_plan_draws_power_against_runs():
     assert isinstance(tn.plan(ratio=2).plot(), Axes)
 
 
+FINDINGS = {
+    "compare": lambda: tn.compare(A, B, labels=LABELS),
+    "compare: tables": lambda: tn.compare(TABLE, metric="accuracy"),
+    "churn": lambda: tn.churn(A),
+    "noise": lambda: tn.noise(A, LABELS),
+    "plan": lambda: tn.plan(sd=np.float32(0.3), gain=np.float64(0.3), runs=np.arange(5, 7)),
+}
+
+
+@pytest.mark.parametrize("made", FINDINGS)
+def test_a_finding_can_be_pickled_and_is_plain(made):
+    found = FINDINGS[made]()
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.to_frame().equals(found.to_frame())
+    assert again.plot(Figure().add_subplot()).get_xlabel() == found.plot(Figure().add_subplot()).get_xlabel()
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert pickle.loads(pickle.dumps(tn.compare)) is tn.compare
+
+
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = None
+import toolnoise as tn
+for draw in (tn.compare([1, 2], [3, 5], metric="loss").plot, tn.plan(sd=1, gain=1).plot,
+             lambda: tn.compare([1, 2], [3, 5], metric="loss").write_figure("x.svg")):
+    try:
+        draw()
+    except tn.BadInput as error:
+        print(error)
+"""
+
+
+def test_a_figure_without_matplotlib_is_one_line():
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    assert done.stdout == "matplotlib: not installed; pip install matplotlib seaborn\n" * 3
+
+
+def test_errors_name_arguments_and_the_callers_words_stay():
+    of = functools.partial(wording._as_arguments, known={"output", "sd_runs"})
+    assert of("command line: --sd-runs: found 1; 2 or more", own="") == "sd_runs: found 1; 2 or more"
+    assert of("command line: ARMS: found 1; --other", own="") == "arms: found 1; --other"
+    assert of("x: name it with --output FILE", own="") == "x: name it with `output` FILE"
+    failed = "python train.py --output model.pt: exit code 1"
+    assert of(failed, own="('python train.py --output model.pt',)") == failed
+    with pytest.raises(tn.BadInput) as caught:
+        tn.plan(sd=-1, gain=1)
+    assert len(traceback.extract_tb(caught.value.__traceback__)) == 2, "this test and the public function"
+
+
 # Compare
 
 
@@ -240,7 +293,14 @@ def test_arms_may_be_scores_lists_texts_values_and_losses():
         ([A, B], {"labels": LABELS[:7]}, "for the 7 labels of labels"),
         ([A, object()], {"labels": LABELS}, "arm B: found object of object"),
         ([A, B], {"labels": LABELS, "losses": True}, "a loss is no prediction of a label"),
-        ([A, B], {"labels": LABELS, "paired": True, "same_start": True}, "--paired"),
+        ([A, B], {"labels": LABELS, "paired": True, "same_start": True}, "^paired: "),
+        ([], {"metric": "accuracy"}, "^arms: missing"),
+        ([[0.5, 0.25]] * 2, {}, "arm A: found one number a run, and no labels; metric, if"),
+        ([pd.DataFrame({"accuracy": [0.5, 0.25]})] * 2, {}, "arm A: found a table, and no labels; metric, if"),
+        ([A, B], {"metric": "accuracy"}, r"arm A: found int64 of shape \(5, 200\); with a metric: a path"),
+        ([[0.5, 0.25]] * 27, {"metric": "accuracy"}, "^arms: found 27; at most 26"),
+        ([pd.DataFrame({"acc": [0.5, 0.25]})] * 2, {"metric": "f1"}, "^arm A: metric: found no column f1; it has acc$"),
+        ([A, B], {"labels": LABELS, "by": "model"}, "^by: is for tables, found without `metric`; leave it out$"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arms, options, says):
@@ -283,12 +343,38 @@ def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
     assert [label.get_text() for label in two.plot(Figure().add_subplot()).get_yticklabels()] == ["B - A"]
     of_file.write_figure("new.svg")
     assert "accuracy" in (tmp_path / "new.svg").read_text()
-    with pytest.raises(tn.BadInput, match="--figure: is for tables"):
+    with pytest.raises(tn.BadInput, match="write_figure: is for comparisons of tables"):
         tn.compare(A, B, labels=LABELS).write_figure("new.svg")
-    with pytest.raises(tn.BadInput, match="arm A: found ndarray; with a metric: a path or a DataFrame"):
-        tn.compare(A, B, metric="accuracy")
-    with pytest.raises(tn.BadInput, match="--by: is for tables, found without --metric"):
-        tn.compare(A, B, labels=LABELS, by="model")
+
+
+def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    a, b = np.random.default_rng(0).normal([[0.9], [0.95]], 0.02, (2, 6))
+    for name, numbers in {"a": a, "b": b}.items():
+        (tmp_path / f"{name}.csv").write_text("".join(f"{number!r}\n" for number in numbers.tolist()))
+    of_files = json.loads(said(capsys, "compare", "a.csv", "b.csv", "--metric", "accuracy", "--json"))
+    expected = stats.ttest_ind(b, a, equal_var=False).pvalue
+    for given in ((a, b), (list(a), b.tolist()), (pd.Series(a), pd.DataFrame(b)), ("a.csv", b)):
+        (found,) = tn.compare(*given, metric="accuracy")["comparisons"]
+        assert found["difference"] == of_files["comparisons"][0]["difference"]
+        assert found["pvalue"] == pytest.approx(expected, abs=1e-12)
+    seeds = [pd.Series(arm, pd.Index(range(6), name="seed"), name="accuracy") for arm in (a, b)]
+    (paired,) = tn.compare(*seeds, metric="accuracy")["comparisons"]
+    assert paired["pvalue"] == pytest.approx(stats.ttest_rel(b, a).pvalue, abs=1e-12)
+    planned = tn.plan(pilot=a, metric="accuracy", gain=0.02)
+    assert planned["sd"]["value"] == pytest.approx(a.std(ddof=1), abs=1e-12)
+    assert "toolnoise-tables" not in str(planned)
+    assert planned.to_dict() == tn.plan(pilot=a.tolist(), metric="accuracy", gain=0.02).to_dict()
+    with pytest.raises(tn.BadInput, match=r"^pilot: found ndarray; a path, or metric with a table of runs$"):
+        tn.plan(pilot=a, gain=0.02)
+
+
+@pytest.mark.parametrize(
+    ("lower", "expected"), [(True, [1, 1]), ("accuracy", [1, 1]), (["loss"], [0, 1]), ([], [0, 1]), (False, [0, 1])]
+)
+def test_a_direction_is_that_of_all_metrics_or_of_those_named(lower, expected):
+    found = tn.compare(TABLE, metric=["accuracy", "loss"], lower=lower)
+    assert [each["lower_is_better"] for each in found["comparisons"]] == expected
 
 
 def test_a_pilot_is_a_table_too(tmp_path, monkeypatch, capsys):
@@ -301,7 +387,7 @@ def test_a_pilot_is_a_table_too(tmp_path, monkeypatch, capsys):
     assert found["sd"]["value"] == pytest.approx(sd, abs=1e-12)
     found.write_figure("new.png")
     assert (tmp_path / "new.png").stat().st_size > 0
-    with pytest.raises(tn.BadInput, match="--sd: found --metric, which reads tables"):
+    with pytest.raises(tn.BadInput, match=r"^sd: found `metric`, which reads tables"):
         tn.plan(pilot="results.csv", metric="accuracy", sd=1)
 
 
@@ -331,6 +417,22 @@ def test_churn_is_the_mean_over_pairs():
     assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
         tn.churn(A[0])
+
+
+def test_examples_are_not_taken_for_runs():
+    one = scores(A[0])
+    for given in (one, [one], np.exp(one) / np.exp(one).sum(axis=1, keepdims=True)):
+        with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
+            tn.churn(given)
+    for given in (A.T, np.eye(4)[A[0]], np.round(one * 100)):
+        with pytest.raises(tn.BadInput, match=r"found 200 x . whole numbers or texts, with more runs than examples"):
+            tn.churn(given)
+    assert tn.churn(list(A.T))["runs"] == 200
+    assert tn.noise(A.T, LABELS).to_dict() == tn.noise(A, LABELS).to_dict(), "labels tell runs from examples"
+    with pytest.raises(tn.BadInput, match="found runs of 5, 200 examples; equal numbers"):
+        tn.churn([A[0], A[0, :5]])
+    with pytest.raises(tn.BadInput, match="not finite"):
+        tn.churn(np.full((2, 5), np.nan))
 
 
 def test_noise_has_the_spread_and_the_nulls():

@@ -368,7 +368,7 @@ def test_both_formats_of_inspect_say_the_same(logs):
 
 def test_a_log_packed_with_zstandard_says_what_it_needs(logs, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    with pytest.raises(BadInput, match=r"is packed with Zstandard; pip install 'toolnoise.logs.'"):
+    with pytest.raises(BadInput, match=r"is packed with Zstandard; pip install zstandard"):
         compared(*(str(logs / f"inspect/{arm}.eval") for arm in "ab"), metric="match")
 
 
@@ -546,6 +546,8 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
         (["a.csv", "b.csv", "--correct", "--paired"], "--paired: found 1, 1 runs; equal numbers of runs, two or more"),
         (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found --same-start, too; one of them"),
         (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
+        (["a.csv", "--correct"], "ARMS: found 1; two or more arms"),
+        (["a.csv", "b.csv", "--correct", "--figure", "f.svg"], "--figure: is for tables, found without --metric"),
     ],
     ids=str,
 )

@@ -196,6 +196,19 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     assert "points" not in said
 
 
+def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for count, limit in ((2, 1.2), (3, 2.5), (4, 4.5), (5, None)):
+        a, b = [0.90, 0.91, 0.92, 0.90, 0.93, 0.92], [0.95, 0.93, 0.96, 0.94, 0.95][:count]
+        for name, numbers in (("a", a), ("b", b)):
+            (tmp_path / f"{name}.csv").write_text("".join(f"{number}\n" for number in numbers))
+        runs, (found,) = command.compare([["a.csv"], ["b.csv"]], Asked(("accuracy",)))
+        says = f"Welch's t, at most {limit} degrees of freedom" if limit else "Welch's t"
+        assert found.test == says
+        assert (f"6 and {count} runs. With so few runs: {says}.\n" in text.as_text(runs, [found])) == bool(limit)
+        assert (found.pvalue == pytest.approx(stats.ttest_ind(b, a, equal_var=False).pvalue, rel=1e-9)) == (not limit)
+
+
 def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command_of_readme = re.search(r"toolnoise (compare a.csv b.csv --metric \S+)", (ROOT / "README.md").read_text())[1]

@@ -430,7 +430,13 @@ def test_tensorboards_files_have_one_metric_each(refused):
             "t.csv: line 3: seed: found no seed; one in each line, or --seed none",
         ),
         ("model,seed,accuracy,\na,1,0.9,\n", {}, "column 4: no name"),
-        ("seed,accuracy\n1,0.9\n2,0.8\n", {}, "--by: missing, and no column is named like an arm"),
+        (
+            "seed,accuracy\n1,0.9\n2,0.8\n",
+            {},
+            "t.csv: --by: missing, and no column is named like an arm; a file for each arm",
+        ),
+        ("model;accuracy\na;0,9\nb;0,8\n", {}, "line 2: accuracy: found '0,9'; a number with a decimal point, or"),
+        ("0\n0.9\n0.8\n", {}, "t.csv: line 1: found 0, which may be a run, or the name that pandas gives a column"),
         (
             "model,method,accuracy\na,x,0.9\na,y,0.8\nb,x,0.7\nb,y,0.6\n",
             {},
@@ -449,6 +455,25 @@ def test_tensorboards_files_have_one_metric_each(refused):
 def test_what_makes_no_sense_is_one_line(text, asked, says, table, refused):
     path = table(text)
     assert says in refused(lambda: read(path, **asked))
+
+
+def test_a_column_may_be_arms_though_it_is_named_seed(table):
+    found = read(table("seed,accuracy\n1,0.9\n1,0.8\n2,0.7\n2,0.75\n"), by="seed")
+    assert numbers(found) == {"1": {0: 0.9, 1: 0.8}, "2": {0: 0.7, 1: 0.75}}
+
+
+def test_a_first_line_of_0_is_a_run_beside_whole_numbers(table):
+    found = read(table("0\n1\n0.8\n", "a.csv"), table("0.5\n0\n", "b.csv"))
+    assert numbers(found) == {"a": {0: 0.0, 1: 1.0, 2: 0.8}, "b": {0: 0.5, 1: 0.0}}
+
+
+def test_files_in_percent_and_others_are_not_compared(table, refused):
+    files = [table("accuracy\n91%\n92%\n", "a.csv"), table("accuracy\n0.9\n0.8\n", "b.csv")]
+    line = refused(lambda: read(*files))
+    assert "a.csv: accuracy: found numbers with %, and without in " in line
+    assert line.endswith("b.csv; one of the two in all files")
+    blank = table("accuracy,loss\n,1\n,2\n", "c.csv")
+    assert read(files[0], blank).metrics[0].unit == "points"
 
 
 def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):

@@ -368,6 +368,11 @@ def test_without_a_plan_nothing_is_judged(capsys):
     ("words", "says"),
     [
         (["--paired"], "--paired: found --peek, too; the plan alone"),
+        (["--metric", "accuracy"], "--metric: found --peek, too; the plan alone"),
+        (["--lower"], "--lower: found --peek, too; the plan alone"),
+        (["--seed", "seed"], "--seed: found --peek, too; the plan alone"),
+        (["--figure", "f.svg"], "--figure: found --peek, too; the plan alone"),
+        (["--cluster", "topic"], "--cluster: found --peek, too; the plan alone"),
         (["--labels", "a.csv"], "--labels: found a plan for loss; only for accuracy"),
         (["--arm", "a.csv", "--arm", "b.csv"], "ARMS: found both ARMS and --arm"),
     ],

@@ -9,12 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from toolnoise.base.program import ROOT
 
@@ -23,6 +25,13 @@ EXTRAS = (
     *("IPython", "ipykernel", "matplotlib", "papermill", "PIL", "pooch", "requests", "rocrate", "sklearn", "seaborn"),
     *("snakemake", "keras", "tensorflow", "jax", "torch"),
 )
+# Metrics as people have them: a file an arm, a line a run with its model and seed, a column a seed.
+TABLES = {
+    "a.csv": "accuracy\n0.912\n0.921\n0.915\n0.909\n0.918\n",
+    "b.csv": "accuracy\n0.925\n0.930\n0.921\n0.919\n0.933\n",
+    "runs.csv": "model,seed,accuracy\na,1,0.912\na,2,0.921\na,3,0.915\nb,1,0.925\nb,2,0.930\nb,3,0.921\n",
+    "seeds.csv": "model,seed1,seed2,seed3\na,0.912,0.921,0.915\nb,0.925,0.930,0.921\n",
+}
 TASK = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "hardware": ["cpu"]}
 STUDY = {
     "study": "mine",
@@ -47,6 +56,20 @@ def verb(run, installed, folder):
         return run(folder, installed / "toolnoise", *arguments, env=env)
 
     return start
+
+
+@pytest.fixture
+def without(folder):
+    """The environment of programs for which a package is not installed."""
+
+    def make(name):
+        (folder / "absent").mkdir()
+        (folder / f"absent/{name}.py").write_text(
+            f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n"
+        )
+        return {"PYTHONPATH": str(folder / "absent")}
+
+    return make
 
 
 @pytest.fixture
@@ -152,6 +175,50 @@ def failures(ended):
 
 def test_what_needs_no_study_needs_no_extra(by_hand, verb, installed):
     assert failures(by_hand(functools.partial(verb, blocked=EXTRAS), installed / "python")) == []
+
+
+def test_tables_and_numbers_of_runs_are_compared_without_an_extra(verb, run, folder, installed, without):
+    for name, rows in TABLES.items():
+        (folder / name).write_text(rows)
+    for files, low, high in (
+        (["a.csv", "b.csv"], "0.002731", "0.01847"),
+        (["runs.csv"], "0.0006093", "0.01806"),
+        (["seeds.csv"], "0.0006093", "0.01806"),
+    ):
+        done = verb("compare", *files, "--metric", "accuracy", blocked=EXTRAS)
+        assert "b is better: its accuracy is higher by 0.0" in done.stdout, done.stderr
+        assert f"({low} to {high}, 95 % over" in done.stdout
+    program = (
+        "import toolnoise as tn\n"
+        "found = tn.compare('a.csv', [0.925, 0.930, 0.921, 0.919, 0.933], metric='accuracy')\n"
+        "print(len(found.to_frame()), found['comparisons'][0]['difference']['ci_low'])\n"
+        "found.plot()"
+    )
+    done = run(folder, installed / "python", "-c", program, env=without("matplotlib"))
+    a, b = (np.loadtxt(folder / f"{name}.csv", skiprows=1) for name in "ab")
+    rows, low = done.stdout.split()
+    assert (rows, float(low)) == ("1", pytest.approx(ttest_ind(b, a, equal_var=False).confidence_interval().low))
+    assert done.stderr.endswith("BadInput: matplotlib: not installed; pip install matplotlib seaborn\n")
+
+
+def test_logs_of_language_models_are_compared_and_packed_ones_ask_for_their_extra(
+    verb, run, folder, installed, without
+):
+    with tarfile.open(ROOT / "tests/unit/eval_logs.tar.xz") as packed:
+        packed.extractall(folder, filter="data")
+    a, b = (f"lm_eval/{arm}1/samples_choices_*.jsonl" for arm in "ab")
+    done = verb("compare", a, b, "--metric", "acc", blocked=EXTRAS)
+    assert "B has the higher acc for this pair of runs, by 12.00 points (2.96 to 21.04 points" in done.stdout, (
+        done.stderr
+    )
+    of_json = verb("compare", "inspect/a.json", "inspect/b.json", "--metric", "match", blocked=EXTRAS)
+    assert "-4.03 to 20.70 points (95 % over 12 questions) includes 0" in of_json.stdout, of_json.stderr
+    words = ("compare", "inspect/a.eval", "inspect/b.eval", "--metric", "match")
+    done = run(folder, installed / "toolnoise", *words, env=without("zstandard"))
+    says = "is packed with Zstandard; pip install zstandard; or a copy that inspect log convert --to json makes"
+    assert (done.returncode, done.stderr) == (2, f"toolnoise: inspect/a.eval: header.json: {says}\n")
+    pytest.importorskip("zstandard", reason="zstandard is not installed")
+    assert verb(*words).stdout == of_json.stdout.replace(".json", ".eval")
 
 
 def other_pythons():

@@ -17,7 +17,10 @@ _MODULES = {"BadInput": "toolnoise.base.errors"}
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES.get(name, f"toolnoise.api.{name}")), name)
+    found = getattr(importlib.import_module(_MODULES.get(name, f"toolnoise.api.{name}")), name)
+    if name not in _MODULES:
+        found = importlib.import_module("toolnoise.api.wording").for_programs(found)
+    return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:

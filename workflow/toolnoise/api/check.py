@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from toolnoise.api.results import Result, rows_of
@@ -66,7 +67,7 @@ def check(
         finally:
             unmodified.forget(wanted)
     values = reproducibility_text.as_json(checked)
-    return Verdict(reproducibility_text.as_text(checked), values, lambda: rows_of(values), None, checked.passed)
+    return Verdict(reproducibility_text.as_text(checked), values, partial(rows_of, values), None, checked.passed)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """`tn.churn`: the share of examples that two runs of one method answer differently."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas import churn as formula
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 
 
@@ -20,7 +23,10 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    predicted = np.concatenate([_classes(array) for array in given.arrays("predictions", predictions)])
+    of_runs = [_classes(array) for array in given.arrays("predictions", predictions)]
+    if len(examples_of := sorted({run.shape[1] for run in of_runs})) > 1:
+        raise BadInput("predictions", "", f"found runs of {', '.join(map(str, examples_of))} examples", "equal numbers")
+    predicted = np.concatenate(of_runs)
     runs, examples = predicted.shape
     if runs < 2:
         raise BadInput("predictions", "", f"found {runs} run", "two or more")
@@ -30,13 +36,23 @@ def churn(predictions: Any) -> Result:
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
     values = {"runs": runs, "examples": examples, "churn": plain(found)}
     drawn = [{"quantity": f"{runs} runs", **plain(found, POINTS)}]
-    return Result(text, values, lambda: [row_of("churn", "all", found)], of_intervals("churn, %", drawn))
+    return Result(text, values, partial(_table, found), of_intervals("churn, %", drawn))
+
+
+def _table(found: Estimate) -> Sequence[Mapping[str, Any]]:
+    return [row_of("churn", "all", found)]
 
 
 def _classes(array: np.ndarray) -> np.ndarray:
     """Predicted classes, [S, N], from classes or scores of one run or several."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise BadInput("predictions", "", "found a number that is not finite", "classes, or finite scores")
     if array.ndim == 3 or (array.ndim == 2 and array.dtype.kind == "f" and (array != np.floor(array)).any()):
         return np.atleast_2d(array.argmax(axis=-1))
     if array.ndim not in (1, 2) or array.size == 0:
         raise BadInput("predictions", "", f"found shape {array.shape}", "run x N classes, or run x N x class scores")
+    # Without labels, nothing else tells N x run classes, or whole numbers for scores of N examples, from run x N.
+    if array.ndim == 2 and array.shape[0] > array.shape[1]:
+        what = f"found {array.shape[0]} x {array.shape[1]} whole numbers or texts, with more runs than examples"
+        raise BadInput("predictions", "", what, "run x N classes, or a list of arrays, one a run")
     return np.atleast_2d(array)

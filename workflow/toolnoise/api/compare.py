@@ -1,6 +1,7 @@
 """`tn.compare`: is one method better than another?"""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ def compare(
     seed: str | None = None,
     last: bool = False,
     best: bool = False,
-    lower: Sequence[str] | None = None,
-    higher: Sequence[str] | None = None,
+    lower: bool | str | Sequence[str] = False,
+    higher: bool | str | Sequence[str] = False,
     against: str | None = None,
     all_pairs: bool = False,
     correct: bool = False,
@@ -54,11 +55,16 @@ def compare(
     run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. With `values` arms are what
     a regression predicts, with `losses` those of tokens.
 
-    With `metric`, arms are tables of one number a run: one table of all, or one of each, as files or as DataFrames, of
-    which `by` and `seed` name columns. Logs of lm-evaluation-harness and Inspect are known by what they have.
+    With `metric`, arms have one number a run: one table of all or one of each, as files or as DataFrames, of which `by`
+    and `seed` name columns; or numbers. `lower` and `higher` are metrics, or True for all. Logs of
+    lm-evaluation-harness and Inspect are known by what they have.
+
+    >>> import toolnoise as tn
+    >>> found = tn.compare([0.91, 0.92, 0.93, 0.90], [0.95, 0.93, 0.96, 0.94], metric="accuracy")
+    >>> round(found["comparisons"][0]["pvalue"], 4)
+    0.0167
 
     >>> import numpy as np
-    >>> import toolnoise as tn
     >>> labels = np.arange(60) % 3
     >>> a = [np.where(np.arange(60) % (5 + run), labels, 0) for run in range(4)]
     >>> b = [np.where(np.arange(60) % (9 + run), labels, 0) for run in range(4)]
@@ -69,11 +75,12 @@ def compare(
     named = [given.paths(arm) for arm in arms]
     metrics = [metric] if isinstance(metric, str) else metric
     of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
-    of_tables: dict[str, Any] = {"by": by, "seed": seed, "last": last, "best": best, "lower": lower, "higher": higher}
+    of_tables = given.of_tables(by=by, seed=seed, last=last, best=best, lower=lower, higher=higher)
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
     files = [paths for paths in named if paths is not None]
     if len(files) == len(arms) > 0 and of_arms.are_logs(files, correct=correct, cluster=cluster):
+        _require_two(arms)
         given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
         given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
         if paired and same_start:
@@ -89,9 +96,7 @@ def compare(
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
     command.require_predictions(files)
-    if len(arms) < 2:
-        allowed = "two or more arms: each a name in ARMS, or each an --arm"
-        raise BadInput("command line", "ARMS", f"found {len(arms)}", allowed)
+    _require_two(arms)
     kind = VALUES if values else LOSSES if losses else None
     if named[0] is not None:
         kind = numbers.kind_of(named[0], values=values, losses=losses)
@@ -103,6 +108,8 @@ def compare(
         found = compared_numbers.compare_all(measured, assumption)
         label = f"difference in {numbers_text.name_of(found[0])}"
         return _result(numbers_text.as_text(found), numbers_text.as_json(found), "difference", label)
+    if labels is None and named[0] is None:
+        tables.require_predictions(_name(0), arms[0])
     of_all = _labels(labels, arms[0])
     if by_label and not of_all.asked:
         what = f"found labels of {of_all.source} that are not many, of 0 and 1, for each example"
@@ -115,19 +122,24 @@ def compare(
     return _result(text, plain, "accuracy_difference", "difference in accuracy, points", 100)
 
 
+def _require_two(arms: Sequence[Any]) -> None:
+    if len(arms) < 2:
+        raise BadInput("command line", "ARMS", f"found {len(arms)}", "two or more arms")
+
+
 def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Compared:
     """What was found; drawn is one quantity of each pair of arms."""
     pairs = values.get("comparisons", [values])
-
-    def rows() -> Sequence[Mapping[str, Any]]:
-        return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
-
     drawn = [
         {name: end and scale * end for name, end in zip(("value", "low", "high"), pair[quantity].values(), strict=True)}
         | {"quantity": f"{pair['b']['name']} - {pair['a']['name']}"}
         for pair in pairs
     ]
-    return Compared(text, values, rows, of_intervals(label, drawn))
+    return Compared(text, values, partial(_rows, pairs), of_intervals(label, drawn))
+
+
+def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
 
 
 def _name(place: int) -> str:

@@ -1,7 +1,8 @@
 """What a caller gives: options that belong together, paths, and arrays of any library, as NumPy's."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 
+# Of a direction: all metrics, or those named.
+Directed = bool | str | Sequence[str]
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
 
@@ -23,6 +26,13 @@ def paths(given: object) -> list[str] | None:
     if isinstance(several, list | tuple) and several and all(map(is_path, several)):
         return [os.fspath(one) for one in several]
     return None
+
+
+def arms(given: object) -> list[Any]:
+    """What may be several arms: a list of paths or of tables, or else one, such as a list of numbers; or none."""
+    if isinstance(given, list | tuple) and not (given and isinstance(given[0], Number)):
+        return list(given)
+    return [] if given is None else [given]
 
 
 def arrays(name: str, given: object) -> list[np.ndarray]:
@@ -54,6 +64,20 @@ def array(name: str, given: Any) -> np.ndarray:
         raise BadInput(name, "", f"found {type(given).__name__} of {min(kind.__name__ for kind in kinds)}", WANTED)
     # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
+
+
+def texts(given: str | Sequence[str] | None) -> list[str] | None:
+    """One text or several as a list."""
+    return [given] if isinstance(given, str) else None if given is None else list(given)
+
+
+def of_tables(*, lower: Directed, higher: Directed, **others: Any) -> dict[str, Any]:
+    """The options for tables as the command line has them: there, no names stand for all metrics."""
+    return others | {name: _directed(given) for name, given in (("lower", lower), ("higher", higher))}
+
+
+def _directed(given: Directed) -> list[str] | None:
+    return [] if given is True else texts(given or None)
 
 
 def refuse(options: Mapping[str, Any], why: str, allowed: str = "leave it out") -> None:

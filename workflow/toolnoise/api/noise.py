@@ -1,6 +1,7 @@
 """`tn.noise`: how far runs of one method are apart, and how far chance alone would put them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,11 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
         if metric == "accuracy_sd"
     ]
     picture = of_intervals("SD of accuracy, points", drawn)
-    return Result(_text(rows, answers.runs, of_all), values, lambda: [row_of(*row) for row in rows], picture)
+    return Result(_text(rows, answers.runs, of_all), values, partial(_table, rows), picture)
+
+
+def _table(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+    return [row_of(*row) for row in rows]
 
 
 def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
@@ -72,9 +77,9 @@ def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
     lines = [f"{runs} run{'s' * (runs > 1)} of {labels.examples} examples"]
     lines += [f"accuracy {in_percent(mean)}"] if mean else []
-    lines += [f"SD of accuracy {in_percent(sd, ' points')}"] if sd else []
+    lines += [f"SD of accuracy {in_percent(sd, ' points')}"] if sd else ["SD of accuracy and churn: from two runs on"]
     nulls = [f"{POINTS * of[name].value:.3g}" for name in NULLS if name in of]
-    lines += [f"  if examples erred independently: {nulls[0]} points"] if nulls else []
+    lines += [f"  if examples erred independently: {nulls[0]} points"] if sd and nulls else []
     lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
     return "\n".join(lines)
 

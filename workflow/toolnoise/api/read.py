@@ -1,7 +1,9 @@
 """`tn.read`: the results of a study, and dumps of predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +68,7 @@ def read(path: str | Path) -> StudyResults | Dump:
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
         picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
-        return StudyResults(text, values, lambda: values["cells"], picture, study.name, cells, tables)
+        return StudyResults(text, values, partial(getitem, values, "cells"), picture, study.name, cells, tables)
 
 
 def _table(file: Path) -> "pd.DataFrame":
@@ -89,6 +91,10 @@ def _churns(table: "pd.DataFrame | None") -> list[dict[str, Any]]:
     ]
 
 
+def _rows(seeds: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    return [{"seed": seed} for seed in seeds]
+
+
 def _dump(path: Path) -> Dump:
     dump = stacks.read_predictions(path, path.with_suffix(".json"))
     finished = dump.finished
@@ -100,4 +106,4 @@ def _dump(path: Path) -> Dump:
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
     text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
-    return Dump(text, values, lambda: [{"seed": seed} for seed in seeds], None, kept, labels, seeds)
+    return Dump(text, values, partial(_rows, seeds), None, kept, labels, seeds)

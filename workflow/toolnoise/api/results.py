@@ -1,8 +1,10 @@
 """What every function of the API returns: a small frozen object that prints, tabulates, draws and exports itself."""
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 100  # in a share
+DRAWING = ("matplotlib", "seaborn")
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table, `picture` draws it. Both are made when somebody asks for them.
+    `rows` are those of its table, `picture` draws it. Both are made when somebody asks for them, and are functions of
+    modules, so that a result can be pickled.
     """
 
     text: str
@@ -55,7 +59,8 @@ class Result:
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
         if self.picture is None:
             raise BadInput("plot", "", "found nothing to draw", "what compare, churn, noise, plan and studies return")
-        return self.picture(axes)
+        with for_figures():
+            return self.picture(axes)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"
@@ -70,8 +75,21 @@ class Compared(Result):
     def write_figure(self, path: str) -> None:
         """Write the figure of a comparison of tables; the suffix is the format."""
         if self.figure is None:
-            raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
-        self.figure(path)
+            raise BadInput("write_figure", "", "is for comparisons of tables", "plot() draws others")
+        with for_figures():
+            self.figure(path)
+
+
+@contextmanager
+def for_figures() -> Iterator[None]:
+    """Say in one line what a figure needs that the package does not bring."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in DRAWING:
+            raise
+        raise BadInput(name, "", "not installed", f"pip install {' '.join(DRAWING)}") from None
 
 
 def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
@@ -92,12 +110,13 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
 def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
     """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
 
-    def draw(axes: "Axes | None") -> "Axes":
-        from toolnoise.api import drawing
+    return partial(_draw, label, rows)
 
-        return drawing.intervals(label, rows, axes)
 
-    return draw
+def _draw(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
+    from toolnoise.api import drawing
+
+    return drawing.intervals(label, rows, axes)
 
 
 def plain(estimate: Estimate, scale: float = 1) -> dict[str, float | None]:

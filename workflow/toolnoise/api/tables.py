@@ -1,9 +1,15 @@
-"""`tn.compare` of tables with one number a run: files, and DataFrames of pandas or polars."""
+"""Tables with one number a run for `tn.compare` and `tn.plan`: files, DataFrames of pandas or polars, and numbers."""
 
+import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from numbers import Number
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from toolnoise.api import given
 from toolnoise.api.results import Compared, of_intervals
@@ -13,31 +19,67 @@ from toolnoise.comparison.tables import command, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.differences import MetricComparison
 
+FOLDER = "toolnoise-tables-"
+# Types of columns that may be classes, or right and wrong.
+WHOLE = ("bool", "int", "uint")
+
 
 def compare(arms: Sequence[Any], asked: Asked, against: str | None, *, all_pairs: bool) -> Compared:
     """Compare the arms in tables by these metrics."""
     if not arms:
         raise BadInput("command line", "ARMS", "missing", "a table, or one for each arm, before --metric")
-    with tempfile.TemporaryDirectory(prefix="toolnoise-tables-") as folder:
-        files = [given.paths(arm) or _written(place, arm, Path(folder)) for place, arm in enumerate(arms)]
+    with as_files(arms) as files:
         runs, found = command.compare(files, asked, against, all_pairs=all_pairs)
-    # What was a DataFrame lay in no folder of the caller's.
-    runs = runs._replace(notes=[note.replace(f"{folder}/", "") for note in runs.notes])
-    values = text.as_json(runs, found)
-    return Compared(text.as_text(runs, found), values, lambda: _rows(found), _picture(found), _figure(found))
+    runs = runs._replace(notes=[given_as(note) for note in runs.notes])
+    values, drawn = text.as_json(runs, found), _picture(found)
+    return Compared(text.as_text(runs, found), values, partial(_rows, found), drawn, partial(_figure, found))
+
+
+@contextmanager
+def as_files(arms: Sequence[Any]) -> Iterator[list[list[str]]]:
+    """The paths of each arm; what is no path is a file with the name of its arm while the block runs."""
+    if len(arms) > len(read_arms.NAMES):
+        raise BadInput("command line", "ARMS", f"found {len(arms)}", f"at most {len(read_arms.NAMES)}")
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as folder:
+        try:
+            yield [given.paths(arm) or _written(place, arm, Path(folder)) for place, arm in enumerate(arms)]
+        except BadInput as error:
+            raise error.saying(given_as(str(error))) from None
+
+
+def given_as(said: str) -> str:
+    """What is said of a file that nobody has given, said of its arm."""
+    return re.sub(rf"\S*{FOLDER}[^/\s]+/(\w+)\.csv", r"arm \1", said)
 
 
 def _written(place: int, table: Any, folder: Path) -> list[str]:
-    """A DataFrame as a file with the name of its arm: what is true of files is true of it."""
-    path = folder / f"{read_arms.NAMES[place % len(read_arms.NAMES)]}.csv"
-    if hasattr(table, "to_csv"):
-        named = any(name is not None for name in table.index.names)
-        table.to_csv(path, index=named)
+    """A DataFrame, or numbers, as a file with the name of its arm: what is true of files is true of it."""
+    path = folder / f"{read_arms.NAMES[place]}.csv"
+    named = hasattr(table, "to_csv") and any(name is not None for name in table.index.names)
+    if named or (hasattr(table, "to_csv") and table.ndim == 2):
+        # Numbers are no names of columns: above numbers, they would be a run.
+        table.to_csv(path, index=named, header=named or not all(isinstance(name, Number) for name in table.columns))
     elif hasattr(table, "write_csv"):
         table.write_csv(path)
     else:
-        raise BadInput(f"arm {path.stem}", "", f"found {type(table).__name__}", "with a metric: a path or a DataFrame")
+        numbers = given.array(f"arm {path.stem}", table)
+        if numbers.ndim != 1 or numbers.size == 0 or numbers.dtype.kind not in "fiu":
+            what = f"found {numbers.dtype} of shape {numbers.shape}"
+            raise BadInput(f"arm {path.stem}", "", what, "with a metric: a path, a DataFrame, or one number a run")
+        path.write_text("".join(f"{number!r}\n" for number in numbers.astype(np.float64).tolist()))
     return [str(path)]
+
+
+def require_predictions(name: str, arm: Any) -> None:
+    """Refuse, without labels, what looks like one number a run: say which argument is meant."""
+    table = hasattr(arm, "columns") and not all(str(kind).lower().startswith(WHOLE) for kind in arm.dtypes)
+    if table or given.arrays(name, arm)[0].ndim == 0 or _fractions(given.arrays(name, arm)[0]):
+        what = "a table" if table else "one number a run"
+        raise BadInput(name, "", f"found {what}, and no labels", "metric, if these are metrics of runs; or labels")
+
+
+def _fractions(array: np.ndarray) -> bool:
+    return array.ndim == 1 and array.dtype.kind == "f" and bool((array != np.floor(array)).any())
 
 
 def _rows(found: Sequence[MetricComparison]) -> list[Mapping[str, Any]]:
@@ -49,7 +91,7 @@ def _rows(found: Sequence[MetricComparison]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _picture(found: Sequence[MetricComparison]) -> Callable[[Any], Any]:
+def _picture(found: Sequence[MetricComparison]) -> Any:
     """The intervals of the first metric: others have other units."""
     first = [each for each in found if each.metric == found[0].metric]
     unit = f", {first[0].unit}" if first[0].unit else ""
@@ -58,10 +100,7 @@ def _picture(found: Sequence[MetricComparison]) -> Callable[[Any], Any]:
     return of_intervals(f"difference in {first[0].metric}{unit}", finite)
 
 
-def _figure(found: Sequence[MetricComparison]) -> Callable[[str], None]:
-    def write(path: str) -> None:
-        from toolnoise.comparison.tables import intervals_figure  # draws with Matplotlib, slow to import
+def _figure(found: Sequence[MetricComparison], path: str) -> None:
+    from toolnoise.comparison.tables import intervals_figure  # draws with Matplotlib, slow to import
 
-        intervals_figure.draw(found, path)
-
-    return write
+    intervals_figure.draw(found, path)

@@ -9,7 +9,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from toolnoise.base import faults
 from toolnoise.base.printing import escaped
@@ -29,6 +29,11 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
         found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
         line = f"{where}: {found}" + (f"; {allowed}" if allowed else "")
         super().__init__(as_given(" ".join(line.split())))
+
+    def saying(self, line: str) -> Self:
+        """This error with another line."""
+        self.args = (line,)
+        return self
 
 
 @contextmanager

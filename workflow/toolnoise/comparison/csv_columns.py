@@ -42,7 +42,7 @@ def read(
         head = _first_lines(path)
         if not head:
             raise BadInput(path, "", "found nothing", f"{wanted} in CSV")
-        separator = _separator(head[-1])
+        separator = _separator(head[0], head[-1])
         first = _fields(head[0].removeprefix("#"), separator)
         # Names that are not the fields' are a comment.
         commented = head[0].startswith("#") and len(first) != len(_fields(head[-1], separator))
@@ -81,11 +81,11 @@ def _lines(path: str, file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _separator(line: str) -> str:
-    """What stands between the fields of a line of data."""
-    for separator in ",\t;":
-        if separator in line:
-            return separator
+def _separator(first: str, line: str) -> str:
+    """What stands between the fields of a line of data; a comma may be a decimal one if names have other separators."""
+    likely = [separator for separator in ",\t;" if separator in line]
+    for separator in (*(each for each in likely if each in first), *likely):
+        return separator
     parts = line.split()
     return " " if len(parts) > 1 and all(map(is_number, parts)) else ","
 

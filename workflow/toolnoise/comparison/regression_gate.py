@@ -93,8 +93,8 @@ def record(new: RunsOfMetric, metric: str, target: float) -> Gated:
     value = float(new.values.mean())
     pvalue = float(stats.t.cdf((value - target) / (sd / math.sqrt(runs)), runs - 1))
     line = (
-        f"{metric} {_value(value, runs)}, SD {sd:.3g}; p = {pvalue:.2g} that it is at most {target:g} (one-sided t "
-        f"test; the record's rule asks for p < {RECORD_LEVEL:g})"
+        f"{metric} {_value(value, runs)}, SD {sd:.3g}; p = {pvalue:.2g} against a mean of {target:g} or more "
+        f"(one-sided t test; the record's rule asks for p < {RECORD_LEVEL:g})"
     )
     numbers = {"value": value, "new_runs": runs, "sd": sd, "target": target, "pvalue": pvalue, "level": RECORD_LEVEL}
     return _gated(pvalue < RECORD_LEVEL, line, numbers)

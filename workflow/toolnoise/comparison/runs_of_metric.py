@@ -28,7 +28,7 @@ class RunsOfMetric(NamedTuple):
 
 def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
     """The runs of a file, each with a finite value."""
-    table = csv_columns.read(path, None)
+    table = csv_columns.read(path, None, "runs")
     columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
     if metric not in columns:
         named = ", ".join(table.names) or "no names"

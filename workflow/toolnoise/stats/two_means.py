@@ -51,8 +51,12 @@ def cautious(freedom: float, runs_a: int, runs_b: int) -> float:
     They are too many if the SD of a few runs happens to be small and their mean decides: 2 runs against 10 have up to
     11.8 % false winners. Of 3 runs each, or 4, one arm's small SD is made up for by the other's.
     """
-    fewest = min(runs_a, runs_b)
-    return freedom if runs_a == runs_b > 2 else min(freedom, SMALL_ARMS.get(fewest, np.inf))
+    return min(freedom, most_freedom(runs_a, runs_b))
+
+
+def most_freedom(runs_a: int, runs_b: int) -> float:
+    """The most degrees of freedom of a test with so few runs; infinite if there is no limit."""
+    return np.inf if runs_a == runs_b > 2 else SMALL_ARMS.get(min(runs_a, runs_b), np.inf)
 
 
 def equal_arms(difference: float, step_per_run: float) -> Result:

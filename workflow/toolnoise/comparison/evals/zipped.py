@@ -51,7 +51,7 @@ def _unpacked(path: str, part: zipfile.ZipInfo) -> bytes:
     try:
         import zstandard
     except ImportError:
-        allowed = "pip install 'toolnoise[logs]'; or a copy that inspect log convert --to json makes"
+        allowed = "pip install zstandard; or a copy that inspect log convert --to json makes"
         raise BadInput(path, part.filename, "is packed with Zstandard", allowed) from None
     with Path(path).open("rb") as file:
         file.seek(part.header_offset)

@@ -81,7 +81,7 @@ class Expected(NamedTuple):
 
 def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.ndarray]:
     """The metric and the share of the largest rate of each checkpoint; `rate` is that of all if there is no column."""
-    table = csv_columns.read(path, None)
+    table = csv_columns.read(path, None, "checkpoints")
     columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
     if metric not in columns:
         named = ", ".join(table.names) or "no names"

@@ -44,6 +44,11 @@ COMPARING = {
 }
 
 
+def direction(names: list[str] | None) -> bool | list[str]:
+    """--lower or --higher as programs say it: True for all metrics, which here are no names."""
+    return names or names is not None
+
+
 def of(
     metric: Sequence[str],
     *,

@@ -20,7 +20,7 @@ from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import sd_chi2
-from toolnoise.stats.two_means import Result
+from toolnoise.stats.two_means import Result, most_freedom
 
 ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
 
@@ -112,6 +112,13 @@ def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
     return comparison.difference(plan, a, b, np.nan)
 
 
+def _name_of_test(way: Way, runs_a: int, runs_b: int) -> str:
+    """What the test is called; that of few runs is not quite Welch's."""
+    most = most_freedom(runs_a, runs_b)
+    limit = f", at most {most:g} degrees of freedom" if way == "independent" and most < np.inf else ""
+    return TESTS[way] + limit
+
+
 def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricComparison:
     of_a, of_b = (runs.of(name, metric.name) for name in (name_a, name_b))
     a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
@@ -126,7 +133,7 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
         metric.unit,
         *(MetricArm(name, len(of), mean_t(of, np.nan), sd_chi2(of, np.nan)) for name, of in ((name_a, a), (name_b, b))),
         plan.way,
-        TESTS[plan.way],
+        _name_of_test(plan.way, len(a), len(b)),
         pairs,
         pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
         test.effect,

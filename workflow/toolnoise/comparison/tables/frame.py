@@ -54,7 +54,18 @@ class Cells(NamedTuple):
 def read(path: str) -> Frame:
     """The columns of a file; one without names has empty ones."""
     table = csv_columns.read(path, None, "metrics", repeated=True)
+    if not table.names and _may_be_names(table.columns):
+        what = "found 0, which may be a run, or the name that pandas gives a column without one"
+        raise BadInput(path, "line 1", what, "the metric's name there")
     return Frame(path, table.names or [""] * len(table.columns), table.columns)
+
+
+def _may_be_names(columns: list[np.ndarray]) -> bool:
+    """Whether the first line counts the columns, and no other has a whole number."""
+    if any(column.dtype.kind != "f" for column in columns) or len(columns[0]) < 2:
+        return False
+    cells = np.array(columns)
+    return bool((cells[:, 0] == np.arange(len(cells))).all() and (cells[:, 1:] != np.floor(cells[:, 1:])).all())
 
 
 def found(frame: Frame, wanted: str, option: str) -> str:
@@ -119,7 +130,8 @@ def numbers(frame: Frame, name: str) -> Cells:
         text = cell.removeprefix("'").removesuffix("%").strip()
         percents += cell.endswith("%")
         if not csv_columns.is_number(text):
-            raise BadInput(frame.where(line), name, f"found {cell!r}", "a number, or a blank cell")
+            point = " with a decimal point" if "," in cell else ""
+            raise BadInput(frame.where(line), name, f"found {cell!r}", f"a number{point}, or a blank cell")
         values[line] = float(text) if np.isfinite(float(text)) else np.inf
     if 0 < percents < np.count_nonzero(~np.isnan(values)):
         raise BadInput(frame.path, name, "found some numbers with % and some without", "one of the two")

@@ -40,7 +40,7 @@ def as_long(frame: Frame, metrics: tuple[str, ...], by: str | None, seed: str | 
     if {"metric", "value"} <= set(map(plain, frame.names)):
         return _a_line_a_value(frame, metrics)
     if len(metrics) == 1 and frame.names == [""]:
-        return Frame(frame.path, list(metrics), frame.columns), [f"its numbers are {metrics[0]}"]
+        return Frame(frame.path, list(metrics), frame.columns), [f"the numbers are {metrics[0]}"]
     if len(metrics) == 1:
         found = _seeds_are_columns(frame, metrics[0], by, seed) or _models_are_columns(frame, metrics[0], by, seed)
         return found or (frame, [])

@@ -21,6 +21,8 @@ from toolnoise.comparison.tables.runs import LEFT, Line, Run, Runs
 
 NUMBERED = "run "  # begins what stands for a seed if --paired is given
 MOST_NAMED = 3  # files in a sentence
+# Of a metric in percent, and of one that is not, the first file.
+Units = dict[tuple[str, bool], str]
 
 
 class Notes:
@@ -54,11 +56,12 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     in_files = asked.by is None and (len(files) > 1 or len(files[0]) > 1)
     names = run_names.of_files(files) if in_files else [""] * len(files)
     lines: list[Line] = []
-    notes, percent = Notes(), set()
+    units: Units = {}
+    notes = Notes()
     for name, paths in zip(names, files, strict=True):
         seeds = _of_paths(paths, asked)
         for place, path in enumerate(paths):
-            found = _lines(path, name, asked, seeds[place] if seeds else None, notes, percent, alone=alone)
+            found = _lines(path, name, asked, seeds[place] if seeds else None, notes, units, alone=alone)
             # Of an arm in a file or several, each file has runs of its own.
             lines += [line._replace(file=path) for line in found] if name else found
     runs, said = steps.as_runs(lines, asked)
@@ -67,20 +70,32 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     elif asked.seed is None and all(run.seed is None for run in runs) and not alone:
         said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
     _require_different(runs)
-    metrics = [metric._replace(unit="points") if metric.name in percent else metric for metric in directed(asked)]
+    in_percent = _in_percent(asked, units)
+    metrics = [metric._replace(unit="points") if metric.name in in_percent else metric for metric in directed(asked)]
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     return Runs(arms, runs, metrics, [*notes.sentences(), *said])
 
 
+def _in_percent(asked: Asked, units: Units) -> set[str]:
+    """The metrics in percent, which must be so in every file."""
+    for metric in asked.metrics:
+        if (metric, True) in units and (metric, False) in units:
+            what = f"found numbers with %, and without in {units[metric, False]}"
+            raise BadInput(units[metric, True], metric, what, "one of the two in all files")
+    return {metric for metric, percent in units if percent}
+
+
 def _lines(
-    path: str, arm: str, asked: Asked, seed: str | None, notes: Notes, percent: set[str], *, alone: bool
+    path: str, arm: str, asked: Asked, seed: str | None, notes: Notes, units: Units, *, alone: bool
 ) -> list[Line]:
     """The lines of a file that are of a finished run and have a number; an empty arm is in a column."""
     original = frames.read(path)
     found, layout = layouts.as_long(original, asked.metrics, asked.by, asked.seed)
     columns = {metric: frames.found(found, metric, "--metric") for metric in asked.metrics}
     cells = {metric: frames.numbers(found, name) for metric, name in columns.items()}
-    percent.update(metric for metric, held in cells.items() if held.percent or columns[metric].endswith("%"))
+    for metric, held in cells.items():
+        if not np.isnan(held.values).all():
+            units.setdefault((metric, held.percent or columns[metric].endswith("%")), path)
     arms_are = "in files" if arm else "or one" if alone else "needed"
     of = roles.of(found, list(columns.values()), asked.by, asked.seed, arms=arms_are)
     arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)

@@ -56,7 +56,8 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
     """The roles of a table's columns; whether arms are in columns, must be there, or may not be there."""
     free = [name for name in frame.names if name not in metrics and frame.names.count(name) == 1]
     state = next((name for name in free if plain(name) in STATES and _states(frame, name)), None)
-    of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, free, seed)
+    others = [name for name in free if by is None or name != found(frame, by, "--by")]
+    of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, others, seed)
     free = [name for name in free if name not in (state, of_seed)]
     steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
     step = next((name for name in steps if _whole(frame, name, metrics)), None)
@@ -119,9 +120,10 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
             return None
     if len({_partition(several[name]) for name in likely}) == 1:
         return likely[0]
-    choices = listed(likely or [name for name in several if plain(name) not in BESIDE] or free)
+    choices = likely or [name for name in several if plain(name) not in BESIDE] or free
     what = "missing" if likely else "missing, and no column is named like an arm"
-    raise BadInput(frame.path, "--by", what, f"the column that names a run's arm: {choices}")
+    allowed = f"the column that names a run's arm: {listed(choices)}" if choices else "a file for each arm"
+    raise BadInput(frame.path, "--by", what, allowed)
 
 
 def _require_one(frame: Frame, free: list[str]) -> None:

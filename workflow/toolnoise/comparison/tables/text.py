@@ -73,7 +73,8 @@ def _pairing(found: MetricComparison) -> str:
             )
         return line
     if found.way == "independent":
-        return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs."
+        few = f" With so few runs: {found.test}." if "," in found.test else ""
+        return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
     return f"{a.name} has {_runs(a.n_runs)}, {b.name} has {_runs(b.n_runs)}."
 
 

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
-from toolnoise.comparison.tables.arguments import COMPARING
+from toolnoise.comparison.tables.arguments import COMPARING, direction
 
 ARMS = "two or more arms: each a name in ARMS, or each an --arm"
+# What a plan says, or has not.
+OF_PLAN = ("values", "losses", "by_label", "correct", "cluster", "paired", "same_start")
+OF_PLAN += tuple(name.removeprefix("--").replace("-", "_") for name in COMPARING)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -21,8 +24,11 @@ def _run(options: argparse.Namespace) -> None:
         return
     asked = {name.removeprefix("--").replace("-", "_") for name in VERB.arguments if name.startswith("--")}
     wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "json", "peek", "figure"})}
+    wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     found = compare(*given, **wanted)
     if options.figure:
+        if found.figure is None:
+            raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
         found.write_figure(options.figure)
     show(found.to_dict() if options.json else found.text)
 
@@ -33,8 +39,8 @@ def _peek(options: argparse.Namespace, given: Sequence[Sequence[str]]) -> None:
 
     if len(given) < 2:
         raise BadInput("command line", "ARMS", f"found {len(given)}", ARMS)
-    for name in ("values", "losses", "by_label", "paired", "same_start"):
-        if getattr(options, name):
+    for name in OF_PLAN:
+        if getattr(options, name) not in (None, False):
             raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
     peeked = peeking.peek(options.peek, given, options.labels)
     show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))

@@ -24,7 +24,8 @@ def _run(options: argparse.Namespace) -> None:
         return
     names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *Cell._fields, "level", "power")
     of_tables = tuple(name.removeprefix("--") for name in arguments.READING)
-    found = plan(**{name: getattr(options, name) for name in (*names, *of_tables)})
+    wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
+    found = plan(**wanted | {name: arguments.direction(wanted[name]) for name in ("lower", "higher")})
     if options.figure:
         found.write_figure(options.figure)
     show(found.to_dict() if options.json else found.text)
