@@ -84,6 +84,12 @@ def test_a_change_to_what_a_module_never_imports_changes_nothing(module, changed
     assert digest(module) == before
 
 
+def test_the_package_itself_is_no_source_of_a_job():
+    """Else the audit would miss it among what a statement names."""
+    assert code_digest.source_of("toolnoise") is None
+    assert "workflow/toolnoise/__init__.py" not in code_digest.sources("toolnoise.training.loop")
+
+
 def test_touching_every_file_changes_nothing(package):
     before = digest("toolnoise.training.loop", ENGINE)
     for path in package.rglob("*.py"):

@@ -127,6 +127,9 @@ def source_of(module: str) -> Path | None:
 
     A module may be a script, by its path.
     """
+    # What programs call: no job asks the package itself for anything.
+    if module == program.PACKAGE.name:
+        return None
     if module.endswith(SCRIPT):
         return script if (script := Path.cwd() / module).is_file() else None
     return _followed(module) or _source(module, tuple(map(Path, sys.path)))
@@ -144,7 +147,6 @@ def name_of(path: Path) -> str:
 
 def _followed(module: str) -> Path | None:
     """The source of a module whose imports are followed: of this package or of the study's folder."""
-    # What programs call: no job asks the package itself for anything.
     if module == program.PACKAGE.name:
         return None
     # An installed package lies among others, which are not followed.
