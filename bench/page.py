@@ -185,6 +185,12 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
             for place, kind in itertools.product(range(len(seeds) - 1), cell_page.FLIPS)
             for _ in range(cell_page.LISTED)
         ],
+        "flipping": [
+            [chance.randrange(EXAMPLES), str(chance.randrange(10)), "1 in 9 runs, 2 in 1 run", 9, 45]
+            for _ in range(cell_page.OFTEN)
+        ],
+        "unit": "example",
+        "texts": {},
         # What a digit of 8 x 8 pixels takes.
         "pictures": {
             str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE]
@@ -203,7 +209,12 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
 
     return {
         "study": study.name,
-        "findings": [{"variant": "algo", "cell": list(study.cells[0]), "says": "Invented."}],
+        "sentences": ["Invented."] * 3,
+        "hero": {
+            "measure": "churn",
+            "where": "invented",
+            "rows": [source(cell) for cell in study.cells[: len(VARIANTS)]],
+        },
         "facts": [],
         "emulated": [],
         "measures": {name: list(one) for name, one in declared.labels().items()},
@@ -217,6 +228,12 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
         "claims": [],
         "logs": "",
     }
+
+
+def source(cell: Cell) -> dict[str, Any]:
+    """A row of the first figure."""
+    told = {"called": cell.variant, "where": "", "says": "5.00 % (4.00 to 6.00)", "runs": "10 runs", "over": ""}
+    return {"cell": list(cell), "value": [5, 4, 6], **told}
 
 
 def opened(study: Study, file: Path) -> None:

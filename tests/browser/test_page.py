@@ -19,8 +19,18 @@ CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"
 CONTROL = "smallcnn/digits/cpu/control"
 BESIDE = f"#beside/{CELL}/1/{CELL}/2"
-VIEWS = ["", "#tables", "#table/table2", "#figures", "#claims", "#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE]
-VIEWS += [f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl", "#?q=smallcnn", "#file/metrics/stability.csv"]
+VIEWS = [
+    "",
+    "#cells",
+    "#table/metrics-ratios",
+    "#table/table2",
+    "#figures",
+    "#figure/noise_by_source-cpu",
+    "#compare",
+    "#claims",
+]
+VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl"]
+VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
 
 
 @pytest.fixture(scope="session")
@@ -64,23 +74,59 @@ def go(page, fragment):
     return arrived(page)
 
 
-def test_the_first_view_has_a_sentence_for_each_source_and_the_audits_verdict(page):
-    said = page.get_by_role("region", name="Findings").get_by_role("listitem").all_inner_texts()
-    assert [re.search(r"\((ALGO\+IMPL|IMPL)|Control", one)[0] for one in said] == ["(ALGO+IMPL", "(IMPL", "Control"]
-    assert re.search(
-        r"changes [\d.]+ % of predictions and spreads .* points \(.* to .*\): smallcnn on digits, cpu, 2 runs", said[0]
+def test_the_first_screen_has_the_question_three_sentences_a_figure_and_what_to_do_next(page, results_folder):
+    expect(title(page)).to_have_text("Trained again, how many answers does a network change, and why?")
+    said = page.get_by_role("region", name="Findings").get_by_role("paragraph").all_inner_texts()
+    assert [one.partition(":")[0] for one in said] == ["What was trained", "What changed", "How sure"]
+    with (results_folder / "metrics/stability.csv").open() as file:
+        rows_of = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    churn = {
+        row["variant"]: float(row["value"])
+        for row in rows_of
+        if (row["metric"], row["group"], row["model"], row["hardware"]) == ("churn", "all", "smallcnn", "cpu")
+    }
+    assert (
+        f"{100 * churn['algo_impl']:#.3g} % (2 runs) with a new seed and the implementation (ALGO+IMPL, emulated)"
+        in said[1]
     )
-    assert "nothing changes: the runs of all 3 cells are bit-equal" in said[2]
+    assert "IMPL is emulated on cpu" in said[2]
+    sources = page.locator(".hero").get_by_role("link")
+    assert [re.search(r"ALGO\+IMPL|IMPL|Control", one)[0] for one in sources.all_inner_texts()] == [
+        "ALGO+IMPL",
+        "IMPL",
+        "Control",
+    ]
+    sources.first.focus()
+    told = rf"^{100 * churn['algo_impl']:#.3g} %.*, 2 runs; .* in 2 tasks$"
+    expect(page.locator(".told")).to_have_text(re.compile(told))
+    links = page.get_by_role("region", name="Next").get_by_role("list").get_by_role("link")
+    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#compare", "#audit"]
     text = page.locator("main").inner_text()
     assert "16 of 16 runs in 7 cells, none missing" in text
     assert "cpu-eigen: 2 runs on" in text
-    assert "implementation noise on cpu, cpu-eigen" in text
-    expect(page.get_by_text("Audit: clean")).to_be_visible()
-    expect(page.get_by_text("Not signed: no statement has a signature")).to_be_visible()
     assert page.errors == []
 
 
+def test_the_first_screen_shows_two_pictures_that_two_runs_answer_differently(page):
+    arrived(page)
+    shown = page.get_by_role("region", name="Next")
+    assert shown.locator("img").evaluate_all("all => all.every((one) => one.naturalWidth === 8)")
+    expect(shown.locator("img")).to_have_count(2)
+    shown.get_by_role("link", name="Compare these runs").click()
+    expect(title(page)).to_have_text("Two runs side by side")
+    assert page.url.endswith(BESIDE)
+
+
+def test_clean_is_green_beside_what_it_means_and_unsigned_is_not(page):
+    audit = arrived(page).locator("section", has=page.get_by_role("heading", name="Audit", exact=True))
+    green = audit.locator(".good")
+    expect(green).to_have_text("clean")
+    assert "clean Every file that is there agrees with its statement" in audit.inner_text()
+    assert "Not signed: no statement has a signature" in audit.inner_text()
+
+
 def test_clicks_lead_from_a_number_to_its_run_and_to_its_data(page):
+    go(page, "#cells")
     rows(page).first.get_by_role("link").nth(4).click()
     expect(title(page)).to_have_text("smallcnn on digits, cpu, ALGO+IMPL")
     page.get_by_role("group", name="Accuracy by run").get_by_role("link").first.click()
@@ -91,31 +137,66 @@ def test_clicks_lead_from_a_number_to_its_run_and_to_its_data(page):
     assert page.errors == []
 
 
-def test_the_keyboard_alone_leads_from_the_top_to_the_data(page):
-    def press(name, key="Enter"):
-        """Press Tab until a link of that name has the focus, and follow it."""
-        for _ in range(200):
-            page.keyboard.press("Tab")
-            if re.search(
-                name,
-                page.evaluate(
-                    "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
-                ),
-            ):
-                page.keyboard.press(key)
-                return arrived(page)
-        raise AssertionError(f"no way to {name}")
+def test_twelve_keys_lead_from_the_top_to_a_number_its_run_and_its_data(page):
+    pressed = []
 
-    press("^These runs of smallcnn on digits, cpu, ALGO")
+    def press(name):
+        """Press Tab until what has the focus begins so, and Enter."""
+        while not re.match(
+            name,
+            page.evaluate("(it => it.getAttribute('aria-label') || it.textContent)(document.activeElement)"),
+        ):
+            page.keyboard.press("Tab")
+            pressed.append("Tab")
+            assert len(pressed) <= 12, f"no way to {name}"
+        page.keyboard.press("Enter")
+        pressed.append("Enter")
+        return arrived(page)
+
+    arrived(page)
+    press("Skip to content")
+    press("a new seed and the implementation")
     assert page.evaluate("document.activeElement.tagName") == "H1"
-    press(r"^run 1: [\d.]+ %")
-    press(r"^data/digits\.npz$")
-    press(r"digits\.csv\.gz$")
-    expect(title(page)).to_have_text("sklearn/datasets/data/digits.csv.gz")
+    press(r"run 1: [\d.]+ %")
+    expect(title(page)).to_have_text("Run 1 of smallcnn on digits, cpu, ALGO+IMPL")
+    press("Its data: digits")
+    expect(title(page)).to_have_text("data/digits.npz")
+    assert len(pressed) <= 12
+    assert page.errors == []
+
+
+def test_a_row_has_one_tab_stop_and_arrow_keys_lead_along_it_and_down(page):
+    go(page, "#cells")
+    stops = rows(page).evaluate_all("all => all.map((row) => row.querySelectorAll('a:not([tabindex=\"-1\"])').length)")
+    assert set(stops) == {1}
+    rows(page).first.get_by_role("link").first.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.closest('td').cellIndex") == 2
+    assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
+    assert page.errors == []
+
+
+def test_back_keeps_the_place_and_the_link(page):
+    page.set_viewport_size({"width": 1300, "height": 400})
+    go(page, "#figures")
+    last = page.locator("main a").last
+    last.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    assert page.evaluate("history.state.y") > 0
+    place, address = page.evaluate("scrollY"), last.get_attribute("href")
+    last.click()
+    expect(title(page)).not_to_have_text("Figures and tables")
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    expect(title(page)).to_have_text("Figures and tables")
+    assert page.evaluate("scrollY") == pytest.approx(place, abs=3)
+    assert page.evaluate("document.activeElement.getAttribute('href')") == address
     assert page.errors == []
 
 
 def test_the_table_sorts_filters_and_its_address_restores_it(opened, page, results_folder):
+    go(page, "#cells")
     page.get_by_role("button", name=re.compile("^Accuracy")).click()
     shown = [float(text.split()[0]) for text in rows(page).locator("td:nth-child(5)").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
@@ -134,6 +215,7 @@ def test_the_table_sorts_filters_and_its_address_restores_it(opened, page, resul
 def test_a_table_copies_itself_as_markdown_latex_and_csv(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     found = {}
+    go(page, "#cells")
     for form in ("Markdown", "LaTeX", "CSV"):
         page.get_by_role("button", name=f"Copy as {form}").first.click()
         expect(page.get_by_text(f"Copied as {form}").first).to_be_visible()
@@ -158,9 +240,18 @@ def test_table_2_has_the_intervals_and_leads_to_cells(page):
     expect(title(page)).to_have_text("smallcnn on digits, cpu, ALGO+IMPL")
 
 
-def test_figures_are_there_with_captions_and_downloads(page, results_folder):
+def test_figures_are_called_by_what_they_found(page):
     go(page, "#figures")
-    figure = page.locator("figure.shown").first
+    found = page.locator(".gallery a").all_inner_texts()
+    assert any(re.match(r"Emulated implementation noise alone changes [\d.]+ %", one) for one in found)
+    assert not any(re.match(r"[a-z_]+-cpu", one) for one in found)
+    expect(page.get_by_role("link", name="Test accuracy by tooling, task and source of noise")).to_be_visible()
+
+
+def test_a_figure_is_there_with_caption_and_downloads(page, results_folder):
+    go(page, "#figure/noise_by_source-cpu")
+    assert title(page).inner_text().startswith("Emulated implementation noise alone changes")
+    figure = page.locator("figure.shown")
     assert figure.locator("img").evaluate("one => one.decode().then(() => one.naturalWidth)") > 300
     assert "Noise by source in study small" in figure.inner_text()
     links = figure.get_by_role("link").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
@@ -252,19 +343,75 @@ def test_two_cells_have_the_verdict_of_compare(page, toolnoise, results_folder):
     arms = [results_folder / f"predictions/{model}/digits/cpu/algo_impl.npy" for model in ("smallcnn", "smallcnn-bn")]
     wanted = toolnoise(results_folder, "compare", *arms).stdout.strip().rpartition("\n\n")[2]
     arrived(page)
+    expect(page.get_by_label("B", exact=True)).to_have_value("smallcnn-bn/digits/cpu/algo_impl")
     assert wanted in page.locator(".verdictOn .verdict").inner_text().replace("\n\n", "\n")
     assert "compare?a=" in page.url
     assert page.errors == []
 
 
-def test_search_finds_cells_and_files(page):
-    page.get_by_role("searchbox", name="Search").fill("smallcnn-bn impl")
+def test_compare_begins_with_the_cells_that_differ_most_and_offers_what_a_can_be_paired_with(page):
+    go(page, "#compare")
+    pairs = page.evaluate("asked('compared').then((all) => all.map(({ a, b }) => [a.join('/'), b.join('/')]))")
+    of_cells = "S.cells.map(({ cell, values }) => [cell.join('/'), values.accuracy_mean[0]])"
+    means = dict(page.evaluate(of_cells))
+    apart = [abs(means[a] - means[b]) for a, b in pairs if not {a, b} & {one for one in means if "control" in one}]
+    a, b = (page.get_by_label(arm, exact=True) for arm in "AB")
+    assert abs(means[a.input_value()] - means[b.input_value()]) == max(apart)
+    a.select_option(CONTROL)
     arrived(page)
+    offered = b.locator("option").evaluate_all("all => all.map((one) => one.value)")
+    assert set(offered) == {one for pair in pairs if CONTROL in pair for one in pair} - {CONTROL}
+    expect(page.locator(".verdictOn")).to_be_visible()
+    assert page.errors == []
+
+
+def test_histories_of_two_cells_lie_over_each_other_with_their_names(page):
+    go(page, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl")
+    chart = page.get_by_role("application", name=re.compile("^Test accuracy by epoch, 4 runs"))
+    assert chart.locator("text.end0, text.end1").all_text_contents() in (["A", "B"], ["B", "A"])
+    expect(chart.locator("polyline.lit0")).to_have_count(2)
+    expect(chart.locator("polyline.lit1")).to_have_count(2)
+
+
+def test_the_examples_that_flip_most_often_sort_by_number(page):
+    go(page, f"#cell/{CELL}")
+    table = page.get_by_role("region", name="Examples that flip most often")
+    expect(table.locator("tbody img")).not_to_have_count(0)
+    often = table.locator("tbody td:last-child").all_inner_texts()
+    assert set(often) == {"100"}, "two runs are one pair"
+    table.get_by_role("button", name="Number").click()
+    numbers = [int(one) for one in table.locator("tbody td:first-child").all_inner_texts()]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def search_for(page, text):
+    page.get_by_role("searchbox", name="Search").fill(text)
+    return arrived(page)
+
+
+def test_search_finds_cells_and_files(page):
+    search_for(page, "smallcnn-bn impl")
     page.get_by_role("link", name="smallcnn-bn on digits, cpu, IMPL", exact=True).click()
     expect(title(page)).to_have_text("smallcnn-bn on digits, cpu, IMPL")
-    page.get_by_role("searchbox", name="Search").fill("stability csv")
+    search_for(page, "stability csv")
     page.get_by_role("link", name="metrics/stability.csv").click()
     expect(title(page)).to_have_text("metrics/stability.csv")
+    assert page.errors == []
+
+
+def test_search_finds_measures_titles_claims_and_numbers(page):
+    search_for(page, "churn")
+    headings = page.get_by_role("heading", level=2).all_inner_texts()
+    assert [one.partition(":")[0] for one in headings] == ["Measures", "Figures and tables", "Claims", "Files"]
+    number = page.evaluate("decimal(S.cells[0].values.churn[0], 100, 2)")
+    search_for(page, number)
+    page.get_by_role("link", name=f"Churn {number} %").first.click()
+    expect(title(page)).to_have_text(re.compile(", cpu"))
+    search_for(page, "batch normalisation lowers churn")
+    page.locator("section", has=page.get_by_role("heading", name=re.compile("^Claims"))).get_by_role(
+        "link"
+    ).first.click()
+    expect(page.locator(".claim.chosen")).to_be_in_viewport()
     assert page.errors == []
 
 
@@ -344,7 +491,7 @@ def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, published
     file = published.with_name("changed.html")
     file.write_text(published.read_text().replace("<noscript>", "<script>window.ran=1</script><noscript>"))
     page = opened(file)
-    expect(title(page)).to_have_text(re.compile("^Study"))
+    expect(title(page)).to_have_text(re.compile("^Trained again"))
     assert page.evaluate("window.ran") is None
     assert any("Content Security Policy" in error for error in page.errors)
 
@@ -363,6 +510,7 @@ def test_a_page_without_names_has_none_in_any_file(opened, hidden, results_folde
 
 
 def test_paper_has_the_tables_and_not_the_tools(page):
+    go(page, "#cells")
     page.emulate_media(media="print")
     expect(rows(page).first).to_be_visible()
     expect(page.get_by_role("button", name="Copy as CSV").first).to_be_hidden()

@@ -27,7 +27,8 @@ from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
-from toolnoise.pages import cell_page, page_tables, pictures, source_sentences, study_page
+from toolnoise.measures.what_varies import Row
+from toolnoise.pages import cell_page, first_screen, page_tables, pictures, study_page
 from toolnoise.pages.document import part
 from toolnoise.pages.short_json import packed
 from toolnoise.study.cells import Cell
@@ -36,49 +37,136 @@ from toolnoise.verify import anonymous
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan
+ZERO = (0, NAN, NAN, 2, 0)
 
 
 def of_cell(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
-    return {"churn": churn, "accuracy_sd": sd}
+    return {"churn": Row(*churn), "accuracy_sd": Row(*sd)}
 
 
-def says(found, bit_equal=(), emulated=()):
-    return [one["says"] for one in source_sentences.sentences(found, dict(bit_equal), emulated)]
+def first(found, bit_equal=(), emulated=(), seeds=()):
+    """The sentences and the first figure of a page."""
+    study = first_screen.Measured(found, dict(bit_equal), dict(seeds), emulated)
+    hero = first_screen.hero(study)
+    return list(first_screen.sentences(study, hero)), hero
 
 
-def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
-    (sentence,) = says({ALGO: of_cell((0.047, 0.03, 0.06, 5, 1))})
-    wanted = "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads "
-    wanted += "accuracy by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
-    assert sentence == wanted
+def test_three_sentences_say_what_was_trained_what_changed_and_how_sure_that_is():
+    found = {ALGO: of_cell((0.047, 0.03, 0.06, 5, 1)), IMPL: of_cell((0.01, 0.005, 0.02, 6, 0)), CONTROL: of_cell(ZERO)}
+    seeds = {IMPL: [10_001, 10_002, 10_003, 20_001, 20_002, 20_003]}
+    (trained, changed, sure), _ = first(found, [(CONTROL, True)], seeds=seeds)
+    assert trained == "What was trained: 13 networks (cnn) on digits, in 3 cells; 1 more diverged."
+    assert changed == (
+        "What changed: runs of cnn on digits (cpu) differ in these shares of answers: 4.70 % (3.00 to 6.00; 5 runs) "
+        "with a new seed (ALGO), 1.00 % (0.500 to 2.00; 6 runs in 2 draws) with the implementation alone (IMPL)."
+    )
+    assert sure == (
+        "How sure: in brackets are 95 % intervals over runs (where a seed is fixed, over its draws) for these test "
+        "examples; with everything fixed (Control), nothing changes: bit-equal."
+    )
 
 
-def test_a_cell_that_lacks_measures_has_a_sentence_of_what_is_there():
-    (of_churn,) = says({ALGO: {"churn": (0.047, NAN, NAN, 5, 0)}})
-    assert of_churn.endswith("(ALGO) changes 4.70 % of predictions: cnn on digits, cpu, 5 runs.")
-    (of_weights,) = says({ALGO: {"l2_unit": (0.5, NAN, NAN, 5, 0)}})
-    assert of_weights.endswith("(ALGO): l2 unit 0.5: cnn on digits, cpu, 5 runs.")
+def test_the_first_figure_has_a_row_for_each_source_in_the_words_of_summary():
+    other = ALGO._replace(model="bn")
+    found = {ALGO: of_cell((0.047, NAN, NAN, 5, 0)), other: of_cell((0.02, 0.01, 0.03, 5, 0)), CONTROL: of_cell(ZERO)}
+    _, hero = first(found, [(CONTROL, True)])
+    algo, control = hero["rows"]
+    assert (hero["measure"], hero["where"]) == ("churn", "cnn on digits (cpu)")
+    assert (algo["called"], algo["says"], algo["over"]) == ("a new seed (ALGO)", "4.70 %", "2.00 to 4.70 % in 2 tasks")
+    assert (algo["value"], algo["runs"], algo["cell"]) == ([4.7, None, None], "5 runs", list(ALGO))
+    assert (control["called"], control["says"], control["value"]) == (
+        "everything fixed (Control)",
+        "nothing: bit-equal",
+        [0, None, None],
+    )
 
 
-def test_emulated_noise_small_numbers_and_several_cells_are_named():
-    found = {IMPL: of_cell((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): of_cell((0.01, 0, 0.02, 2, 0))}
-    (sentence,) = says(found, emulated=["cpu"])
-    assert "(IMPL, emulated) changes 2.0e-5 % of predictions and" in sentence
-    assert sentence.endswith("Churn over all 2 such cells: 2.0e-5 to 1.00 %.")
+def test_a_source_that_the_first_task_lacks_has_the_name_of_its_own():
+    other = ALGO._replace(model="bn", variant="shuffle")
+    _, hero = first({ALGO: of_cell((0.1, NAN, NAN, 2, 0)), IMPL: of_cell(ZERO), other: of_cell((0.2, NAN, NAN, 2, 0))})
+    assert {row["cell"][3]: row.get("where", "") for row in hero["rows"]} == {
+        "algo": "",
+        "shuffle": "bn on digits (cpu)",
+        "impl": "",
+    }
+
+
+def test_emulated_noise_is_marked_wherever_it_is_named():
+    free = ALGO._replace(variant="algo_impl")
+    said, hero = first({free: of_cell((0.1, NAN, NAN, 2, 0)), IMPL: of_cell((0.01, NAN, NAN, 2, 0))}, emulated=["cpu"])
+    assert [row["called"] for row in hero["rows"]] == [
+        "a new seed and the implementation (ALGO+IMPL, emulated)",
+        "the implementation alone (IMPL, emulated)",
+    ]
+    assert said[2].endswith("IMPL is emulated on cpu: each batch is added up in another order.")
+    assert "emulated" not in "".join(first({ALGO: of_cell((0.1, NAN, NAN, 2, 0))}, emulated=["cpu"])[0][1])
+
+
+def test_a_program_that_leaves_numbers_has_a_figure_of_how_far_they_are_apart():
+    found = {ALGO: {"loss_mean": Row(2, 1, 3, 5, 0), "loss_sd": Row(0.5, 0.2, 0.9, 5, 0)}}
+    said, hero = first(found)
+    assert (hero["measure"], hero["rows"][0]["value"]) == ("loss_sd", [0.5, 0.2, 0.9])
+    assert said[1] == (
+        "What changed: runs of cnn on digits (cpu) differ by this loss sd: 0.500 (0.200 to 0.900; 5 runs) with a new "
+        "seed (ALGO)."
+    )
 
 
 def test_too_few_runs_are_no_finding():
-    assert says({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})[0].endswith(
-        "too few runs to say what it changes (cnn on digits, cpu; 1 run)."
-    )
+    (trained, sure), hero = first({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})
+    assert trained.startswith("What was trained: 1 network")
+    assert sure.startswith("How sure")
+    assert [(row["says"], row["value"]) for row in hero["rows"]] == [("one run: not known", [None] * 3)]
+    assert first({})[0] == ["No cell has been measured yet."]
 
 
 @pytest.mark.parametrize(
     ("verdict", "wanted"),
-    [(True, "nothing changes: all runs are"), (False, "runs differ in 1 of 1"), (None, "nothing was checked")],
+    [(True, "nothing changes: bit-equal"), (False, "runs differ"), (None, "one run: not checked")],
 )
 def test_control_has_the_gates_verdict(verdict, wanted):
-    assert wanted in says({CONTROL: {}}, [(CONTROL, verdict)])[0]
+    (_, *_, sure), _ = first({CONTROL: of_cell(ZERO)}, [(CONTROL, verdict)])
+    assert sure.endswith(f"with everything fixed (Control), {wanted}.")
+
+
+def test_a_figure_is_called_by_what_it_found_and_a_table_by_its_title(tmp_path):
+    (tmp_path / "a.svg").write_text("<svg><dc:description>Churn is 5 %: 1 &lt; 2\nMore</dc:description></svg>")
+    (tmp_path / "b.svg").write_text("<svg></svg>")
+    (tmp_path / "c.html").write_text("<table><caption>A &amp; b</caption></table>")
+    files = {path.name: path for path in tmp_path.iterdir()}
+    kinds = {"a": ["svg", "a.svg"], "b": ["svg", "b.svg"], "c": ["html", "c.html"]}
+    shown = [
+        {"name": name, "picture": name < "c", "data": [], "notebook": "a.svg", "kind": "table2", "files": [file]}
+        for name, file in kinds.items()
+    ]
+    page = study_page.Page("s", [], [], shown, [], files)
+    assert [one["title"] for one in study_page.first(page, "")["figures"]] == ["Churn is 5 %: 1 < 2", "b", "A & b"]
+
+
+def test_the_examples_that_flip_most_often_come_first(make_run):
+    said = np.array([[0, 0, 1, 1], [0, 1, 1, 2], [0, 1, 1, 0], [0, 1, 2, 0]])
+    data = SimpleNamespace(classes=["a", "b", "c"], test=SimpleNamespace(labels=np.array([0, 1, 1, 2])))
+    cell_runs = [runs.read(make_run(seed)) for seed in (1, 2, 3, 4)]
+    scores = {seed: np.eye(3, dtype=np.float32)[row] for seed, row in zip((1, 2, 3, 4), said, strict=True)}
+    found = list(cell_page.flipping(cell_runs, scores, data))
+    pairs = [(a, b) for a in range(4) for b in range(a)]
+    wanted = [sum(said[a][example] != said[b][example] for a, b in pairs) for example in range(4)]
+    assert [(number, differ, all_pairs) for number, *_, differ, all_pairs in found] == [(3, 5, 6), (1, 3, 6), (2, 3, 6)]
+    assert {number: differ for number, *_, differ, _ in found} == {
+        number: differ for number, differ in enumerate(wanted) if differ
+    }
+    assert found[0][1:3] == ["c", "a in 2 runs, b in 1 run, c in 1 run"]
+    # Runs of different draws are no pair.
+    within = list(cell_page.flipping(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)), of_draws(scores), data))
+    assert [(number, differ, all_pairs) for number, *_, differ, all_pairs in within] == [
+        (1, 1, 2),
+        (2, 1, 2),
+        (3, 1, 2),
+    ]
+
+
+def of_draws(scores):
+    return dict(zip((10_001, 10_002, 20_001, 20_002), scores.values(), strict=True))
 
 
 def test_cells_that_differ_in_one_name_are_compared_variants_first():

@@ -1,9 +1,7 @@
 """What a study found, on one screen: how much each source of noise changes, and where the accuracy of all hides it."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,69 +11,37 @@ from toolnoise.base.printing import aligned, span
 from toolnoise.datasets.outcomes import ALL
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.measures import control_gate
+from toolnoise.measures import control_gate, what_varies
+from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 
-# What varies, by the variant; any other is called by its name.
-VARIES = {
-    "control": "everything fixed (Control)",
-    "impl": "the implementation alone (IMPL)",
-    "bit": "one bit of one weight (bit)",
-    "init": "the initial weights (init)",
-    "shuffle": "the order of the data (shuffle)",
-    "augment": "the augmentation (augment)",
-    "dropout": "the dropout masks (dropout)",
-    "algo": "a new seed (ALGO)",
-    "algo_impl": "a new seed and the implementation",
-}
-# The share of answers that change, or what stands for it where a program leaves numbers.
-CHURN, APART = "churn", "mean_absolute_difference"
 # Lines of the tables, and runs whose records are read for their times.
 MOST, MOST_TIMED = 9, 2000
-
-
-class Row(NamedTuple):
-    """A measure of a cell, with its interval and its number of runs."""
-
-    value: float
-    low: float
-    high: float
-    runs: int
-
-    @property
-    def bit_equal(self) -> bool:
-        """Whether the runs are bit-equal: no other interval has no width."""
-        return self.value == self.low == self.high == 0
-
-
-UNKNOWN = Row(math.nan, math.nan, math.nan, 0)
-Rows = Mapping[Cell, Mapping[str, Row]]
+Cells = Mapping[Cell, Rows]
 
 
 def lines(study: Study) -> Iterator[str]:
     """The findings, each on a line of at most 100 columns."""
     table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
-    rows_by_cell: dict[Cell, dict[str, Row]] = {}
-    for row in table[table["group"] == ALL].itertuples(index=False):
-        rows_by_cell.setdefault(Cell(*row[:4]), {})[row.metric] = Row(row.value, row.ci_low, row.ci_high, row.n_runs)
-    yield _head(study, rows_by_cell, table)
+    measured = what_varies.rows_by_cell(table)
+    yield _head(study, measured, table)
     yield from _emulated(study)
-    by_variant: dict[str, dict[Cell, Mapping[str, Row]]] = {}
-    for cell, rows in sorted(rows_by_cell.items(), key=lambda item: [*VARIES, item[0].variant].index(item[0].variant)):
-        by_variant.setdefault(cell.variant, {})[cell] = rows
+    variants = {
+        variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
+    }
     churns = [
         _row(study, variant, VARIES.get(variant, variant), CHURN, chosen)
-        for variant, cells in by_variant.items()
+        for variant, cells in variants.items()
         if (chosen := {cell: rows for cell, rows in cells.items() if CHURN in rows})
     ]
     # Values, losses and metrics of several tasks have several units.
     numbers = [
         _row(study, variant, f"{VARIES.get(variant, variant)}, {cell.model}", measure, {cell: rows})
-        for variant, cells in by_variant.items()
+        for variant, cells in variants.items()
         for cell, rows in cells.items()
-        if CHURN not in rows and (measure := next((name for name in (APART, *rows) if _is_spread(name, rows)), ""))
+        if CHURN not in rows and (measure := what_varies.spread(rows))
     ]
     room = MOST - 2 * bool(churns) - 2 * bool(numbers)
     first = room if not numbers else max(room - len(numbers), room // 2)
@@ -94,11 +60,11 @@ def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int)
         yield f"... and {len(rows) - len(shown)} more"
 
 
-def _head(study: Study, rows_by_cell: Rows, table: pd.DataFrame) -> str:
+def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
     """How much ran, how long it took where, and what about it is no training of a real device."""
     first = table[table["group"] == ALL].groupby(list(Cell._fields), sort=False)[["n_runs", "n_missing"]].first()
     runs, diverged = (int(number) for number in first.sum())
-    said = [f"{study.name}: {runs} runs of {len(rows_by_cell)} cells" + (f", {diverged} diverged" if diverged else "")]
+    said = [f"{study.name}: {runs} runs of {len(measured)} cells" + (f", {diverged} diverged" if diverged else "")]
     if all("adopted" in model for model in study.config["models"].values()):
         said.append("adopted, how they were made is not known here")
     elif took := _took(study):
@@ -127,58 +93,24 @@ def _took(study: Study) -> str:
     return f"{span(seconds)} of training" + (f" on {named}" if named else "") if seconds else ""
 
 
-def _row(
-    study: Study, variant: str, called: str, measure: str, cells: Mapping[Cell, Mapping[str, Row]]
-) -> tuple[str, ...]:
+def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) -> tuple[str, ...]:
     """A variant: what its runs change in its tasks, how many runs a task has, and how good they are."""
     changed = [rows[measure] for rows in cells.values()]
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
     counts = [row.runs for row in changed]
-    moved = f"{'SD ' * measure.endswith('_sd')}{_changes(changed, shares=shares)}"
+    moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
         _nothing(study, cells) if variant == "control" else moved,
         " to ".join(map(str, dict.fromkeys((min(counts), max(counts))))),
-        _range([row.value * (100 if shares else 1) for row in means]),
+        extent([row.value * (100 if shares else 1) for row in means]),
     )
 
 
-def _is_spread(name: str, rows: Mapping[str, Row]) -> bool:
-    """Whether a measure that is there says how far numbers are apart; of a program that leaves metrics, their SDs."""
-    return name in rows and (name == APART or name.endswith("_sd"))
-
-
-def _nothing(study: Study, cells: Mapping[Cell, object]) -> str:
+def _nothing(study: Study, cells: Iterable[Cell]) -> str:
     """The verdict on Control."""
-    gates = [control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells]
-    checked = [gate for gate in gates if gate is not None]
-    if not checked:
-        return "one run: not checked"
-    tasks = f" in {sum(checked)} of {len(checked)} tasks" if len(checked) > 1 else ""
-    return f"nothing: bit-equal{tasks}" if any(checked) else "runs differ"
-
-
-def _changes(changed: Sequence[Row], *, shares: bool) -> str:
-    """How much changes: a value with its interval, or the range over tasks."""
-    if all(row.bit_equal for row in changed):
-        pairs = sum(row.runs * (row.runs - 1) // 2 for row in changed)
-        return f"nothing: {pairs} of {pairs} pairs bit-equal"
-    scale, unit = (100, " %") if shares else (1, "")
-    known = [Row(*(scale * number for number in row[:3]), row.runs) for row in changed if not math.isnan(row.value)]
-    if not known:
-        return "one run: not known"
-    found = f"{_range([row.value for row in known])}{unit}"
-    if len(known) > 1:
-        return f"{found} in {len(known)} tasks"
-    return found if math.isnan(known[0].low) else f"{found} ({_range([known[0].low, known[0].high])})"
-
-
-def _range(values: Sequence[float]) -> str:
-    """A value, or the smallest and the largest of several."""
-    known = [value for value in values if not math.isnan(value)]
-    ends = (min(known), max(known)) if known else ()
-    return " to ".join(dict.fromkeys(f"{end:#.3g}".rstrip(".") if end else "0" for end in ends)) or "n/a"
+    return what_varies.nothing([control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells])
 
 
 def _hidden(study: Study) -> Iterator[str]:
@@ -197,6 +129,6 @@ def _hidden(study: Study) -> Iterator[str]:
     among, whole = sum(key[:4] == place[:4] for key in parts), (*cell, ALL)
     if among > 1 and whole in values:
         widest = f"class {group}" if part_of(group) == "class" else group
-        of_all, of_part = _range(values[whole]), _range(values[place])
+        of_all, of_part = extent(values[whole]), extent(values[place])
         yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
         yield f"  the widest range of {among} parts ({'/'.join(cell)}, {len(values[place])} runs)"

@@ -5,6 +5,7 @@ a churn of exactly 0. The number of runs that give each answer to an example is 
 others. So its time grows with the runs, not with their pairs.
 """
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,6 +50,17 @@ def paired_churn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The churn between run s of `a` and run s of `b`, [S]."""
     assert a.shape == b.shape, f"{a.shape} against {b.shape}"
     return np.count_nonzero(a != b, axis=1) / a.shape[1]
+
+
+def pairs_that_differ(predictions: np.ndarray) -> np.ndarray:
+    """The number of pairs of runs that answer an example differently, [N], from predictions [S, N]."""
+    runs, examples = predictions.shape
+    alike, before = np.zeros((2, examples), np.int64)
+    # Of sorted answers, each is alike with those before it until another one begins.
+    for answer, following in itertools.pairwise(np.sort(predictions, axis=0)):
+        before = (before + 1) * (answer == following)
+        alike += before
+    return runs * (runs - 1) // 2 - alike
 
 
 def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ only runs of one draw are compared: others differ in more than the variant names
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from toolnoise.datasets import prepared
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
-from toolnoise.formulas import accuracy
+from toolnoise.formulas import accuracy, churn
 from toolnoise.formulas.likeliest import keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
@@ -44,6 +45,8 @@ DIGEST = 6
 ALL_PAIRS = 6
 # Tensors and examples that an answer lists; `toolnoise diff` has all.
 LISTED = 5
+# The examples that flip most often.
+OFTEN = 20
 # Characters of the pictures of a cell whose curves have the most points.
 MOST_DRAWN, MOST_POINTS = 100_000, 200
 FLIPS = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
@@ -82,10 +85,12 @@ def compared(
         elif run_a.seed in left and run_b.seed in left:
             flips = {"logits_bit_equal": bit_equal(left[run_a.seed], left[run_b.seed])}
         parted.append({"seeds": [run_a.seed, run_b.seed], **parting(run_a, run_b, flips)})
-    named = [example for _, _, example, *_ in examples]
+    often = list(flipping(cell_runs, scores, known)) if known else []
+    named = [*(example for example, *_ in often), *(example for _, _, example, *_ in examples)]
     return {
         "partings": parted,
         "examples": examples,
+        "flipping": often,
         "unit": OUTCOMES[known.test.outcome].unit if known else "",
         "pictures": pictures.drawn(known.test, named, most_drawn(points)) if known else {},
         "texts": pictures.contexts(known, named, most_drawn(points)) if known else {},
@@ -216,6 +221,24 @@ def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterat
         for example in flips[kind][:LISTED]:
             classes = (data.test.labels[example], *(of_run[example] for of_run in said))
             yield [kind, example, *(data.classes[each] for each in classes)]
+
+
+def flipping(cell_runs: Sequence[Run], scores: Mapping[int, np.ndarray], data: Data) -> Iterator[list[Any]]:
+    """The examples on which most pairs of runs of one draw differ: number, label, what runs answer, such pairs, all."""
+    said = [
+        np.stack([accuracy.predictions(scores[run.seed][np.newaxis])[0] for run in of_draw if run.seed in scores])
+        for of_draw in draws(cell_runs).values()
+        if any(run.seed in scores for run in of_draw)
+    ]
+    if not said:
+        return
+    differ = sum(map(churn.pairs_that_differ, said))
+    pairs, everyone = sum(len(runs) * (len(runs) - 1) // 2 for runs in said), np.concatenate(said)
+    for example in np.argsort(-differ, kind="stable")[:OFTEN]:
+        if differ[example]:
+            answers = Counter(data.classes[each] for each in everyone[:, example]).most_common(LISTED)
+            told = ", ".join(f"{name} in {times} run{'s'[: times > 1]}" for name, times in answers)
+            yield [int(example), data.classes[data.test.labels[example]], told, int(differ[example]), pairs]
 
 
 def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,16 +5,21 @@ audit show: data files that the page loads when somebody asks for them. In the r
 figures that lie there.
 """
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base.files import write_text
+from toolnoise.base import metric_files
+from toolnoise.base.files import read_text, write_text
 from toolnoise.formulas import declared
+from toolnoise.formulas.stability import STABILITY as STABILITY_COLUMNS
 from toolnoise.measures import control_gate
-from toolnoise.pages import page_tables, source_sentences
+from toolnoise.measures.what_varies import Rows, rows_by_cell
+from toolnoise.pages import first_screen, page_tables
 from toolnoise.pages.document import document, part
+from toolnoise.pages.first_screen import Measured
 from toolnoise.study import analyses
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
@@ -67,12 +72,15 @@ def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables
 
 def first(page: Page, logs: str) -> dict[str, Any]:
     """The block of index.html: what the first view shows."""
-    rows_by_cell = source_sentences.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
-    seeds, gates = page.seeds, _gates(page)
+    table = metric_files.read([page.files[STABILITY]] if STABILITY in page.files else [], STABILITY_COLUMNS)
+    measured, seeds, gates = rows_by_cell(table), page.seeds, _gates(page)
+    of_study = Measured(measured, gates, seeds, page.emulated)
+    hero = first_screen.hero(of_study)
     block = {
         "study": page.study,
-        "findings": list(source_sentences.sentences(rows_by_cell, gates, page.emulated)),
-        "facts": list(_facts(page, rows_by_cell)),
+        "sentences": list(first_screen.sentences(of_study, hero)),
+        "hero": hero,
+        "facts": list(_facts(page, measured)),
         "emulated": list(page.emulated),
         "measures": {name: list(label) for name, label in declared.labels().items()},
         "of_runs": {name: list(label) for name, label in declared.OF_RUNS.items()},
@@ -88,10 +96,10 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                     if name in rows
                 },
             }
-            for cell, rows in rows_by_cell.items()
+            for cell, rows in measured.items()
             if cell in seeds
         ],
-        "figures": [_figure(figure, page.study) for figure in page.shown],
+        "figures": [_figure(figure, page) for figure in page.shown],
         "logs": logs,
     }
     for shown in analyses.adding("page", "shown"):
@@ -119,9 +127,19 @@ def plain(caption: str) -> str:
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
-def _figure(figure: Mapping[str, Any], study: str) -> dict[str, Any]:
+def _figure(figure: Mapping[str, Any], page: Page) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
-    return shown | {"files": dict(figure["files"]), "caption": plain(KINDS[figure["kind"]].caption_in(study))}
+    caption = plain(KINDS[figure["kind"]].caption_in(page.study))
+    return shown | {"files": dict(figure["files"]), "title": _title(figure, page), "caption": caption}
+
+
+def _title(figure: Mapping[str, Any], page: Page) -> str:
+    """What a figure found, the first line of its description, or a table's title; else the name."""
+    files_of = {kind: page.files[name] for kind, name in dict(figure["files"]).items()}
+    if not figure["picture"]:
+        return page_tables.rendered(files_of["html"])["title"] or figure["name"]
+    described = re.search("<dc:description>([^\n<]+)", read_text(files_of["svg"]))
+    return html.unescape(described[1]).strip() if described else figure["name"]
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:
@@ -130,16 +148,12 @@ def _gates(page: Page) -> dict[Cell, bool | None]:
     return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
 
 
-def _facts(page: Page, rows_by_cell: Mapping[Cell, source_sentences.Rows]) -> Iterator[tuple[str, str]]:
-    """How much ran, and what is emulated: each a label and its text."""
+def _facts(page: Page, measured: Mapping[Cell, Rows]) -> Iterator[tuple[str, str]]:
+    """How much ran, and what is not there yet: each a label and its text."""
     planned = sum(map(len, page.seeds.values()))
-    means = [next(iter(rows.values())) for rows in rows_by_cell.values()]
+    means = [next(iter(rows.values())) for rows in measured.values()]
     finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
     lost = f", {missing} missing (diverged)" if missing else ", none missing"
-    yield "Runs", f"{finished} of {planned} runs in {len(rows_by_cell)} cells{lost}"
-    absent = [figure["name"] for figure in page.figures if figure not in page.shown]
-    if absent:
+    yield "Runs", f"{finished} of {planned} runs in {len(measured)} cells{lost}"
+    if absent := [figure["name"] for figure in page.figures if figure not in page.shown]:
         yield "Not made yet", ", ".join(absent)
-    emulated = [name for name in page.emulated if any(cell.hardware == name for cell in page.seeds)]
-    if emulated:
-        yield "Emulated", f"implementation noise on {', '.join(emulated)}: each batch is added up in another order"

@@ -24,6 +24,7 @@ function cellView(key) {
       el("div", { class: "plots" }, dotPlots(cell, part)),
       card("Histories", panels(part, [])),
       card("Runs", runTable(cell, part)),
+      part.flipping?.length > 0 && card(`${part.unit[0].toUpperCase()}${part.unit.slice(1)}s that flip most often`, flippingTable(part)),
       card("Where runs part", partingList(cell, part)),
       card("Measures", measureTable(part)),
       card("Compare with", el("ul", { class: "plain rows" }, neighbours(cell).map((other) => el("li", null, el("a", { href: `#compare?${queryText(new Map([["a", key], ["b", cellKey(other)]]))}` }, cellName(other)))))),
@@ -95,6 +96,17 @@ function runTable(cell, part) {
   const rows = part.runs.map((run) => [run.seed, ...(hasDraws(part) ? [run.draw] : []), run.status, ...rates.map(([name, [, , scale]]) => scaled(part.values[name][run.seed], scale)), run.epochs, run.seconds, run.initial]);
   return tableView({ title: `Runs of ${cellName(cell)}`, columns, rows }, new Map(), () => {}, (row, { key }) => (key === "run" || key in S.of_runs ? runAddress(cell, row[0]) : null));
 }
+// The examples on which most pairs of runs differ; a column sorts them otherwise.
+function flippingTable(part) {
+  const columns = [
+    { key: "number", label: "Number", kind: "plain", picture: (number) => seen(number, part) },
+    { label: "Label", kind: "name" },
+    { label: "Answers", kind: "name" },
+    { key: "often", label: "Pairs of runs that differ", unit: `% of ${part.flipping[0][4]}`, kind: "plain" },
+  ];
+  const rows = part.flipping.map(([number, label, answers, differ, pairs]) => [number, label, answers, scaled(differ / pairs, 100)]);
+  return tableView({ title: "Examples that flip most often", columns, rows }, new Map(), () => {});
+}
 const scaled = (value, scale) => (value === null || value === undefined ? null : Number((value * scale).toPrecision(5)));
 
 function measureTable(part) {
@@ -149,14 +161,17 @@ function partingOf(parted, part) {
 }
 
 // A test example by its number, as a picture or after the text before it, with its label and what two runs predict.
-function exampleOf([, , number, label, a, b], part) {
-  const [picture, text, unit] = [part.pictures[number], part.texts[number], part.unit];
+function seen(number, { pictures, texts, unit }) {
+  if (pictures[number]) return el("img", { src: `data:image/png;base64,${pictures[number]}`, alt: `Test ${unit} ${number}` });
+  return texts?.[number] && el("p", { class: "context" }, `${texts[number]} `, el("b", null, "?"));
+}
+function exampleOf([, , number, label, a, b], part, names) {
+  const { unit } = part;
   return el(
     "figure",
     null,
-    picture && el("img", { src: `data:image/png;base64,${picture}`, alt: `Test ${unit} ${number}` }),
-    text && el("p", { class: "context" }, `${text} `, el("b", null, "?")),
-    el("figcaption", null, `${unit[0].toUpperCase()}${unit.slice(1)} ${number}`, el("br"), "Label: ", shown(label), el("br"), "A: ", shown(a), ", B: ", shown(b)),
+    seen(number, part),
+    el("figcaption", null, `${unit[0].toUpperCase()}${unit.slice(1)} ${number}`, el("br"), "Label: ", shown(label), el("br"), `${names?.[0] ?? "A"}: `, shown(a), names ? el("br") : ", ", `${names?.[1] ?? "B"}: `, shown(b)),
   );
 }
 
@@ -168,7 +183,7 @@ function runView(key, seed) {
   const { cell } = entry;
   return [
     heading(`Run ${seed} of ${cellName(cell)}`),
-    el("p", null, el("a", { href: cellAddress(cell) }, "All runs of this cell")),
+    el("p", { class: "downloads" }, additions.dataOf?.(cell[1]), el("a", { href: cellAddress(cell) }, "All runs of this cell")),
     later(`cells/${key}`, (part) => {
       const run = part.runs.find((run) => run.seed === seed);
       if (!run) return el("p", null, "This run has no record.");
@@ -223,19 +238,26 @@ function sideBySide(cell, seed, partA, otherCell, otherSeed, partB) {
   const place = partB.runs.indexOf(b);
   const outcomes = (run, part) => el("dl", null, outcome(run, part));
   const turned = known && known.seeds[0] !== seed;
-  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: partB.curves[name]?.[place] ?? [] });
+  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: partB.curves[name]?.[place] ?? [], epochs: partB.epochs });
   const only = { ...partA, runs: [a], curves: Object.fromEntries(panelsOf(partA).map(([name]) => [name, [partA.curves[name][partA.runs.indexOf(a)]]])) };
-  const epochs = partA.epochs.length >= partB.epochs.length ? partA.epochs : partB.epochs;
   return [
     card(
       "Where they part",
       known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known, partA)] : partedByDigests(a, b, partA.epochs, partB.epochs),
       el("p", { class: "soft" }, "In full: ", el("code", null, `toolnoise diff ${folder(cell, seed)} ${folder(otherCell, otherSeed)}`)),
     ),
-    card("Histories", el("p", { class: "legend" }, el("span", { class: "key lit0" }), " A ", el("span", { class: "key lit1" }), " B"), panels({ ...only, epochs }, [seed, "B"], (name) => [curve(name)])),
+    card("Histories", el("p", { class: "legend" }, el("span", { class: "key lit0" }), " A ", el("span", { class: "key lit1" }), " B"), panels(only, [seed, "B"], (name) => [curve(name)])),
     el("div", { class: "two" }, card("A", outcomes(a, partA)), card("B", outcomes(b, partB))),
   ];
 }
+
+// The histories of two cells over each other: the runs of A in one colour, those of B in the other.
+const overlaid = (keys) =>
+  later(`cells/${keys[0]}`, (partA) => later(`cells/${keys[1]}`, (partB) => {
+    const shared = panelsOf(partA).filter(([curve]) => curve in partB.curves);
+    const lines = (curve) => [partA, partB].flatMap((part, arm) => part.runs.map((run, place) => ({ seed: "AB"[arm], name: `${"AB"[arm]}, run ${run.seed}`, values: part.curves[curve][place], epochs: part.epochs })));
+    return el("div", { class: "plots four" }, shared.map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: partA.epochs, lines: lines(curve), lit: ["A", "B"], logarithmic })));
+  }));
 
 // The first epoch whose digests of the weights differ, of those that the page has.
 function partedByDigests(a, b, epochs, others) {

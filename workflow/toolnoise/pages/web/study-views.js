@@ -1,6 +1,6 @@
-// The study's views: findings, tables, figures, claims, comparisons. What the first view does not show is in data files.
+// The study's views: findings, figures, tables, cells, comparisons, claims. What the first view does not show is in data files.
 
-const S = { cells: [], claims: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
+const S = { cells: [], claims: [], figures: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
 // What other scripts add: views by the first name of their address, and parts of the views here.
 const additions = {};
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
@@ -50,24 +50,44 @@ function later(name, draw) {
 
 // The first view
 
-function findingsView(state, change) {
+function findingsView() {
+  const next = [
+    ["#cells", "See the runs and the data behind each number"],
+    ["#compare", "Ask whether one network is better than another"],
+    additions.views?.audit ? ["#audit", "Check where every file comes from"] : ["#claims", "Read which claims of papers hold here"],
+  ];
+  const said = (text) => text.split(/(?<=^What was trained:|^What changed:|^How sure:)/);
   return [
-    heading(["Study ", shown(S.study)]),
+    heading("Trained again, how many answers does a network change, and why?"),
     el(
-      "section",
-      { class: "card", "aria-label": "Findings" },
-      el("h2", null, "How much is noise?"),
-      el("ul", { class: "said" }, S.findings.map(({ says, cell }) => el("li", null, shown(says), " ", el("a", { href: cellAddress(cell) }, "These runs", el("span", { class: "hidden" }, ` of ${cellName(cell)}`))))),
-      el("p", { class: "soft" }, "Intervals are 95 % over runs."),
-      el("dl", { class: "facts" }, S.facts.map(([label, text]) => pair(label, line(text))), additions.facts?.()),
-      S.claims.length > 0 && el("p", null, "Claims of papers, judged on this study: ", S.claims.map(tally), " ", el("a", { href: "#claims" }, "All claims")),
+      "div",
+      { class: "first" },
+      el("section", { "aria-label": "Findings" }, S.sentences.map(said).map(([label, ...text]) => el("p", { class: "lead" }, text.length ? el("b", null, label) : shown(label), text.map(shown)))),
+      S.hero.rows.length > 0 && hero(S.hero),
+      el("section", { "aria-label": "Next" }, S.hero.rows.length > 0 && flipsOf(S.hero.rows[0].cell), el("h2", null, "What to do next"), el("ul", { class: "next" }, next.map(([href, text]) => el("li", null, el("a", { href }, text))))),
     ),
+    card("What ran", el("dl", { class: "facts" }, S.facts.map(([label, text]) => pair(label, line(text))), additions.facts?.(), S.claims.length > 0 && pair("Claims of papers", S.claims.map(tally), " ", el("a", { href: "#claims" }, "All claims")))),
     additions.verdict?.(),
-    card("Cells", cellTable(state, change)),
-    card("Figures", figureList(S.figures.filter(({ picture }) => picture))),
-    card("Tables", tableList(el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")))),
   ];
 }
+
+// Two of the examples that differ between the two runs of a cell that differ most, if there is something to see.
+const flipsOf = (cell) =>
+  later(`cells/${cellKey(cell)}`, (part) => {
+    const seen = part.examples.filter(([, , number]) => part.pictures[number] || part.texts[number]);
+    const churn = ([place]) => part.partings[place].churn;
+    const [most] = [...seen].sort((a, b) => churn(b) - churn(a));
+    if (!most) return null;
+    const of = seen.filter(([place]) => place === most[0]);
+    const other = of.find((example) => example[3] !== most[3]) || of[1];
+    const { seeds, flips } = part.partings[most[0]];
+    const all = Object.values(flips).reduce((sum, number) => sum + number, 0);
+    return [
+      el("h2", null, `${other ? `Two ${part.unit}s` : `A ${part.unit}`} that runs ${seeds.join(" and ")} answer differently`),
+      el("div", { class: "examples" }, [most, other].filter(Boolean).map((example) => exampleOf(example, part, seeds.map((seed) => `Run ${seed}`)))),
+      el("p", null, el("a", { href: besideAddress(cell, seeds[0], cell, seeds[1]) }, `Compare these runs: ${countOf(all, ["answer differs", "answers differ"])}, ${decimal(churn(most), 100, 2)} %`)),
+    ];
+  });
 
 const line = (text) => el("p", null, shown(text));
 
@@ -79,6 +99,12 @@ function tally({ paper, claims }, place) {
 }
 
 const KEYS = [["model", "Model"], ["dataset", "Data set"], ["hardware", "Tooling"], ["variant", "Variant"]];
+const cellsView = (state, change) => [
+  heading("Cells"),
+  el("p", null, "A cell is a model, a data set, a tooling and what may vary between its runs. A number leads to the runs behind it."),
+  card("Measures", cellTable(state, change)),
+  card("Metric files", el("p", { class: "soft" }, "What every figure and table is drawn from."), later("tables", (all) => el("ul", { class: "plain rows" }, Object.entries(all).filter(([name]) => name.startsWith("metrics-")).map(([name, { title, rows }]) => el("li", null, el("a", { href: tableAddress(name) }, title), sideNote(countOf(rows.length, ["row", "rows"]))))))),
+];
 function cellTable(state, change) {
   const present = Object.keys(S.measures).filter((name) => S.cells.some(({ values }) => name in values));
   const table = {
@@ -107,29 +133,6 @@ function cellTable(state, change) {
 // Tables
 
 const tableAddress = (name) => address(`table/${name}`);
-const tableList = (...more) =>
-  el(
-    "ul",
-    { class: "plain rows" },
-    S.figures.filter(({ picture }) => !picture).map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))),
-    more,
-  );
-const firstSentence = (text) => text.split(/(?<=[^.]{3}[.?])\s/)[0];
-
-function tablesView() {
-  return [
-    heading("Tables"),
-    card("Rendered", tableList()),
-    card(
-      "Metric files",
-      el("p", { class: "soft" }, "What every figure and table is drawn from. The cells' own measures are in the first table and on each cell's view."),
-      later("tables", (all) =>
-        el("ul", { class: "plain rows" }, Object.entries(all).filter(([name]) => name.startsWith("metrics-")).map(([name, { title, rows }]) => el("li", null, el("a", { href: tableAddress(name) }, title), sideNote(countOf(rows.length, ["row", "rows"]))))),
-      ),
-    ),
-  ];
-}
-
 // The cell of a row: the one whose names are among the row's names, if there is only one. A column may name a variant.
 function cellOfRow(row, column) {
   const words = new Set(row.filter((text) => typeof text === "string").flatMap((text) => [text.replace("†", ""), ...text.replace("†", "").split(" / ")]));
@@ -157,7 +160,7 @@ function withIntervals(table) {
 function tableFileView(name, state, change) {
   const figure = S.figures.find((drawn) => drawn.name === name);
   return [
-    heading(figure ? name : ["Metric file ", name.replace("metrics-", "")]),
+    heading(figure ? shown(figure.title) : ["Metric file ", name.replace("metrics-", "")]),
     figure && el("p", null, shown(figure.caption)),
     figure && downloads(figure),
     later("tables", (all) => {
@@ -167,70 +170,78 @@ function tableFileView(name, state, change) {
         const entry = isNumeric(column) && cellOfRow(row, column);
         return entry ? cellAddress(entry.cell) : null;
       };
-      return card(shown(table.title), tableView(table, state, change, leads));
+      return card(figure ? name : shown(table.title), tableView(table, state, change, leads));
     }),
   ];
 }
 
 // Figures
 
-function downloads({ name, files, data, notebook }) {
+function downloads({ files, data, notebook }) {
   const to = (file, text) => el("a", { href: file.split("/").map(encodeURIComponent).join("/") }, text);
   const item = (label, ...links) => el("span", null, `${label}: `, links.map((each, place) => [place ? ", " : "", each]));
-  return el(
-    "p",
-    { class: "downloads" },
-    item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))),
-    item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))),
-    to(notebook, "Notebook"),
-    additions.ofFile?.(Object.values(files)[0]),
-    el("a", { href: address(`${files.svg ? "figure" : "table"}/${name}`) }, "Link"),
-  );
+  return el("p", { class: "downloads" }, item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))), item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))), to(notebook, "Notebook"), additions.ofFile?.(Object.values(files)[0]));
 }
-const figureList = (figures) => figures.map((figure) => figureView(figure, "h3"));
-function figureView(figure, title) {
-  const text = figure.caption;
-  return el(
-    "figure",
-    { class: "shown", id: `figure-${figure.name}` },
-    title && el(title, null, figure.name),
-    el("img", { src: figure.files.svg.split("/").map(encodeURIComponent).join("/"), alt: `Figure ${figure.name}: ${firstSentence(text)}`, loading: "lazy" }),
-    el("figcaption", null, shown(text), downloads(figure)),
-  );
-}
-const figuresView = () => [heading("Figures"), figureList(S.figures.filter(({ picture }) => picture))];
+const drawing = ({ files }, alt) => el("img", { src: files.svg.split("/").map(encodeURIComponent).join("/"), alt, loading: "lazy" });
+const figuresView = () => [
+  heading("Figures and tables"),
+  el("ul", { class: "gallery" }, S.figures.filter(({ picture }) => picture).map((figure) => el("li", null, el("a", { href: address(`figure/${figure.name}`) }, drawing(figure, ""), shown(figure.title), " ", el("small", { class: "soft" }, figure.name))))),
+  card("Tables", el("ul", { class: "plain rows" }, S.figures.filter(({ picture }) => !picture).map(({ name, title }) => el("li", null, el("a", { href: tableAddress(name) }, shown(title)), sideNote(name))))),
+];
 function oneFigure(name) {
-  const figure = S.figures.find((drawn) => drawn.name === name);
+  const figure = S.figures.find((drawn) => drawn.name === name && drawn.picture);
   if (!figure) return [heading("No figure of this name")];
-  return [heading(name), figureView(figure, null)];
+  return [
+    heading(shown(figure.title)),
+    el("figure", { class: "shown" }, el("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name }, drawing(figure, `Figure ${name}: ${figure.title}`)), el("figcaption", null, shown(figure.caption), downloads(figure))),
+    el("p", null, el("a", { href: "#figures" }, "All figures")),
+  ];
 }
 
 // Claims
 
-function claimsView() {
+// The claim of an address, a paper and a place among its claims, is brought into sight.
+function claimsView(chosen) {
+  const claim = ({ says, verdict, here, published }, address) => {
+    const look = verdict === "supported" ? "good" : verdict === "refuted" ? "bad" : "";
+    const place = el("div", { class: `claim ${address === chosen ? "chosen" : ""}` }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${look}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)));
+    if (address === chosen) requestAnimationFrame(() => place.scrollIntoView({ block: "center" }));
+    return place;
+  };
   return [
     heading("Claims"),
     S.claims.length === 0 && el("p", null, "No verdicts yet."),
-    S.claims.map((claimed) => card([shown(claimed.paper), " ", el("span", { class: "soft" }, tally(claimed, 0).slice(claimed.paper.length + 2))], claimed.claims.map(({ says, verdict, here, published }) => el("div", { class: "claim" }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${verdict === "supported" ? "good" : verdict === "refuted" ? "bad" : ""}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)))))),
+    S.claims.map((claimed, paper) => card([shown(claimed.paper), " ", el("span", { class: "soft" }, tally(claimed, 0).slice(claimed.paper.length + 2))], claimed.claims.map((one, place) => claim(one, `${paper}/${place}`)))),
   ];
 }
 
 // Comparisons
 
-function compareView(state) {
-  const options = (chosen) => [el("option", { value: "" }, "choose a cell"), [...cells.values()].map(({ cell }) => el("option", { value: cellKey(cell), selected: cellKey(cell) === chosen }, cellName(cell)))];
-  const go = (key) => (event) => {
-    state.set(key, event.target.value);
-    location.hash = `compare?${queryText(state)}`;
-  };
-  const [a, b] = [state.get("a"), state.get("b")];
-  return [
-    heading("Is B better than A?"),
-    later("compared", (all) => el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${countOf(all.length, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`)),
-    el("div", { class: "tools" }, el("label", { for: "arm-a" }, "A"), el("select", { id: "arm-a", onchange: go("a") }, options(a)), el("label", { for: "arm-b" }, "B"), el("select", { id: "arm-b", onchange: go("b") }, options(b))),
-    a && b && later("compared", (all) => verdictOn(a, b, all)),
-  ];
+// Without a choice, the two cells whose mean accuracies differ most, of those in which something varies.
+function farthest(all) {
+  const mean = (cell) => cells.get(cellKey(cell))?.values.accuracy_mean?.[0];
+  const apart = ({ a, b }) => ([a[3], b[3]].includes("control") ? -1 : Math.abs(mean(a) - mean(b)) || 0);
+  return all.reduce((best, each) => (best && apart(best) >= apart(each) ? best : each), null);
 }
+const compareView = (state) => [
+  heading("Is B better than A?"),
+  later("compared", (all) => {
+    const first = state.has("a") ? null : farthest(all);
+    const [a, b] = first ? [first.a, first.b].map(cellKey) : [state.get("a"), state.get("b")];
+    const pairs = all.map((each) => [each.a, each.b].map(cellKey));
+    const partners = (key) => pairs.filter((each) => each.includes(key)).map(([one, other]) => (one === key ? other : one));
+    const go = (values) => (location.hash = `compare?${queryText(new Map(Object.entries(values)))}`);
+    // What B can be depends on A: a partner of A that is B already, else its first one.
+    const goA = ({ target }) => go({ a: target.value, b: partners(target.value).includes(b) ? b : partners(target.value)[0] });
+    const options = (keys, chosen) => [...new Set(keys)].filter((key) => cells.has(key)).map((key) => el("option", { value: key, selected: key === chosen }, cellName(cells.get(key).cell)));
+    const offered = b && b !== a ? [...partners(a), b] : partners(a);
+    return [
+      el("p", { class: "soft" }, `The verdict is that of toolnoise compare, for the ${countOf(all.length, ["pair", "pairs"])} of cells that differ in the variant, the model or the tooling alone.`, first && " Shown first: of the cells in which something varies, the two whose mean accuracies differ most."),
+      el("div", { class: "tools" }, el("label", { for: "arm-a" }, "A"), el("select", { id: "arm-a", onchange: goA }, options([...pairs.flat(), a], a)), el("label", { for: "arm-b" }, "B"), el("select", { id: "arm-b", onchange: ({ target }) => go({ a, b: target.value }) }, options(offered, b))),
+      a && b && [verdictOn(a, b, all), cells.has(a) && cells.has(b) && a !== b && card("Histories", overlaid([a, b]))],
+    ];
+  }),
+];
 
 function verdictOn(a, b, all) {
   const verdict = all.find((pair) => cellKey(pair.a) === a && cellKey(pair.b) === b);

@@ -31,6 +31,18 @@ function orderOf(column, value) {
   }
   return String(value);
 }
+// One tab stop a row; the arrow keys go on to its other links, and to those above and below.
+function oneStop(row) {
+  row.querySelector("a")?.setAttribute("tabindex", "0");
+  row.addEventListener("keydown", (event) => {
+    const at = event.target.closest("td");
+    const near = { ArrowRight: at?.nextElementSibling, ArrowLeft: at?.previousElementSibling, ArrowDown: row.nextElementSibling?.children[at?.cellIndex], ArrowUp: row.previousElementSibling?.children[at?.cellIndex] }[event.key];
+    if (!near?.querySelector("a")) return;
+    event.preventDefault();
+    near.querySelector("a").focus();
+  });
+  return row;
+}
 const isNumeric = (column) => column.kind !== "name";
 
 // `state` is the address's query: a Map; `change` writes it back. `leads` gives the address that an entry leads to.
@@ -79,64 +91,34 @@ function tableView(table, state, change, leads = () => null) {
     };
     const mark = sorted === null ? "" : sorted === "ascending" ? " ▲" : " ▼";
     const label = [column.label, column.unit ? el("small", null, column.unit) : "", mark];
-    return el(
-      "th",
-      { scope: "col", class: isNumeric(column) ? "number" : null, "aria-sort": sorted },
-      el("button", { type: "button", class: "sorts", onclick: turn, "data-key": column.key }, label),
-    );
+    return el("th", { scope: "col", class: isNumeric(column) ? "number" : null, "aria-sort": sorted }, el("button", { type: "button", class: "sorts", onclick: turn, "data-key": column.key }, label));
   }
 
   function cellOf(column, row) {
     const { text, detail } = entryOf(column, row[column.place]);
     const to = leads(row, column);
-    const words = [text, detail && detail.split(" · ").map((line) => el("small", null, line))];
-    return el("td", { class: isNumeric(column) ? "number" : null }, to && text ? el("a", { href: to }, words) : words);
+    const words = [column.picture?.(row[column.place]), text, detail && detail.split(" · ").map((line) => el("small", null, line))];
+    return el("td", { class: isNumeric(column) ? "number" : null, "data-label": column.label }, to && text ? el("a", { href: to, tabindex: "-1" }, words) : words);
   }
 
   function draw() {
     const rows = kept();
     const here = chosen();
     const body = el("tbody");
-    const more = growing(body, rows, (row) => el("tr", null, here.map((column) => cellOf(column, row))), 300);
+    const more = growing(body, rows, (row) => oneStop(el("tr", null, here.map((column) => cellOf(column, row)))), 300);
     holder.replaceChildren(el("table", null, el("caption", { class: "hidden" }, table.title), el("thead", null, el("tr", null, here.map(head))), body), more);
     counted.textContent = `${count(rows.length)} of ${countOf(table.rows.length, ["row", "rows"])}`;
   }
 
   const filterOf = ([column, values]) =>
-    el(
-      "label",
-      null,
-      `${column.label} `,
-      el(
-        "select",
-        { onchange: (event) => set({ [column.key]: event.target.value }) },
-        el("option", { value: "" }, "all"),
-        values.map((value) => el("option", { value, selected: state.get(column.key) === value }, value || "(empty)")),
-      ),
-    );
+    el("label", null, `${column.label} `, el("select", { onchange: (event) => set({ [column.key]: event.target.value }) }, el("option", { value: "" }, "all"), values.map((value) => el("option", { value, selected: state.get(column.key) === value }, value || "(empty)"))));
   const words = el("label", null, "Contains ", el("input", { type: "search", class: "has", value: state.get("has") || "", oninput: (event) => set({ has: event.target.value }) }));
-  const choice = () =>
-    el(
-      "fieldset",
-      null,
-      el("legend", { class: "hidden" }, "Columns"),
-      columns.map((column) =>
-        el(
-          "label",
-          null,
-          el("input", {
-            type: "checkbox",
-            checked: chosen().includes(column),
-            onchange: (event) => {
-              const shown = chosen().filter((each) => each !== column);
-              const next = event.target.checked ? [...shown, column] : shown;
-              set({ columns: columns.filter((each) => next.includes(each)).map((each) => each.key).join(",") });
-            },
-          }),
-          ` ${column.label}`,
-        ),
-      ),
-    );
+  const choose = (column) => (event) => {
+    const shown = chosen().filter((each) => each !== column);
+    const next = event.target.checked ? [...shown, column] : shown;
+    set({ columns: columns.filter((each) => next.includes(each)).map((each) => each.key).join(",") });
+  };
+  const choice = () => el("fieldset", null, el("legend", { class: "hidden" }, "Columns"), columns.map((column) => el("label", null, el("input", { type: "checkbox", checked: chosen().includes(column), onchange: choose(column) }), ` ${column.label}`)));
   const copies = Object.entries(COPIES).map(([name, write]) =>
     el("button", { type: "button", onclick: (event) => copied(write(table, chosen(), kept()), event.target, name) }, `Copy as ${name}`),
   );

@@ -109,7 +109,7 @@ def _cell(loaded: Tree, cell: Cell) -> dict[str, Any] | None:
     points = STEPS["show-cell"].parameters(loaded.study, cell)["points"]
     block = cell_page.about(records, points, metrics, values)
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in records))):
-        return block | {"partings": [], "examples": [], "pictures": {}}
+        return block | {"partings": [], "examples": [], "flipping": [], "pictures": {}}
     return block | cell_page.compared(records, points, data, logits, index)
 
 

@@ -11,6 +11,8 @@ Object.assign(additions, {
   // An address of no view is that of an artifact.
   otherView: (path) => withStatements(() => artifactView(keyAt(path))),
   search: (text) => withStatements(() => searchView(text)),
+  // The prepared data of a run.
+  dataOf: (dataset) => fileLink(`data/${dataset}.npz`, "Its data: ", shown(dataset)),
   facts: () => pair("Ran on", later("audit", (audit) => audit.ran_on.map(line))),
   verdict: () => later("audit", verdictOfAudit),
   ofFile: (name) => el("a", { href: address(`${FILE}/${name}`) }, "Statement and lineage"),
@@ -21,12 +23,14 @@ Object.assign(additions, {
   ],
 });
 
+// Green only beside what it means; what an audit does not show, such as who made the results, has no colour.
+const judged = (clean, verdict) => [el("span", { class: `mark ${clean ? "good" : "bad"}` }, verdict), " ", clean ? "Every file that is there agrees with its statement, and every rule of the audit holds." : "Some results break a rule of the audit."];
 function verdictOfAudit({ clean, slim, findings, stale: old, says, left_out: absent }) {
-  const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${countOf(findings, ["finding", "findings"])}`;
-  return el(
-    "div",
-    { class: `verdict ${clean ? "good" : "bad"}` },
-    el("p", { class: "said" }, el("a", { href: "#audit" }, verdict), old ? `; ${countOf(old, ["result is", "results are"])} stale: other code made them` : ""),
+  const verdict = clean ? `clean${slim}` : findings ? `not clean: ${countOf(findings, ["finding", "findings"])}` : `not clean${slim}`;
+  return card(
+    el("a", { href: "#audit" }, "Audit"),
+    el("p", null, judged(clean, verdict)),
+    old > 0 && el("p", null, el("span", { class: "mark old" }, "stale"), ` ${countOf(old, ["result was", "results were"])} made by other code than today's; made again, they may differ.`),
     says.map(line),
     absent.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${absent.join(", ")}`),
   );

@@ -47,12 +47,7 @@ function overview() {
       : `Not clean: ${results} stale${D.slim}`;
   return [
     heading(["Audit of ", shown(D.title)]),
-    el(
-      "div",
-      { class: `verdict ${D.clean ? "good" : "bad"}` },
-      el("p", { class: "said" }, verdict),
-      D.told.map((line) => el("p", null, shown(line))),
-    ),
+    el("div", { class: "card" }, el("p", null, judged(D.clean, verdict)), D.told.map((line) => el("p", null, shown(line)))),
     stale.size > 0 &&
       el(
         "div",
@@ -171,18 +166,16 @@ function searchView(asked) {
     );
   });
   return [
-    heading(words.length ? ["Search: ", shown(asked)] : "Search"),
     el(
       "p",
       { role: "status" },
       words.length
-        ? `${count(hits.length)} of ${count(searchable.length)} names match.`
+        ? `${count(hits.length)} of ${count(searchable.length)} names of files match.`
         : "Enter parts of a name, or the start of a SHA-256.",
     ),
-    words.length > 0 &&
-      el(
-        "section",
-        { class: "card" },
+    hits.length > 0 &&
+      card(
+        "Files",
         listed(
           hits,
           (key) => {

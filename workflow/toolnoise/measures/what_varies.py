@@ -1,0 +1,98 @@
+"""What varies between the runs of a cell and how much that changes, in words: those of `summary` and of the page."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from toolnoise.datasets.outcomes import ALL
+from toolnoise.study.cells import Cell
+
+# What varies, by the variant; any other is called by its name.
+VARIES = {
+    "control": "everything fixed (Control)",
+    "impl": "the implementation alone (IMPL)",
+    "bit": "one bit of one weight (bit)",
+    "init": "the initial weights (init)",
+    "shuffle": "the order of the data (shuffle)",
+    "augment": "the augmentation (augment)",
+    "dropout": "the dropout masks (dropout)",
+    "algo": "a new seed (ALGO)",
+    "algo_impl": "a new seed and the implementation",
+}
+CONTROL = "control"
+# The share of answers that change, or what stands for it where a program leaves numbers.
+CHURN, APART = "churn", "mean_absolute_difference"
+
+
+class Row(NamedTuple):
+    """A measure of a cell, with its interval, its number of runs and of those that diverged."""
+
+    value: float
+    low: float
+    high: float
+    runs: int
+    missing: int = 0
+
+    @property
+    def bit_equal(self) -> bool:
+        """Whether the runs are bit-equal: no other interval has no width."""
+        return self.value == self.low == self.high == 0
+
+
+UNKNOWN = Row(math.nan, math.nan, math.nan, 0)
+Rows = Mapping[str, Row]
+
+
+def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
+    """The measures of each cell over all examples, by their names."""
+    rows: dict[Cell, dict[str, Row]] = {}
+    for row in stability[stability["group"] == ALL].itertuples(index=False):
+        measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
+        rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
+    return rows
+
+
+def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:
+    """The cells of each variant, those that vary least first."""
+    order = [*VARIES, *dict.fromkeys(cell.variant for cell in cells if cell.variant not in VARIES)]
+    found = {variant: [cell for cell in cells if cell.variant == variant] for variant in order}
+    return {variant: of_variant for variant, of_variant in found.items() if of_variant}
+
+
+def spread(rows: Rows) -> str:
+    """The measure that says how far a cell's runs are apart; of a program that leaves metrics, the SD of its first."""
+    return next((name for name in (CHURN, APART, *(name for name in rows if name.endswith("_sd"))) if name in rows), "")
+
+
+def changes(changed: Sequence[Row], *, shares: bool) -> str:
+    """How much changes: a value with its interval, or the range over tasks."""
+    if all(row.bit_equal for row in changed):
+        pairs = sum(row.runs * (row.runs - 1) // 2 for row in changed)
+        return f"nothing: {pairs} of {pairs} pairs bit-equal"
+    scale, unit = (100, " %") if shares else (1, "")
+    known = [[scale * number for number in row[:3]] for row in changed if not math.isnan(row.value)]
+    if not known:
+        return "one run: not known"
+    found = f"{extent([value for value, *_ in known])}{unit}"
+    if len(known) > 1:
+        return f"{found} in {len(known)} tasks"
+    (_, *interval), *_ = known
+    return found if math.isnan(interval[0]) else f"{found} ({extent(interval)})"
+
+
+def nothing(verdicts: Sequence[bool | None]) -> str:
+    """What changes where everything is fixed, from the verdicts on its cells; None of one that has a single run."""
+    checked = [verdict for verdict in verdicts if verdict is not None]
+    if not checked:
+        return "one run: not checked"
+    tasks = f" in {sum(checked)} of {len(checked)} tasks" if len(checked) > 1 else ""
+    return f"nothing: bit-equal{tasks}" if any(checked) else "runs differ"
+
+
+def extent(values: Sequence[float]) -> str:
+    """A value, or the smallest and the largest of several."""
+    known = [value for value in values if not math.isnan(value)]
+    ends = (min(known), max(known)) if known else ()
+    return " to ".join(dict.fromkeys(f"{end:#.3g}".rstrip(".") if end else "0" for end in ends)) or "n/a"
