@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
+.PHONY: help demo check test test-long test-jax lint docs bench gallery wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -83,6 +83,16 @@ lint: .venv/dev ## formats, lint, layers of imports
 	@.venv/bin/lint-imports --no-cache
 	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb examples/*.ipynb
 
+# The pages of docs/ as a site that opens from disk: spell-checked, a broken link is an error. If there is a demo, its page is
+# in it.
+docs: .environments/docs ## the docs as a site, in dist/site
+	@$</bin/codespell --ignore-words docs/site/words.txt --skip docs/gallery README.md CHANGELOG.md CONTRIBUTING.md config docs workflow/toolnoise/api
+	@rm -rf dist/site
+	@$</bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs/site --doctree-dir build/doctrees \
+		. dist/site
+	@test ! -f results/demo/index.html || .venv/bin/toolnoise page results/demo --out dist/site/demo >/dev/null
+	@echo "the site: dist/site/index.html"
+
 bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/engine_vs_fit.py
 	@.venv/bin/python bench/engine_vs_peak.py
@@ -133,7 +143,7 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	touch $@ || { rm -rf $@; exit 1; }
 
 # Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
-# CycloneDX, model-signing verifies model.sig, onnx runs models of ONNX.
+# CycloneDX, model-signing verifies model.sig, onnx runs models of ONNX, docs makes the site of docs/.
 $(TOOLS): .environments/%: requirements/tools/%.txt
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@

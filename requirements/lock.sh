@@ -45,6 +45,8 @@ tool release twine uv
 # model-signing 1.1.1 imports pyopenssl without requiring it.
 tool model-signing model-signing pyopenssl
 tool onnx onnx onnxruntime
+# Sphinx reads the docstrings: modules that annotate with `numpy.ndarray | ...` need NumPy, whatever else they import is mocked.
+tool docs sphinx myst-parser furo codespell numpy
 
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
