@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from markdown_it import MarkdownIt
 from sphinx import addnodes
 from sphinx.highlighting import PygmentsBridge
 
@@ -92,15 +93,25 @@ def link_files(app, tree):
 
 def file_pages(app):
     """A page for each linked file; pictures are copied."""
-    bridge = PygmentsBridge("html", app.config.pygments_style)
     for path in sorted(linked):
         if is_picture(path):
             place = Path(app.outdir, path)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, place)
         else:
-            shown = bridge.highlight_block((ROOT / path).read_text("utf-8"), LEXERS.get(Path(path).suffix, "text"))
+            shown = as_html(path, (ROOT / path).read_text("utf-8"))
             yield path, {"title": path, "body": f"<h1>{path}</h1>\n{shown}"}, "page.html"
+
+
+def as_html(path, text):
+    """A text with tables in Markdown as tables, another one as it is, as wide as the window."""
+    in_columns = re.search(r"^[^|\n]*\S {3,}\S", text, re.MULTILINE)
+    if "\n|---" in text and not in_columns:
+        tables = MarkdownIt().enable("table").render(text)
+        head = '<div class="table-wrapper container"><table class="docutils">'
+        return tables.replace("<table>", head).replace("</table>", "</table></div>")
+    shown = PygmentsBridge().highlight_block(text, LEXERS.get(Path(path).suffix, "text"))
+    return f"<style>.main, .content {{ width: 100% }}</style>\n{shown}"
 
 
 def is_picture(path):
@@ -108,9 +119,10 @@ def is_picture(path):
 
 
 def make_accessible(_app, _page, _template, context, _tree):
-    """What axe-core finds in the theme: wide texts that no key can scroll, and headings without a level."""
+    """What axe-core finds in the theme: wide texts and tables that no key can scroll, and headings without a level."""
     if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
     context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(
         'role="heading"', 'role="heading" aria-level="2"'
     )

@@ -13,10 +13,10 @@ from toolnoise.base.program import ROOT
 
 SITE = ROOT / "dist/site"
 LOADED = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src"}
-# A page of each kind: the start, a page, the reference, a table, the search.
+# A page of each kind: the start, pages with wide code and tables, the reference, a study, a file, the search.
 KINDS = (
     "README",
-    "docs/compare",
+    "docs/engines",
     "docs/rules",
     "docs/site/api",
     "docs/site/study",
