@@ -111,7 +111,7 @@ def as_html(path, text):
         head = '<div class="table-wrapper container"><table class="docutils">'
         return tables.replace("<table>", head).replace("</table>", "</table></div>")
     shown = PygmentsBridge().highlight_block(text, LEXERS.get(Path(path).suffix, "text"))
-    return f"<style>.main, .content {{ width: 100% }}</style>\n{shown}"
+    return f"<style>.main, .content {{ box-sizing: border-box; min-width: 0; width: 100% }}</style>\n{shown}"
 
 
 def is_picture(path):

@@ -20,6 +20,7 @@ KINDS = (
     "docs/rules",
     "docs/site/api",
     "docs/site/study",
+    "docs/tables/coverage.txt",
     "docs/tables/intervals.txt",
     "search",
 )
