@@ -13,11 +13,13 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.claims import judging
 from toolnoise.analyses.estimate import status
+from toolnoise.analyses.findings import findings
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import span
 from toolnoise.commands import summary as command
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.measures import what_varies
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -404,7 +406,7 @@ def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built
 
 def screen(summary, **given):
     lines = summary(say=command.as_text, **given)
-    assert len(lines) <= 15
+    assert len(lines) <= 6 + findings.MOST == 15
     assert max(map(len, lines)) <= 100
     return lines
 
@@ -434,6 +436,21 @@ def test_what_changes_no_bit_changed_nothing_in_so_many_pairs(summary):
     # Runs that differ may agree in every answer.
     (algo,) = (line for line in screen(summary, values=zeros, width=NAN) if line.startswith("a new seed"))
     assert "bit-equal" not in algo
+
+
+def test_of_several_draws_the_pairs_are_those_of_one_draw(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "n_draws": 6.0}
+    told = screen(summary, values=zeros, width=0.0, runs=18)
+    assert [line for line in told if "nothing: 18 of 18 pairs bit-equal" in line], "6 draws of 3 runs"
+    of_each = screen(summary, values=zeros | {"n_draws": 18.0}, width=0.0, runs=18)
+    assert [line for line in of_each if "nothing: 153 of 153 pairs bit-equal" in line]
+
+
+def test_a_control_that_is_not_equal_is_no_nothing():
+    assert what_varies.nothing([True, False, None, True]) == "runs differ in 1 of 3 tasks"
+    assert what_varies.nothing([False]) == "runs differ"
+    assert what_varies.nothing([True, True]) == "nothing: bit-equal in 2 of 2 tasks"
+    assert what_varies.nothing([None]) == "one run: not checked"
 
 
 def test_numbers_of_programs_have_a_line_a_task_and_no_table_of_nothing(summary):

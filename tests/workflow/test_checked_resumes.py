@@ -142,6 +142,7 @@ def test_what_a_checkpoint_lacks_is_found_and_named_alone(lost, resumed):
 # Trainers as users write them: where they save is found, and what is lost is seen
 
 
+ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "drivers/resumed"
 # The package that a program needs, what its faulty version changes, and what is named, if the text shows it.
 FAULTY = {
@@ -204,3 +205,16 @@ def test_a_faulty_trainer_ends_elsewhere_and_the_first_difference_is_named(resum
     assert [lost["what"] for lost in found["omissions"]] == named
     first = next(each for each in found["interruptions"] if each["difference"]["files"])
     assert first["line"]["resumed"] != first["line"]["whole"]
+
+
+def test_readme_shows_what_is_found_in_the_example(toolnoise, tmp_path):
+    (tmp_path / "examples").mkdir()
+    program = "examples/forgets_its_order.py"
+    (tmp_path / program).write_text((ROOT / program).read_text())
+    options = ["--resume", "--checkpoint", "last.npz", "--output", "preds.npy", "--metric", "accuracy ([0-9.]+)"]
+    done = toolnoise(tmp_path, "check", *options, "--", sys.executable, program)
+    assert done.returncode == 1, done.stdout + done.stderr
+    transcript = (ROOT / "README.md").read_text().partition(f"-- python {program}\n")[2].partition("It finds")[0]
+    shown = [line.strip() for line in transcript.splitlines() if line.strip() not in ("", "[...]")]
+    assert len(shown) == 6
+    assert [line for line in shown if line not in done.stdout] == []

@@ -24,6 +24,7 @@ VARIES = {
 CONTROL = "control"
 # The share of answers that change, or what stands for it where a program leaves numbers.
 CHURN, APART = "churn", "mean_absolute_difference"
+DRAWS = "n_draws"
 
 
 class Row(NamedTuple):
@@ -34,6 +35,13 @@ class Row(NamedTuple):
     high: float
     runs: int
     missing: int = 0
+    draws: int = 1
+
+    @property
+    def pairs(self) -> int:
+        """The pairs that are compared: where a cell has several draws of several runs, those of one draw."""
+        draws = self.draws if self.draws < self.runs else 1
+        return draws * (self.runs // draws) * (self.runs // draws - 1) // 2
 
     @property
     def bit_equal(self) -> bool:
@@ -51,6 +59,9 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
     for row in stability[stability["group"] == ALL].itertuples(index=False):
         measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
         rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
+    for of_cell in rows.values():
+        if CHURN in of_cell and DRAWS in of_cell:
+            of_cell[CHURN] = of_cell[CHURN]._replace(draws=int(of_cell[DRAWS].value))
     return rows
 
 
@@ -69,7 +80,7 @@ def spread(rows: Rows) -> str:
 def changes(changed: Sequence[Row], *, shares: bool) -> str:
     """How much changes: a value with its interval, or the range over tasks."""
     if all(row.bit_equal for row in changed):
-        pairs = sum(row.runs * (row.runs - 1) // 2 for row in changed)
+        pairs = sum(row.pairs for row in changed)
         return f"nothing: {pairs} of {pairs} pairs bit-equal"
     scale, unit = (100, " %") if shares else (1, "")
     known = [[scale * number for number in row[:3]] for row in changed if not math.isnan(row.value)]
@@ -87,8 +98,9 @@ def nothing(verdicts: Sequence[bool | None]) -> str:
     checked = [verdict for verdict in verdicts if verdict is not None]
     if not checked:
         return "one run: not checked"
-    tasks = f" in {sum(checked)} of {len(checked)} tasks" if len(checked) > 1 else ""
-    return f"nothing: bit-equal{tasks}" if any(checked) else "runs differ"
+    if all(checked):
+        return "nothing: bit-equal" + (f" in {len(checked)} of {len(checked)} tasks" if len(checked) > 1 else "")
+    return "runs differ" + (f" in {checked.count(False)} of {len(checked)} tasks" if len(checked) > 1 else "")
 
 
 def extent(values: Sequence[float]) -> str:
