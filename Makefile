@@ -90,7 +90,7 @@ lint: .venv/dev ## formats, lint, layers of imports
 # The pages of docs/ as a site that opens from disk: spell-checked, a broken link is an error. If there is a demo, its page is
 # in it.
 docs: .environments/docs ## the docs as a site, in dist/site
-	@$</bin/codespell --ignore-words docs/site/words.txt --skip docs/gallery README.md CHANGELOG.md CONTRIBUTING.md config docs workflow/toolnoise/api
+	@$</bin/codespell --ignore-words docs/site/words.txt --skip docs/gallery README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md config docs workflow/toolnoise/api
 	@rm -rf dist/site
 	@$</bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs/site --doctree-dir build/doctrees \
 		. dist/site
