@@ -22,7 +22,15 @@ project = "toolnoise"
 project_copyright = "toolnoise's authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "config/README.md", "docs/*.md", "docs/site/*.rst"]
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "config/README.md",
+    "docs/*.md",
+    "docs/site/*.rst",
+]
 # Nothing else of the repository is looked through.
 exclude_patterns = sorted({path.name for path in ROOT.iterdir() if path.is_dir()} - {"config", "docs"})
 
@@ -49,7 +57,11 @@ if (ROOT / "results/demo/index.html").is_file():
 
 START = ["docs/README", "docs/ten-minutes", "docs/site/study"]
 # What the table does not have: the site's own page, and pages that others link.
-BESIDES = {"Decide": ["docs/site/api"], "Run elsewhere": ["config/README"], "Change the program": ["CHANGELOG", "SECURITY"]}
+BESIDES = {
+    "Decide": ["docs/site/api"],
+    "Run elsewhere": ["config/README"],
+    "Change the program": ["CHANGELOG", "SECURITY"],
+}
 LEXERS = {".cff": "yaml", ".json": "json", ".py": "python", ".yaml": "yaml", ".yml": "yaml"}
 
 
