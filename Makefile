@@ -76,7 +76,7 @@ test-long: .venv/dev ## the longest tests
 
 # The tests without TensorFlow; tests that need it are skipped.
 test-jax: .venv-jax/jax-dev ## tests without TensorFlow
-	@.venv-jax/bin/python $(SPREAD) tests/engine/test_no_other_framework.py tests/engine/test_replicates.py \
+	@.venv-jax/bin/python $(SPREAD) tests/engine/test_no_other_framework.py tests/engine/test_three_frameworks.py \
 		tests/workflow/test_one_framework.py
 
 lint: .venv/dev ## formats, lint, layers of imports
