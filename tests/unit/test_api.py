@@ -121,6 +121,10 @@ def test_an_import_loads_nothing_that_a_function_needs():
     loaded = "import sys, toolnoise; print({'numpy', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+    # A check needs NumPy alone: it runs in the environments of others.
+    loaded = "import sys, toolnoise; toolnoise.check; print({'scipy', 'pandas', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
     # pandas and Matplotlib come with the first table and the first figure.
     loaded = (
         "import sys, toolnoise as tn; tn.churn([[0, 1], [0, 0]]); print({'pandas', 'matplotlib'} & set(sys.modules))"

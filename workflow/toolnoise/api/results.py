@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.stats.estimates import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from toolnoise.stats.estimates import Estimate
 
 POINTS = 100  # in a share
 DRAWING = ("matplotlib", "seaborn")
@@ -119,17 +120,17 @@ def _draw(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") ->
     return drawing.intervals(label, rows, axes)
 
 
-def plain(estimate: Estimate, scale: float = 1) -> dict[str, float | None]:
+def plain(estimate: "Estimate", scale: float = 1) -> dict[str, float | None]:
     """An estimate as a dictionary; None where it is undefined."""
     return {name: None if np.isnan(end) else float(scale * end) for name, end in estimate._asdict().items()}
 
 
-def row_of(metric: str, group: str, estimate: Estimate) -> Mapping[str, Any]:
+def row_of(metric: str, group: str, estimate: "Estimate") -> Mapping[str, Any]:
     """A line of a table."""
     return {"quantity": metric, "group": group, **plain(estimate)}
 
 
-def in_percent(estimate: Estimate, unit: str = " %") -> str:
+def in_percent(estimate: "Estimate", unit: str = " %") -> str:
     """A share with its interval, for people."""
     value, low, high = (POINTS * number for number in estimate)
     return f"{value:.2f}{unit}" + ("" if np.isnan(low) else f" ({low:.2f} to {high:.2f})")
