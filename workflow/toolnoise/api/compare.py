@@ -85,12 +85,7 @@ def compare(
         given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
         if paired and same_start:
             raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-        if metrics and len(metrics) > 1:
-            raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
-        logs = of_arms.compare(files, Scores(metrics[0] if metrics else None, cluster), assumption)
-        scale, unit = (100, ", points") if logs[0].shares else (1, "")
-        label = f"difference in {logs[0].metric}{unit}"
-        return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
+        return _of_logs(files, metrics or (), cluster, assumption)
     if metrics:
         given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
@@ -105,9 +100,7 @@ def compare(
             raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
         measured = _numbers(arms, named, kind, labels)
         read_arms.require_possible(measured, paired, same_start)
-        found = compared_numbers.compare_all(measured, assumption)
-        label = f"difference in {numbers_text.name_of(found[0])}"
-        return _result(numbers_text.as_text(found), numbers_text.as_json(found), "difference", label)
+        return _of_numbers(measured, assumption)
     if labels is None and named[0] is None:
         tables.require_predictions(_name(0), arms[0])
     of_all = _labels(labels, arms[0])
@@ -116,10 +109,36 @@ def compare(
         raise BadInput("command line", "--by-label", what, "examples x labels")
     answers = [_answers(place, arm, of_all) for place, arm in enumerate(arms)]
     read_arms.require_comparable(answers, paired, same_start)
-    judged, right = read_arms.right_or_wrong(answers, of_all)
-    compared = comparison.compare_all(judged, right, assumption, of_all.asked if by_label else ())
-    text, plain = comparison_text.as_text(compared), comparison_text.as_json(compared)
-    return _result(text, plain, "accuracy_difference", "difference in accuracy, points", 100)
+    return _of_predictions(answers, of_all, assumption, of_all.asked if by_label else ())
+
+
+def _of_logs(
+    files: Sequence[Sequence[str]], metrics: Sequence[str], cluster: str | None, assumption: Assumption
+) -> Compared:
+    """Logs of language models, by the one score that is named or that they have."""
+    if len(metrics) > 1:
+        raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
+    logs = of_arms.compare(files, Scores(next(iter(metrics), None), cluster), assumption)
+    scale, unit = (100, ", points") if logs[0].shares else (1, "")
+    label = f"difference in {logs[0].metric}{unit}"
+    return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
+
+
+def _of_numbers(arms: Sequence[Numbers], assumption: Assumption) -> Compared:
+    """The errors of a regression, or the losses of tokens."""
+    found = compared_numbers.compare_all(arms, assumption)
+    label = f"difference in {numbers_text.name_of(found[0])}"
+    return _result(numbers_text.as_text(found), numbers_text.as_json(found), "difference", label)
+
+
+def _of_predictions(
+    arms: Sequence[Answers], labels: Labels, assumption: Assumption, by_label: Sequence[str]
+) -> Compared:
+    """Classes, scores, or right and wrong answers."""
+    judged, right = read_arms.right_or_wrong(arms, labels)
+    found = comparison.compare_all(judged, right, assumption, by_label)
+    text, values = comparison_text.as_text(found), comparison_text.as_json(found)
+    return _result(text, values, "accuracy_difference", "difference in accuracy, points", 100)
 
 
 def _require_two(arms: Sequence[Any]) -> None:

@@ -6,7 +6,7 @@
 * `mlperf`: MLPerf Training's reference convergence points. New runs may not need significantly fewer epochs than the
   reference (mlcommons/training_policies, training_rules.adoc, "Reference Convergence Points", at d73e20f1; computed as
   by mlcommons/logging, rcp_checker.py, at 7bbf7926).
-* `record`: the rule of the speedrun modded-nanogpt: p < 0.01 that the mean loss is at most the target, by Student's
+* `record`: the rule of the speedrun modded-nanogpt: the mean loss is below the target at p < 0.01, by Student's
   one-sided test of one sample (KellerJordan/modded-nanogpt, README.md, "Rules", at f411b3d3).
 """
 
@@ -84,7 +84,7 @@ def mlperf(reference: RunsOfMetric, new: RunsOfMetric, metric: str) -> Gated:
 
 
 def record(new: RunsOfMetric, metric: str, target: float) -> Gated:
-    """The speedrun's rule: p < 0.01 that the mean loss is at most the target."""
+    """The speedrun's rule: the mean loss is below the target at p < 0.01."""
     runs = len(new.values)
     sd = float(standard_deviation(new.values)) if runs > 1 else math.nan
     if not sd > 0:

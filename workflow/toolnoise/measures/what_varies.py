@@ -60,7 +60,7 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
         measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
         rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
     for of_cell in rows.values():
-        if CHURN in of_cell and DRAWS in of_cell:
+        if CHURN in of_cell and DRAWS in of_cell and of_cell[DRAWS].value > 0:
             of_cell[CHURN] = of_cell[CHURN]._replace(draws=int(of_cell[DRAWS].value))
     return rows
 

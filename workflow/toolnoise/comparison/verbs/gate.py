@@ -65,8 +65,8 @@ VERB = Verb(
         "--level": option("SHARE", "the share of unchanged runs that fail (0.01)", type=float),
         "--preset": {
             "choices": PRESETS,
-            "help": "instead: MLPerf Training's rule for epochs to converge, or the speedrun's for a record (p < 0.01 "
-            "that the mean loss is at most --target)",
+            "help": "instead: MLPerf Training's rule for epochs to converge, or the speedrun's for a record (the mean "
+            "loss is below --target at p < 0.01)",
         },
         "--target": option("LOSS", "with --preset record: the target", type=float),
         **AS_JSON,
