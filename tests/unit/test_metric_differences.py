@@ -12,7 +12,7 @@ from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.tables import command, intervals_figure, pilot, text
+from toolnoise.comparison.tables import compared_tables, intervals_figure, pilot, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.stats.power import runs_needed
 
@@ -55,7 +55,7 @@ def values(runs, arm, metric):
 
 def compared(given, metrics=("accuracy",), **more):
     asked = {name: more.pop(name) for name in ("paired", "seed", "lower", "higher", "by") if name in more}
-    return command.compare([[path] for path in given], Asked(tuple(metrics), **asked), **more)
+    return compared_tables.compare([[path] for path in given], Asked(tuple(metrics), **asked), **more)
 
 
 def holm_by_hand(pvalues):
@@ -202,7 +202,7 @@ def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
         a, b = [0.90, 0.91, 0.92, 0.90, 0.93, 0.92], [0.95, 0.93, 0.96, 0.94, 0.95][:count]
         for name, numbers in (("a", a), ("b", b)):
             (tmp_path / f"{name}.csv").write_text("".join(f"{number}\n" for number in numbers))
-        runs, (found,) = command.compare([["a.csv"], ["b.csv"]], Asked(("accuracy",)))
+        runs, (found,) = compared_tables.compare([["a.csv"], ["b.csv"]], Asked(("accuracy",)))
         says = f"Welch's t, at most {limit} degrees of freedom" if limit else "Welch's t"
         assert found.test == says
         assert (f"6 and {count} runs. With so few runs: {says}.\n" in text.as_text(runs, [found])) == bool(limit)
