@@ -177,6 +177,20 @@ def test_everything_can_be_reached_with_the_keyboard(audit):
     expect(title(audit)).to_have_text(re.compile(r"^runs/"))
 
 
+def test_a_job_has_one_tab_stop_and_arrow_keys_lead_to_its_other_files(audit):
+    jobs = audit.locator("details[open] ul.rows > li")
+    stops = jobs.evaluate_all("all => all.map((row) => row.querySelectorAll('a:not([tabindex=\"-1\"])').length)")
+    assert len(stops) > 1
+    assert set(stops) == {1}
+    links = jobs.first.get_by_role("link")
+    links.first.focus()
+    audit.keyboard.press("ArrowRight")
+    expect(links.nth(1)).to_be_focused()
+    audit.keyboard.press("ArrowDown")
+    expect(jobs.nth(1).get_by_role("link").nth(1)).to_be_focused()
+    assert audit.errors == []
+
+
 def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path):
     folder = tmp_path / "results/small"
     shutil.copytree(results_folder, folder)

@@ -9,7 +9,7 @@ from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 
 # A metric file with more rows is shown as far as this; the whole of it is a link.
-MOST_ROWS = 3000
+MOST_ROWS = 2000
 # An estimate's columns, which are shown as one number with its interval and n.
 ESTIMATE = tuple(metric_files.ESTIMATE)
 DIGITS = 5

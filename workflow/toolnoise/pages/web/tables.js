@@ -31,15 +31,17 @@ function orderOf(column, value) {
   }
   return String(value);
 }
-// One tab stop a row; the arrow keys go on to its other links, and to those above and below.
+// One tab stop a row, of a table or a list; the arrow keys go on to its other links, and to those above and below.
 function oneStop(row) {
-  row.querySelector("a")?.setAttribute("tabindex", "0");
+  row.querySelectorAll("a").forEach((link, place) => link.setAttribute("tabindex", place ? "-1" : "0"));
   row.addEventListener("keydown", (event) => {
-    const at = event.target.closest("td");
-    const near = { ArrowRight: at?.nextElementSibling, ArrowLeft: at?.previousElementSibling, ArrowDown: row.nextElementSibling?.children[at?.cellIndex], ArrowUp: row.previousElementSibling?.children[at?.cellIndex] }[event.key];
-    if (!near?.querySelector("a")) return;
+    const at = event.target.closest("td, li > a");
+    const place = [...row.children].indexOf(at);
+    const near = { ArrowRight: at?.nextElementSibling, ArrowLeft: at?.previousElementSibling, ArrowDown: row.nextElementSibling?.children[place], ArrowUp: row.previousElementSibling?.children[place] }[event.key];
+    const link = near?.matches("a") ? near : near?.querySelector("a");
+    if (!link) return;
     event.preventDefault();
-    near.querySelector("a").focus();
+    link.focus();
   });
   return row;
 }
@@ -98,7 +100,7 @@ function tableView(table, state, change, leads = () => null) {
     const { text, detail } = entryOf(column, row[column.place]);
     const to = leads(row, column);
     const words = [column.picture?.(row[column.place]), text, detail && detail.split(" · ").map((line) => el("small", null, line))];
-    return el("td", { class: isNumeric(column) ? "number" : null, "data-label": column.label }, to && text ? el("a", { href: to, tabindex: "-1" }, words) : words);
+    return el("td", { class: isNumeric(column) ? "number" : null, "data-label": column.label }, to && text ? el("a", { href: to }, words) : words);
   }
 
   function draw() {

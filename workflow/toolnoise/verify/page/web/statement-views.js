@@ -120,13 +120,15 @@ function shelf(job) {
   const stem = outputs[0].replace(/\.[^./]*$/, "");
   const short = (name) =>
     name.startsWith(`${stem}.`) ? name.slice(stem.length) : name.startsWith(folder) ? name.slice(folder.length) : name;
-  return el(
-    "li",
-    null,
-    fileLink(outputs[0]),
-    outputs.slice(1).map((name) => fileLink(name, shown(short(name)))),
-    faulty(isAccused(job) ? 1 : 0),
-    sideNote(seconds(job)),
+  return oneStop(
+    el(
+      "li",
+      null,
+      fileLink(outputs[0]),
+      outputs.slice(1).map((name) => fileLink(name, shown(short(name)))),
+      faulty(isAccused(job) ? 1 : 0),
+      sideNote(seconds(job)),
+    ),
   );
 }
 
