@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from toolnoise.comparison.compared_cells import compared
+from toolnoise.verify.page.publishing import publish
+
 CHROMIUM = shutil.which("chromium")
 # No background traffic: the page must need no network, and the browser is not to look for one.
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -58,6 +61,14 @@ def results_folder(request):
     """The results of a study; nobody changes them."""
     given = os.environ.get("TOOLNOISE_RESULTS")
     return Path(given).resolve() if given else request.getfixturevalue("small_study") / "results/small"
+
+
+@pytest.fixture(scope="session")
+def published(results_folder, tmp_path_factory):
+    """The page in a folder of its own, as somebody sends it."""
+    out = tmp_path_factory.mktemp("published") / "page"
+    publish(results_folder, out, compared)
+    return out / "index.html"
 
 
 @pytest.fixture(scope="session")

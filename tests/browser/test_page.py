@@ -34,14 +34,6 @@ VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
 
 
 @pytest.fixture(scope="session")
-def published(results_folder, tmp_path_factory):
-    """The page in a folder of its own, as somebody sends it."""
-    out = tmp_path_factory.mktemp("published") / "page"
-    publish(results_folder, out, compared)
-    return out / "index.html"
-
-
-@pytest.fixture(scope="session")
 def hidden(results_folder, tmp_path_factory):
     """The page without names of hosts and people."""
     out = tmp_path_factory.mktemp("hidden") / "page"
