@@ -41,10 +41,11 @@ def hero(study: Measured) -> dict[str, Any]:
         # Numbers of other tasks have other units.
         alike = [cell for cell in cells if spreads[cell] == measure and (measure == CHURN or cell[:3] == main)]
         if cell := next((cell for cell in alike if cell[:3] == main), next(iter(alike), None)):
-            told = {} if cell[:3] == main else {"where": _where(cell)}
+            told = {} if cell[:3] == main else {"where": f"another task: {_where(cell)}"}
             if alike[1:] and variant != CONTROL:
                 told["over"] = what_varies.changes([study.cells[each][measure] for each in alike], shares=True)
             rows.append(_row(study, cell, study.cells[cell][measure], measure) | told)
+    rows.sort(key=lambda row: "where" in row)
     return {"measure": measure, "where": _where(main) if main else "", "rows": rows}
 
 
@@ -60,7 +61,7 @@ def _row(study: Measured, cell: Cell, row: Row, measure: str) -> dict[str, Any]:
         "says": what_varies.nothing([study.gates.get(cell)]) if cell.variant == CONTROL else changed,
         "value": [number((100 if measure == CHURN else 1) * each) for each in row[:3]],
         "runs": f"{row.runs} run{'s'[: row.runs != 1]}"
-        + (f" in {draws} draws" if (draws := _draws(study, cell)) else ""),
+        + (f" of {draws} seeds" if (draws := _draws(study, cell)) else ""),
     }
 
 
@@ -91,11 +92,11 @@ def sentences(study: Measured, shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _changed(shown: Mapping[str, Any]) -> Iterator[str]:
-    """What changes where most varies, and with the implementation alone, in one task."""
+    """What changes where most varies, with a new seed alone, and with the implementation alone, in one task."""
     rows = [row for row in shown["rows"] if "where" not in row and row["value"][0] is not None]
     parts = []
     for place, row in enumerate(rows):
-        if not place or row["cell"][3] == "impl":
+        if not place or row["cell"][3] in ("algo", "impl"):
             # Inside of brackets, n follows the interval.
             says = f"{row['says'][:-1]}; " if row["says"].endswith(")") else f"{row['says']} ("
             parts.append(f"{says}{row['runs']}) with {row['called']}")
@@ -105,7 +106,7 @@ def _changed(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sure(study: Measured) -> Iterator[str]:
-    draws = " (where a seed is fixed, over its draws)" if any(_draws(study, cell) for cell in study.cells) else ""
+    draws = " (over seeds, where each has several runs)" if any(_draws(study, cell) for cell in study.cells) else ""
     yield f"in brackets are 95 % intervals over runs{draws} for these test examples"
     if controls := [cell for cell in study.cells if cell.variant == CONTROL]:
         said = what_varies.nothing([study.gates.get(cell) for cell in controls])

@@ -85,7 +85,7 @@ const flipsOf = (cell) =>
     return [
       el("h2", null, `${other ? `Two ${part.unit}s` : `A ${part.unit}`} that runs ${seeds.join(" and ")} answer differently`),
       el("div", { class: "examples" }, [most, other].filter(Boolean).map((example) => exampleOf(example, part, seeds.map((seed) => `Run ${seed}`)))),
-      el("p", null, el("a", { href: besideAddress(cell, seeds[0], cell, seeds[1]) }, `Compare these runs: ${countOf(all, ["answer differs", "answers differ"])}, ${decimal(churn(most), 100, 2)} %`)),
+      el("p", null, el("a", { href: besideAddress(cell, seeds[0], cell, seeds[1]) }, `Compare these runs: ${countOf(all, ["answer differs", "answers differ"])}, ${decimal(churn(most), 100, 2)} %`), ", the most of all pairs compared here"),
     ];
   });
 
