@@ -168,6 +168,11 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
 
+# What the profile for Grid Engine needs besides.
+.venv/grid-engine: requirements/plugins/grid-engine.txt | .venv/cpu
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt
 	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"

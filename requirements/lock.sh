@@ -48,6 +48,12 @@ tool onnx onnx onnxruntime
 # Sphinx reads the docstrings: modules that annotate with `numpy.ndarray | ...` need NumPy, whatever else they import is mocked.
 tool docs sphinx myst-parser furo codespell numpy
 
+# Plugins of Snakemake that some sites add to an environment above, which has whatever they need.
+mkdir -p requirements/plugins
+echo snakemake-executor-plugin-cluster-generic |
+  uv --no-config pip compile - --no-deps --python-version 3.11 --generate-hashes --no-annotate --no-header \
+    --no-emit-index-url --output-file "$PWD/requirements/plugins/grid-engine.txt" >/dev/null
+
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
 version() {

@@ -12,6 +12,6 @@ def build(input_shape, classes, note):
     path = Path(note)
     # It is also built for a check of the model, which goes before.
     if "train" in sys.argv and not path.exists():
-        path.write_text(os.environ["SLURM_JOB_ID"])
+        path.write_text(os.environ.get("SLURM_JOB_ID") or os.environ["JOB_ID"])
         time.sleep(3600)
     return smallcnn.build(input_shape, classes)
