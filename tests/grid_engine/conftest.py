@@ -35,7 +35,7 @@ jvm_threads 0
 # Jobs are root's here, and an ended one is in the accounting at once.
 SETTINGS = {"execd_spool_dir": "{folder}/spool/execd", "min_uid": "0", "min_gid": "0"}
 SETTINGS |= {"reporting_params": "accounting=true reporting=false flush_time=00:00:01 joblog=false sharelog=00:00:00"}
-# Name, shortcut, type, relation, whether it may be asked for, whether it is used up (by slot or by job), default, urgency.
+# Name, shortcut, type, relation, whether it may be asked for, whether it is used up (by slot or job), default, urgency.
 RESOURCES = "gpu gpu INT <= YES JOB 0 0\nroom room MEMORY <= YES YES 0 0\n"
 # Every attribute of a queue must be there.
 QUEUE = {
