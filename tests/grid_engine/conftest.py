@@ -66,7 +66,7 @@ QUEUE |= dict.fromkeys(("projects", "xprojects", "calendar"), "NONE")
 # Slots on one host, for jobs of several threads.
 SLOTS = {"pe_name": "smp", "slots": "999", "allocation_rule": "$pe_slots", "control_slaves": "FALSE"}
 SLOTS |= {"job_is_first_task": "TRUE", "urgency_slots": "min", "accounting_summary": "FALSE"}
-SLOTS |= dict.fromkeys(("user_lists", "xuser_lists", "start_proc_args", "stop_proc_args"), "NONE")
+SLOTS |= dict.fromkeys(("user_lists", "xuser_lists", "start_proc_args", "stop_proc_args", "qsort_args"), "NONE")
 LIMITS = ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
 QUEUE |= {f"{kind}_{limit}": "INFINITY" for kind in "sh" for limit in LIMITS}
 
