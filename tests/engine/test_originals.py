@@ -15,7 +15,7 @@ from toolnoise.datasets.readers import boxes, originals
 
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
 SIDE, BATCH, TRAIN, TEST = 16, 12, 18, 8
-RECIPE = {"batch_size": BATCH, "epochs": 3, "normalise": "imagenet", "resized_crop": LAW, "flip": True}
+RECIPE = {"batch_size": BATCH, "epochs": 8, "normalise": "imagenet", "resized_crop": LAW, "flip": True}
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_parts_of_any_size_give_the_same_bits(here, control):
 
 
 def test_a_run_that_is_killed_goes_on_bit_for_bit(here, control):
-    here.kill_after(1, signal.SIGTERM, "control", 1, "cpu", "ended")
+    here.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
     assert "goes on after epoch " in here.finish("control", 1, "cpu", "ended")
     ended = here.read("ended")
     assert ended.weight_bytes == control.weight_bytes
