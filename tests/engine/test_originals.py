@@ -16,7 +16,14 @@ from toolnoise.datasets.readers import boxes, originals
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
 SIDE, BATCH, TRAIN, TEST = 16, 12, 18, 8
 # So many epochs that a run is still training when it is killed.
-RECIPE = {"batch_size": BATCH, "epochs": 60, "normalise": "imagenet", "resized_crop": LAW, "flip": True}
+RECIPE = {
+    "record_steps": True,
+    "batch_size": BATCH,
+    "epochs": 60,
+    "normalise": "imagenet",
+    "resized_crop": LAW,
+    "flip": True,
+}
 
 
 @pytest.fixture(scope="module")
