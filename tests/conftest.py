@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -22,7 +23,7 @@ QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 LONG = (
     *(
         f"tests/engine/test_{name}.py"
-        for name in ("activations", "interruption", "precision", "streaming", "three_frameworks")
+        for name in ("activations", "interruption", "originals", "precision", "streaming", "three_frameworks")
     ),
     *(
         f"tests/workflow/test_{name}.py"
@@ -168,6 +169,29 @@ def write_study():
     def write(folder, study, name="study.yaml"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(yaml.safe_dump(study, sort_keys=False))
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def photographs():
+    """Write JPEGs of many sizes, parts of two photographs, as train/<class>/<image> and test/<class>/<image>."""
+
+    def write(folder, train, test):
+        from PIL import Image
+        from sklearn.datasets import load_sample_image
+
+        generator = np.random.default_rng(7)
+        for part, count in (("train", train), ("test", test)):
+            for name in ("china", "flower"):
+                whole = load_sample_image(f"{name}.jpg")
+                (folder / part / name).mkdir(parents=True)
+                for number in range(count):
+                    height, width = generator.integers(20, 130, 2)
+                    top, left = (int(generator.integers(0, 400 - side)) for side in (height, width))
+                    picture = Image.fromarray(whole[top : top + height, left : left + width])
+                    picture.save(folder / part / name / f"{number:03}.jpg", quality=90)
         return folder
 
     return write

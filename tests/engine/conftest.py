@@ -137,8 +137,9 @@ class Workshop:
         """The plan of a run's last step."""
         spec = Spec.read(trained.record["spec"])
         train = self.dataset().train
-        plan = epoch_plan.plan_epoch(spec, len(train.labels), spec.recipe["epochs"] - 1, train.margin)
-        return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
+        plan = epoch_plan.plan_epoch(spec, len(train.labels), spec.recipe["epochs"] - 1, train.margin, train.boxes)
+        parts = ("order", "offsets", "flips", "slots", *(() if plan.boxes is None else ("boxes",)))
+        return plan._replace(**{part: getattr(plan, part)[-1] for part in parts})
 
     def drive(self, script, function, *arguments, out="out.npz", read=arrays.read_npz):
         """Run a driver of the engine, a function of a script; return what it wrote."""
@@ -173,7 +174,7 @@ def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
 def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
-    def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, **recipe):
+    def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, data=None, **recipe):
         folder = tmp_path_factory.mktemp("workshop")
         (folder / "own_models.py").write_text((DRIVERS / "own_models.py").read_text())
         generator = np.random.default_rng(1)
@@ -187,7 +188,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
             "grid": [BLOCK | {"models": ["mine"], "datasets": ["pictures"]}],
             "hardware": {"cpu": tooling or {}},
             "models": {"mine": {"builder": f"{module}:{builder}", "options": options or {}}},
-            "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
+            "datasets": {"pictures": data or {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }
         return Workshop(write_study(folder, written), toolnoise, run, skip_without)

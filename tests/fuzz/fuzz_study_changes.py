@@ -61,6 +61,8 @@ datasets:
   pictures: {reader: image-folder, path: pictures.tar, url: "https://example.org/a", page: "https://example.org/b",
     checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true,
     train_examples: 40, classes: {a: [x, y], b: [z]}, group: x, group_share: 0.25, group_test_examples: 5}
+  photos: {reader: imagenet, files: {train: {path: a.tar}, test: {path: b.tar}, devkit: {path: c.tar.gz}},
+    image_size: 8, stored_size: original, streamed: true}
   people: {reader: celeba, files: {images: {path: a.zip}, attributes: {path: a.txt}, partition: {path: b.txt}},
     image_size: 8, target: Blond_Hair, targets: all, groups: {Male: Male, Female: not Male}}
   numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8, attributes: 2}
@@ -73,8 +75,13 @@ only: [cpu, mine, command, adopted]
 OWN["recipes"] = PLAIN["recipes"] | {
     f"short-{text}": PLAIN["recipes"]["short"] | {"crop": 0, "flip": False} for text in ("novel", "poem")
 }
+OWN["recipes"]["short-photos"] = PLAIN["recipes"]["short"] | {
+    "crop": 0,
+    "resized_crop": {"area": [0.125, 1], "aspect": [0.75, 1.25], "covered": 0.25},
+}
 OWN["grid"] = [
-    PLAIN["grid"][0] | {"models": ["own"], "datasets": ["own", "pictures", "people", "numbers", "novel", "poem"]},
+    PLAIN["grid"][0]
+    | {"models": ["own"], "datasets": ["own", "pictures", "photos", "people", "numbers", "novel", "poem"]},
     PLAIN["grid"][1] | {"remedies": []},
     *yaml.safe_load("""
 - {models: [outside], datasets: [outcome], hardware: [command], variants: [control], seeds: 2}

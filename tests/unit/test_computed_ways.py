@@ -46,7 +46,7 @@ def test_a_study_whose_toolings_divide_no_batch_has_no_ways(built, written):
 
 
 def test_a_run_in_several_processes_keeps_as_many_cores_busy(divided):
-    assert [entries.cores(divided.tooling(name)) for name in ("plain", "two", "threads")] == [1, 2, 2]
+    assert [entries.cores(divided.tooling(name), {}) for name in ("plain", "two", "threads")] == [1, 2, 2]
 
 
 GENERATOR = np.random.default_rng(5)
@@ -111,3 +111,10 @@ def test_what_differs_in_no_bit_is_marked():
     keys = pd.MultiIndex.from_tuples([("m", "d", "h")])
     assert draw.named(row, pd.Series([1.0], keys), pd.Series([0.0], keys)) == "world 2 (=)"
     assert draw.named(row, pd.Series([0.0], keys), pd.Series([2.7e-7], keys)) == "world 2 (3e-07)"
+
+
+def test_a_run_on_originals_has_eight_cores_to_decode_them():
+    tooling = {"threads": 1}
+    assert entries.cores(tooling, {"stored_size": "original"}) == 8
+    assert entries.cores(tooling, {"stored_size": 256}) == entries.cores(tooling, {"reader": "digits"}) == 1
+    assert entries.cores({"threads": 12}, {"stored_size": "original"}) == 12

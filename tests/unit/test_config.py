@@ -479,6 +479,8 @@ def test_every_number_that_the_schema_allows_is_read_as_it_was_written(path, rul
     tried = [value for value in VALUES if allows(rule, value)]
     assert len(tried) > 1
     place = ["cpu" if part == "*" else part for part in path]
+    if "resized_crop" in path:
+        written["recipes"]["digits"] |= {"crop": 0, "resized_crop": {"area": [0.1, 1], "aspect": [0.75, 1.25]}}
     for value in tried:
         study = copy.deepcopy(written)
         inside = study

@@ -501,6 +501,16 @@ def test_images_are_kept_larger_than_a_network_sees_them(ilsvrc, prepare, tmp_pa
     assert np.array_equal(split.middle(slice(None)), plain[:, 2:22, 2:22].astype(np.float32) / np.float32(255))
 
 
+def test_imagenet_s_originals_are_kept_in_the_order_of_its_images(ilsvrc, prepare, tmp_path):
+    found = read_imagenet(prepare, ilsvrc, stored_size="original", streamed=True)
+    files = [ilsvrc["train"][kind][name] for kind in KINDS for name in sorted(ilsvrc["train"][kind])]
+    assert found["train_images"].tobytes() == b"".join(files)
+    assert found["test_images"].tobytes() == b"".join(ilsvrc["test"][name] for name in sorted(ilsvrc["test"]))
+    assert found["train_sizes"].tolist() == [[*decoded(file).shape[:2], len(file)] for file in files]
+    assert found["train_labels"].tolist() == [0, 0, 1, 1, 1, 2, 2, 2]
+    assert prepared.load(tmp_path / "out.npz").train.images.shape == (8, 24, 24, 3)
+
+
 def test_a_smaller_stored_size_is_one_line(ilsvrc, prepare, refused):
     line = refused(lambda: read_imagenet(prepare, ilsvrc, stored_size=23))
     assert line == "dataset made: stored_size: found 23; image_size (24) or more"

@@ -143,6 +143,7 @@ def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, ma
         ({"crop": 0, "flip": False}, 0, False, ["augment", "dropout"]),
         ({"crop": 1, "flip": False}, 0, False, ["dropout"]),
         ({"crop": 0, "flip": True}, 0, True, []),
+        ({"crop": 0, "flip": False, "resized_crop": {}}, 0, True, []),
         ({"crop": 0, "flip": False}, 8, True, []),  # windows of larger images are chosen by the same draws
     ],
 )

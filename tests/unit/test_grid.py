@@ -253,6 +253,78 @@ def test_what_has_no_other_view_is_refused_one_before_any_run_is_trained(reader,
         assert line == f"tiny.yaml: grid[0].recipe: {expected}"
 
 
+ORIGINALS = {"reader": "image-folder", "path": "mine", "image_size": 8, "stored_size": "original", "streamed": True}
+BOXES = {"area": [0.1, 1], "aspect": [0.75, 1.25]}
+
+
+@pytest.fixture
+def boxed(written):
+    """A study whose recipe shows boxes of originals."""
+    written["datasets"] = {"mine": ORIGINALS}
+    written["grid"][0]["datasets"] = ["mine"]
+    written["recipes"]["digits"] |= {"crop": 0, "resized_crop": BOXES}
+    return written
+
+
+def test_boxes_of_originals_are_planned_and_are_no_key_of_other_recipes(boxed, built):
+    (recipe,) = built(boxed).config["recipes"].values()
+    assert recipe["resized_crop"] == BOXES
+    del boxed["recipes"]["digits"]["resized_crop"]
+    (recipe,) = built(boxed).config["recipes"].values()
+    assert "resized_crop" not in recipe
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            {"data": {"stored_size": 8}},
+            "grid[0].recipe: recipe 'digits' has resized_crop, and data set 'mine' keeps no originals; "
+            "stored_size: original",
+        ),
+        (
+            {"data": {"streamed": False}},
+            "datasets.mine.stored_size: found 'original'; reader: image-folder or imagenet, with image_size and "
+            "streamed: true",
+        ),
+        (
+            {"data": {"reader": "celeba", "target": "Smiling"}},
+            "datasets.mine.stored_size: found 'original'; reader: image-folder or imagenet, with image_size and "
+            "streamed: true",
+        ),
+        ({"recipe": {"crop": 4}}, "recipes.digits.resized_crop: found it with crop: 4; crop: 0"),
+        (
+            {"recipe": {"resized_crop": BOXES | {"area": [1, 0.5]}}},
+            "recipes.digits.resized_crop.area: found [1, 0.5]; the lower first",
+        ),
+        (
+            {"recipe": {"resized_crop": BOXES | {"aspect": [1.5]}}},
+            "recipes.digits.resized_crop.aspect: found [1.5]; allowed: the least and the greatest width of a box over "
+            "its height, two numbers from 0.01 to 100",
+        ),
+        (
+            {"recipe": {"resized_crop": {"area": [0.5, 1]}}},
+            "recipes.digits.resized_crop: lacks the key 'aspect'; required: area, aspect",
+        ),
+        (
+            {"block": {"remedies": ["flip", "crops9"]}},
+            "grid[0].remedies: found crops9, and data set 'mine' keeps originals; [flip], or []",
+        ),
+    ],
+    ids=["pixels", "in memory", "reader", "crop", "order", "one bound", "no aspect", "remedies"],
+)
+def test_what_boxes_of_originals_do_not_go_with_is_refused(change, line, boxed, built, refused):
+    boxed["datasets"] = {"mine": ORIGINALS | change.get("data", {})}
+    boxed["recipes"]["digits"] |= change.get("recipe", {})
+    boxed["grid"][0] |= change.get("block", {})
+    assert refused(built, boxed) == f"tiny.yaml: {line}"
+
+
+def test_originals_are_averaged_over_mirrored_pictures(boxed, built):
+    boxed["grid"][0]["remedies"] = ["flip"]
+    assert set(built(boxed).views.values()) == {("flip",)}
+
+
 def test_a_bit_is_moved_before_training_ends(written, built, refused):
     written["grid"][0]["variants"] = ["bit_20"]
     line = refused(built, written)
@@ -324,8 +396,9 @@ OTHER_VALUES = {
     "scale_rate": 0.1,
     "label_smoothing": 0.1,
     "normalise": "none",
-    "crop": 1,
+    "crop": 0,
     "padding": "black",
+    "resized_crop": BOXES,
     "last_batch": "kept",
     "undecayed": ["bias"],
     "flip": False,
@@ -346,6 +419,9 @@ def test_a_specs_digest_follows_every_recipe_value(key, written, built):
         written["recipes"]["digits"]["warmup_epochs"] = 1
     if key == "cycles":
         written["recipes"]["digits"]["schedule"] = "cosine"
+    if key == "resized_crop":
+        written["datasets"] = {"digits": ORIGINALS}
+        written["recipes"]["digits"]["crop"] = 0
     before = spec_digest(built(written))
     written["recipes"]["digits"][key] = OTHER_VALUES[key]
     assert spec_digest(built(written)) != before

@@ -317,6 +317,16 @@ def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
     assert entry["flip"]
 
 
+def test_both_recipes_show_the_model_garden_s_boxes_of_imagenet_s_originals():
+    """preprocessing.py of the fork: aspect_ratio_range, area_range, and TensorFlow's default of min_object_covered."""
+    for family in ("paper", "authors"):
+        entry = recipe(family, "resnet50-v15", "imagenet")
+        assert entry["resized_crop"] == {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
+        assert (entry["crop"], entry["flip"]) == (0, True)
+    images = config.registered("datasets")["imagenet"]
+    assert (images["image_size"], images["stored_size"], images["streamed"]) == (224, "original", True)
+
+
 @pytest.mark.parametrize("model", ["smallcnn", "smallcnn-bn"])
 def test_the_code_steps_smallcnn_twice_only_and_does_not_augment_it(model):
     entry = recipe("authors", model, "cifar10")

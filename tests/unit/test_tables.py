@@ -121,6 +121,11 @@ def test_stored_images_that_are_larger_are_cropped(written, built):
     written["grid"][0] |= {"datasets": ["mine"]}
     written["recipes"]["digits"] |= {"crop": 0, "flip": False}
     assert rows(built(written))["augment"][0] == [("crops of 24 out of 32 pixels", [])]
+    data |= {"stored_size": "original", "streamed": True}
+    assert rows(built(written))["augment"][0] == []
+    written["recipes"]["digits"] |= {"resized_crop": {"area": [0.05, 1], "aspect": [0.75, 1.33]}}
+    said = "boxes of 5 to 100 % of a picture's area, resized to 24 pixels"
+    assert rows(built(written))["augment"][0] == [(said, [])]
 
 
 def test_toolings_say_whether_the_noise_of_the_implementation_is_their_own(written, built):

@@ -188,7 +188,12 @@ def get_environment(verb):
 
 
 def get_threads(verb):
-    return (lambda wildcards: cores(get_tooling(verb, wildcards))) if STEPS[verb].needs.tooling else 1
+    def get_it(wildcards):
+        # The steps of a profile have no data set.
+        dataset = study.config["datasets"].get(getattr(get_place(verb, wildcards), "dataset", ""), {})
+        return cores(get_tooling(verb, wildcards), dataset)
+
+    return get_it if STEPS[verb].needs.tooling else 1
 
 
 def get_memory(wildcards, attempt):

@@ -22,6 +22,8 @@ class Plan(NamedTuple):
     each zero-padded image begins. `flips` [T, B] marks the images that are mirrored. `slots` [T, B] has the place in
     the batch that each example was planned for (whatever its actual place). `dropout` has the key words of the run's
     masks. `rates` [T] has the learning rate of each step. `rest` is the incomplete last batch, one step, if it is kept.
+    `boxes` [T, B, 4] has top, left, height and width of what is seen of originals; that of a negative width is mirrored
+    before it is resized, and `flips` marks nothing.
     """
 
     order: np.ndarray
@@ -31,6 +33,7 @@ class Plan(NamedTuple):
     dropout: np.ndarray
     rates: np.ndarray
     rest: "Plan | None" = None
+    boxes: np.ndarray | None = None
 
     def parts(self) -> tuple["Plan", ...]:
         """The steps of whole batches, and the one of the rest."""
@@ -38,12 +41,13 @@ class Plan(NamedTuple):
 
     def steps(self, start: int, stop: int) -> "Plan":
         """The plan of the steps from `start` to before `stop`."""
-        cut = {name: getattr(self, name)[start:stop] for name in ("order", "offsets", "flips", "slots", "rates")}
-        return self._replace(**cut, rest=None)
+        boxes = () if self.boxes is None else ("boxes",)
+        names = ("order", "offsets", "flips", "slots", "rates", *boxes)
+        return self._replace(**{name: getattr(self, name)[start:stop] for name in names}, rest=None)
 
     def digest(self) -> str:
         """SHA-256 of all drawn parts of the plan."""
-        drawn = [array for part in self.parts() for array in part[:5]]
+        drawn = [array for part in self.parts() for array in (*part[:5], part.boxes) if array is not None]
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
 
 
@@ -66,10 +70,11 @@ def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
     return whole + ("last_batch" in recipe and rest > 0)
 
 
-def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
+def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any = None) -> Plan:
     """The plan of epoch `epoch` (from 0) on a training set of `examples` examples.
 
-    The images are higher and wider by `margin` than the window that the network sees.
+    The images are higher and wider by `margin` than the window that the network sees. `draw` draws boxes of originals,
+    by the recipe's law and from the stream of each attempt.
     """
     recipe = spec.recipe
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
@@ -81,6 +86,14 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
     # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
     offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+    boxes = None
+    if "resized_crop" in recipe:
+        if draw is None:
+            problem = "found it, and the data set has no originals"
+            raise BadInput(f"recipe {recipe['name']}", "resized_crop", problem, "stored_size: original")
+        boxes = draw(recipe["resized_crop"], lambda attempt: stream("augment", epoch, "box", attempt))
+        boxes[flips, 3] *= -1
+        flips = np.zeros_like(flips)
     rates = learning_rates(recipe, steps, epoch)
 
     def planned(order: np.ndarray, rates: np.ndarray, *what: str) -> Plan:
@@ -89,7 +102,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0) -> Plan:
             slots = _within_batches(stream("impl", epoch, *what), *order.shape)
             order = np.take_along_axis(order, slots, axis=1)
         drawn = offsets[order], flips[order], slots.astype(np.uint32), streams.words(stream("dropout"))
-        return Plan(order, *drawn, rates)
+        return Plan(order, *drawn, rates, boxes=None if boxes is None else boxes[order])
 
     whole = examples // batch
     plan = planned(order[: whole * batch].reshape(whole, batch), rates[:whole])

@@ -74,7 +74,7 @@ def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
 
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
     """int32 in [0, bound), from 32 bits each (no bound used here comes near the bias that leaves)."""
-    return _below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
+    return below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
 
 
 def integer_rows(stream: int, shape: tuple[int, int], bound: int) -> Iterator[np.ndarray]:
@@ -83,7 +83,7 @@ def integer_rows(stream: int, shape: tuple[int, int], bound: int) -> Iterator[np
     at_once = max(1, BLOCK // max(1, columns))
     for start in range(0, rows, at_once):
         count = min(at_once, rows - start)
-        yield _below(generator.random_raw(count * columns), bound).reshape(count, columns)
+        yield below(generator.random_raw(count * columns), bound).reshape(count, columns)
 
 
 def permutation(stream: int, length: int) -> np.ndarray:
@@ -115,7 +115,8 @@ def low_word(xp: Any, value: Any) -> Any:
     return xp.bitwise_and(value, 0xFFFFFFFF) if _is_wide(value) else value
 
 
-def _below(words: np.ndarray, bound: int) -> np.ndarray:
+def below(words: np.ndarray, bound: int | np.ndarray) -> np.ndarray:
+    """int32 in [0, bound), from the 32 highest bits of each word; 0 for a bound of 0."""
     high = words >> np.uint64(32)
     return ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int32)
 

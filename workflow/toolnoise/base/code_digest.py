@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_text, program, syntax
-from toolnoise.base.spec import Spec
+from toolnoise.base.spec import ORIGINAL, ORIGINALS, Spec
 
 SCRIPT = ".py"
 NOTEBOOK = ".ipynb"
@@ -81,12 +81,13 @@ def _hashed(lines: list[str]) -> str:
 
 
 def named_by(spec: Spec) -> tuple[str, ...]:
-    """The modules that a spec names: its engine and its model's builder, or what the command of a program starts."""
+    """The modules that a spec names: engine, model's builder and reader of originals, or what a command starts."""
     if spec.model.adopted is not None:
         return ()
     if spec.model.command is not None:
         return _started(spec.model.command)
-    return f"toolnoise.engines.{spec.hardware.engine}", spec.model.builder.partition(":")[0]
+    data = (ORIGINALS,) if spec.dataset and spec.dataset.stored_size == ORIGINAL else ()
+    return f"toolnoise.engines.{spec.hardware.engine}", spec.model.builder.partition(":")[0], *data
 
 
 def _started(command: str) -> tuple[str, ...]:

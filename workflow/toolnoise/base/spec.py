@@ -9,6 +9,9 @@ from dataclasses import MISSING, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Self
 
+# What reads data that keeps originals, and nothing else; the entry of such data has this `stored_size`.
+ORIGINALS, ORIGINAL = "toolnoise.datasets.readers.originals", "original"
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
@@ -24,9 +27,16 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class NamedPart(_Read):
-    """What the study has a name for, such as a data set."""
+    """What the study has a name for."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataPart(NamedPart):
+    """A data set."""
+
+    stored_size: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class Spec(_Read):
     variant: VariantPart
     seed: int
     draw: int | None = None  # of what is fixed, in a cell that has several
-    dataset: NamedPart | None = None
+    dataset: DataPart | None = None
     images: Mapping[str, int] | None = None
     steps: Mapping[str, int] | None = None
 
@@ -80,7 +90,7 @@ class Spec(_Read):
         return source in self.variant.varying
 
 
-PARTS = {"model": Model, "hardware": Hardware, "variant": VariantPart, "dataset": NamedPart}
+PARTS = {"model": Model, "hardware": Hardware, "variant": VariantPart, "dataset": DataPart}
 
 
 def _field(key: str, value: Any) -> Any:

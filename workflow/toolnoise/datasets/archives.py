@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -33,15 +33,21 @@ BLOCK = 1 << 20
 class Members(Mapping[str, bytes]):
     """The content of each file by its name, in the order of the names; hidden files are left out."""
 
-    def __init__(self, path: Path, places: dict[str, Any], read: Callable[[Any], bytes]) -> None:
-        """`places` maps each name to the argument that `read` needs."""
-        self.path, self._read = path, read
+    def __init__(
+        self, path: Path, places: dict[str, Any], read: Callable[[Any], bytes], size: Callable[[Any], int]
+    ) -> None:
+        """`places` maps each name to the argument that `read` and `size` need."""
+        self.path, self._read, self._size = path, read, size
         self._places = {name: places[name] for name in sorted(places) if "/." not in f"/{name}"}
 
     def __getitem__(self, name: str) -> bytes:
         place = self._places[name]
         with readable(f"{self.path}: {name}", "a whole file"):
             return self._read(place)
+
+    def bytes_of(self, names: Iterable[str]) -> int:
+        """How large these files are together."""
+        return sum(self._size(self._places[name]) for name in names)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -102,7 +108,7 @@ def _folder(path: Path) -> Members:
         for name in files:
             require_plain(Path(folder, name))
             places[Path(folder, name).relative_to(path).as_posix()] = Path(folder, name)
-    return Members(path, places, read_bytes)
+    return Members(path, places, read_bytes, lambda file: file.stat().st_size)
 
 
 def _raised(error: OSError) -> None:
@@ -115,7 +121,7 @@ def _zip(path: Path, archive: zipfile.ZipFile) -> Members:
         plain = info.is_dir() or stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
         require_unpacked(path, info.filename, info.file_size, info.compress_size)
         _add(path, places, info.filename, info, plain=plain, folder=info.is_dir())
-    return Members(path, places, archive.read)
+    return Members(path, places, archive.read, lambda info: info.file_size)
 
 
 def _tar(path: Path, file: IO[bytes]) -> Members:
@@ -134,7 +140,7 @@ def _tar(path: Path, file: IO[bytes]) -> Members:
                 places[f"{name.removesuffix('.tar')}/{inner}"] = place
         else:
             places[name] = start, size
-    return Members(path, places, read)
+    return Members(path, places, read, lambda place: place[1])
 
 
 def _tar_places(path: str | Path, file: IO[bytes], start: int, stop: int | None) -> dict[str, tuple[int, int]]:

@@ -4,6 +4,7 @@ import io
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
+from toolnoise.datasets.sources import keeps_originals
 
 # The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
@@ -42,43 +44,52 @@ def whole(image: Image.Image, size: int) -> Image.Image:
     return image.resize((size, size), Image.Resampling.BILINEAR)
 
 
+def pixels_of(data: bytes, source: str | Path, name: str, fit: Callable[..., Any] = np.asarray) -> np.ndarray:
+    """The pixels of an encoded image, height x width x 3, after `fit`; errors name it by its source and its name."""
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            if image.mode.startswith(DEEPER):
+                raise BadInput(source, name, f"an image of mode {image.mode}", "allowed: 8 bits a channel")
+            return np.asarray(fit(image.convert("RGB")))
+    except BROKEN as error:
+        reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
+        raise BadInput(source, name, f"does not decode ({reason})", f"allowed: {', '.join(FORMATS)}") from None
+
+
 class Decoder:
     """Decodes the images of a data set: each as RGB, all of one size.
 
     If the data set's entry has `image_size`, `fit` brings each image to that size. If it has `stored_size` as well,
     `fit` brings each image to `stored_size`, which leaves a `margin` for choosing windows of `image_size`.
+    Originals stay as they are, and are decoded to refuse damaged ones alone; a network sees them at the size `side`.
     """
 
     def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = middle) -> None:
-        self.threads, self.fit, self.shape = threads, fit, None
+        self.threads, self.fit, self.shape, self.side = threads, fit, None, 0
         seen = entry.get("image_size")
         self.size = entry.get("stored_size", seen)
+        if keeps_originals(entry):
+            self.side = self.size = seen
         if self.size is not None and (seen is None or self.size < seen):
             raise BadInput(f"dataset {name}", "stored_size", f"found {self.size}", f"image_size ({seen}) or more")
         self.margin = self.size - seen if seen else 0
 
-    def decode(self, members: Members, names: Sequence[str]) -> Iterator[np.ndarray]:
-        """The pixels of each named image, height x width x 3."""
+    def decode(self, members: Members, names: Sequence[str]) -> Iterator[Any]:
+        """The pixels of each named image, height x width x 3; of an original its bytes, height and width."""
         decoded = ahead(lambda name: self._decode(members, name), names, self.threads)
         with progress(f"decoding {members.path.name}", len(names), "images") as bar:
-            for name, pixels in zip(names, decoded, strict=True):
+            for name, image in zip(names, decoded, strict=True):
+                shape = () if self.side else image.shape
                 if self.shape is None:
-                    self.shape = pixels.shape
-                if pixels.shape != self.shape:
-                    sizes = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
+                    self.shape = shape
+                if shape != self.shape:
+                    sizes = "{1} x {0} pixels where others have {3} x {2}".format(*shape[:2], *self.shape[:2])
                     raise BadInput(members.path, name, sizes, "one size, or image_size in the data set's entry")
-                yield pixels
+                yield image
                 bar.update()
 
-    def _decode(self, members: Members, name: str) -> np.ndarray:
+    def _decode(self, members: Members, name: str) -> Any:
         data = members[name]
-        try:
-            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                if image.mode.startswith(DEEPER):
-                    raise BadInput(members.path, name, f"an image of mode {image.mode}", "allowed: 8 bits a channel")
-                decoded = image.convert("RGB")
-                return np.asarray(decoded if self.size is None else self.fit(decoded, self.size))
-        except BROKEN as error:
-            reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
-            allowed = f"allowed: {', '.join(FORMATS)}"
-            raise BadInput(members.path, name, f"does not decode ({reason})", allowed) from None
+        if self.side:
+            return np.frombuffer(data, np.uint8), *pixels_of(data, members.path, name).shape[:2]
+        return pixels_of(data, members.path, name, lambda image: self.fit(image, self.size) if self.size else image)

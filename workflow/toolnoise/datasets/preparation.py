@@ -25,6 +25,8 @@ def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int =
         labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
         source = entry.get("path", f"dataset {dataset}")
         shapes = {part: rows.shape for part, rows in images.items()}
+        if raw.side:
+            shapes = {part: (len(getattr(raw, part).labels), raw.side, raw.side, 3) for part in PARTS}
         check(source, raw.classes, shapes, labels, raw.outcome, raw.asked)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
 
@@ -33,9 +35,11 @@ def first_image(dataset: str, entry: dict[str, Any]) -> Data:
     """A data set as a network's builder sees it, its first image and its classes, without preparing it."""
     with ExitStack() as stack:
         raw = _read(dataset, entry, 1, stack)
-        image = next(iter(raw.train.images))[np.newaxis]
+        image = next(iter(raw.train.images))
+        # Of an original, its shape alone.
+        images = np.zeros((1, raw.side, raw.side, 3), np.uint8) if raw.side else image[np.newaxis]
         targets = np.zeros((1, *raw.train.labels.shape[1:]), np.int32)
-        first = Split(image, targets, raw.maximum, margin=raw.margin, outcome=raw.outcome)
+        first = Split(images, targets, raw.maximum, margin=raw.margin, outcome=raw.outcome)
         return Data(first, first, tuple(raw.classes), (), "", raw.asked)
 
 
@@ -49,6 +53,8 @@ def _rows(part: RawPart) -> Rows:
     if isinstance(part.images, np.ndarray):
         return Rows(part.images.shape, part.images.dtype, part.images)
     images = iter(part.images)
+    if part.stored:
+        return Rows((part.stored,), np.dtype(np.uint8), images)
     first = next(images)
     return Rows((len(part.labels), *first.shape), first.dtype, itertools.chain([first], images))
 
@@ -57,11 +63,15 @@ def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tupl
     """Every array of the prepared form, in the order of its digest."""
     fingerprint = Fingerprint()
     checks: dict[str, list[int]] = {part: [] for part in PARTS}
+    sizes: dict[str, list[tuple[int, ...]]] = {part: [] for part in PARTS}
 
-    def seen(rows: Rows, checks: list[int]) -> Iterator[np.ndarray]:
+    def seen(part: str, rows: Rows) -> Iterator[np.ndarray]:
         for row in rows.rows:
+            if raw.side:
+                row, *size = row
+                sizes[part].append((*size, len(row)))
             fingerprint.add(row)
-            checks.append(zlib.crc32(np.ascontiguousarray(row)))
+            checks[part].append(zlib.crc32(np.ascontiguousarray(row)))
             yield row
 
     def digested(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
@@ -71,7 +81,7 @@ def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tupl
 
     for part, rows in images.items():
         fingerprint.begin(f"{part}_images", rows)
-        yield f"{part}_images", rows._replace(rows=seen(rows, checks[part]))
+        yield f"{part}_images", rows._replace(rows=seen(part, rows))
         yield digested(f"{part}_labels", getattr(raw, part).labels.astype(np.int32))
     yield digested("maximum", np.array(raw.maximum))
     yield digested("classes", np.array(raw.classes))
@@ -85,6 +95,10 @@ def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tupl
         yield digested("outcome", np.array(raw.outcome))
     if raw.asked:
         yield digested("asked", np.array(raw.asked))
+    if raw.side:
+        for part in PARTS:
+            yield digested(f"{part}_sizes", np.array(sizes[part], np.int32))
+        yield digested("side", np.array(raw.side))
     if streamed:
         for part in PARTS:
             yield f"{part}_checks", np.array(checks[part], np.uint32)

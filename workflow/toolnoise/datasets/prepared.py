@@ -2,8 +2,9 @@
 
 import functools
 import hashlib
+import importlib
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import ORIGINALS
 from toolnoise.datasets.outcomes import ALL, LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS
 
@@ -22,17 +24,18 @@ CHANNELS = {
 }
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
-OPTIONAL = ("groups", "train_groups", "test_groups", "margin", "outcome", "asked")
+OPTIONAL = ("groups", "train_groups", "test_groups", "margin", "outcome", "asked", "train_sizes", "test_sizes", "side")
 # What there is of data that only an existing training program has seen.
 LABELS_ONLY = {"test_labels", "classes"}
 # The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
 ARRAYS = {
-    **{f"{part}_images": ("u", (2, 4)) for part in PARTS},
+    **{f"{part}_images": ("u", (1, 2, 4)) for part in PARTS},
     **{f"{part}_labels": ("iuf", (1, 2, 3)) for part in PARTS},
     **{f"{part}_groups": ("b", (2, 3, 4)) for part in PARTS},
     **{f"{part}_checks": ("iu", (1,)) for part in PARTS},
+    **{f"{part}_sizes": ("iu", (2,)) for part in PARTS},
     **dict.fromkeys(("classes", "groups", "asked"), ("U", (1,))),
-    **dict.fromkeys(("maximum", "margin"), ("iu", (0,))),
+    **dict.fromkeys(("maximum", "margin", "side"), ("iu", (0,))),
     **dict.fromkeys(("sha256", "outcome"), ("U", (0,))),
 }
 BLOCK = 256
@@ -90,14 +93,21 @@ class Split:
             return self.pixels.astype(np.int32)
         return self.take(slice(None)) if self.streamed else _normalised(self.pixels, self.maximum, self.normalise)
 
-    def take(self, which: np.ndarray | slice) -> np.ndarray:
-        """Some of `images`; for streamed data, only these are read."""
+    @property
+    def boxes(self) -> Callable[..., np.ndarray] | None:
+        """What draws a box of each image, if they are originals."""
+        return getattr(self.pixels, "drawn", None)
+
+    def take(self, which: np.ndarray | slice, boxes: np.ndarray | None = None) -> np.ndarray:
+        """Some of `images`; for streamed data, only these are read. Of originals, these boxes, or the middle."""
         if not self.streamed:
             return self.images[which]
         pixels = self.pixels[which]
         for image, check in zip(pixels, self.checks[which], strict=True):
             if zlib.crc32(image) != check:
                 raise BadInput(self.file, "", "an image is damaged", "remove the file to have it prepared again")
+        if boxes is not None:
+            pixels = pixels.seen(boxes)
         return _normalised(pixels, self.maximum, self.normalise)
 
     def first(self, count: int) -> "Split":
@@ -191,6 +201,9 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
+    if "side" in arrays:
+        read = importlib.import_module(ORIGINALS).read
+        arrays |= {f"{part}_images": read(path, part, arrays) for part in PARTS}
     groups, asked = (tuple(map(str, arrays.get(name, ()))) for name in ("groups", "asked"))
     outcome = str(arrays.get("outcome", LABEL))
     check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays, outcome, asked)

@@ -13,13 +13,14 @@ PARTS = ("train", "test")
 class RawPart(NamedTuple):
     """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand, or tokens.
 
-    `groups` marks for each example (row), or each of its labels, the groups of the data set (last axis) to which it
-    belongs.
+    Originals come as their bytes, height and width, and `stored` is the number of all bytes. `groups` marks for each
+    example (row), or each of its labels, the groups of the data set (last axis) to which it belongs.
     """
 
-    images: Iterable[np.ndarray]
+    images: Iterable[Any]
     labels: np.ndarray
     groups: np.ndarray | None = None
+    stored: int = 0
 
     def last(self, name: str, entry: Mapping[str, Any]) -> "RawPart":
         """Its last `test_examples`, of a data set without groups whose images are in memory; all without this key."""
@@ -32,7 +33,8 @@ class RawPart(NamedTuple):
 class Raw(NamedTuple):
     """A data set as read: `maximum` is the pixel value that stands for 1.
 
-    Images are `margin` pixels higher and wider than the window that a network sees. `asked` names many labels.
+    Images are `margin` pixels higher and wider than the window that a network sees. `asked` names many labels. Of
+    originals, it sees `side` x `side` pixels.
     """
 
     train: RawPart
@@ -43,3 +45,4 @@ class Raw(NamedTuple):
     margin: int = 0
     outcome: str = "label"
     asked: tuple[str, ...] = ()
+    side: int = 0

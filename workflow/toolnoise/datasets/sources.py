@@ -1,9 +1,11 @@
 """The source files of a data set, as its registry entry names them. No heavy imports: the Snakefile uses this."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.spec import ORIGINAL
 
 Source = dict[str, Any]
 
@@ -57,3 +59,8 @@ def embedded(entry: dict[str, Any]) -> tuple[str, ...]:
 def bundled(entry: dict[str, Any]) -> tuple[str, str] | None:
     """The installed package of embedded data, and the file in it; None for data that is drawn."""
     return ("scikit-learn", "sklearn/datasets/data/digits.csv.gz") if entry["reader"] == "digits" else None
+
+
+def keeps_originals(entry: Mapping[str, Any]) -> bool:
+    """Whether images are stored as their files have them, by the entry of their data set."""
+    return entry.get("stored_size") == ORIGINAL

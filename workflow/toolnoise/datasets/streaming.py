@@ -27,6 +27,6 @@ def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Pl
         part = plan.steps(start, start + length)
         chosen = part.order.ravel()
         renumbered = np.arange(chosen.size, dtype=part.order.dtype).reshape(part.order.shape)
-        return train.take(chosen), train.targets[chosen], part._replace(order=renumbered)
+        return train.take(chosen, part.boxes), train.targets[chosen], part._replace(order=renumbered)
 
     return ahead(read, range(0, len(plan.order), length), THREADS)

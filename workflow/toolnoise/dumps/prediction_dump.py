@@ -42,7 +42,7 @@ class Predictor(NamedTuple):
     def unused(self, recipe: dict[str, Any]) -> list[str]:
         """The sources that a training by this recipe does without: what no run uses, no two runs share."""
         used = {
-            "augment": recipe["crop"] or recipe["flip"] or self.dataset.train.margin,
+            "augment": recipe["crop"] or recipe["flip"] or "resized_crop" in recipe or self.dataset.train.margin,
             "dropout": self.engine.has_dropout(),
         }
         return [source for source in OPTIONAL if not used[source]]

@@ -211,6 +211,12 @@ def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> Non
             raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
         if "padding" in recipe and recipe["normalise"] == "per-image":
             raise BadInput(file, f"{at}{name}.padding", "found it with normalise: per-image", "another normalise")
+        if box := recipe.get("resized_crop"):
+            for bounds in ("area", "aspect"):
+                if box[bounds][0] > box[bounds][1]:
+                    raise BadInput(file, f"{at}{name}.resized_crop.{bounds}", f"found {box[bounds]}", "the lower first")
+            if recipe["crop"]:
+                raise BadInput(file, f"{at}{name}.resized_crop", f"found it with crop: {recipe['crop']}", "crop: 0")
         if recipe["epochs"] % count:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolnoise.datasets.outcomes import LABEL, LABELS, TOKENS
+from toolnoise.datasets.sources import keeps_originals
 
 
 def records_steps(recipe: Mapping[str, Any]) -> bool:
@@ -41,6 +42,6 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
     return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
-def cores(tooling: Mapping[str, Any]) -> int:
-    """The CPU cores that a run on a tooling keeps busy."""
-    return tooling["threads"] * tooling.get("world", 1)
+def cores(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
+    """The CPU cores that a run on a tooling keeps busy: its own, or those that decode a large data set's originals."""
+    return max(tooling["threads"] * tooling.get("world", 1), 8 * keeps_originals(dataset))

@@ -10,6 +10,7 @@ from pathlib import Path
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.datasets.outcomes import OUTCOMES
+from toolnoise.datasets.sources import keeps_originals
 from toolnoise.study import config, entries, figure_choice, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid
@@ -121,7 +122,11 @@ def _require_movable(
     block: config.Config, cell: Cell, recipe: str, resolved: config.Config, where: str, file: str | Path
 ) -> None:
     """Refuse views of examples that have no other view: without this, a study would train first and fail then."""
-    kind = entries.outcome(resolved["datasets"][cell.dataset])
+    dataset = resolved["datasets"][cell.dataset]
+    if "resized_crop" in resolved["recipes"][recipe] and not keeps_originals(dataset):
+        problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
+        raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
+    kind = entries.outcome(dataset)
     if OUTCOMES[kind].augmentable:
         return
     for key in ("crop", "flip"):

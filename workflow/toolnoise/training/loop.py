@@ -10,6 +10,7 @@ and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits
 import csv
 import io
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ def train(
         dataset = prepared.load(data, spec.recipe["normalise"])
         steps_per_epoch(spec.recipe, len(dataset.train))
         engine, observed = start_engine(spec)
+        if dataset.train.boxes:  # its decoder decides about bits, too
+            observed["versions"]["pillow"] = metadata.version("pillow")
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
@@ -115,7 +118,8 @@ def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> d
 
 
 def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Timings, epoch: int) -> dict[str, Any]:
-    engine, plan = recording.engine, plan_epoch(spec, len(dataset.train), epoch, dataset.train.margin)
+    engine, train = recording.engine, dataset.train
+    plan = plan_epoch(spec, len(train), epoch, train.margin, train.boxes)
     before = timings.get("training", 0.0)
     with timings.measure("training"):
         result = recording.epoch(plan, epoch)

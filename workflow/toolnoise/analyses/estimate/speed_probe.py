@@ -33,7 +33,7 @@ def measure(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
         engine.compile(spec.recipe, dataset.train)
     engine.restore(initial_state(parameters, spec))
     train, test = dataset.train, dataset.test.first(EVALUATED)
-    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train), 0, train.margin))
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train), 0, train.margin, train.boxes))
     engine.logits(test)
     with timings.measure("evaluation"):
         engine.logits(test)

@@ -6,6 +6,7 @@ Table 1 of Zhuang et al. lists the algorithmic sources in general; this is the s
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from toolnoise.datasets.sources import keeps_originals
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import variant
 
@@ -53,7 +54,10 @@ def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Col
 def _augments(recipe: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
     if recipe["crop"]:
         yield f"crops after {recipe['crop']} pixel{'s' if recipe['crop'] > 1 else ''} of padding"
-    if data.get("stored_size", 0) > data.get("image_size", 0):
+    if box := recipe.get("resized_crop"):
+        area = " to ".join(f"{100 * share:g}" for share in box["area"])
+        yield f"boxes of {area} % of a picture's area, resized to {data['image_size']} pixels"
+    elif not keeps_originals(data) and data.get("stored_size", 0) > data.get("image_size", 0):
         yield f"crops of {data['image_size']} out of {data['stored_size']} pixels"
     if recipe["flip"]:
         yield "mirroring"

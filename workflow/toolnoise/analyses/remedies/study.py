@@ -1,8 +1,11 @@
 """What remedies add to a study: their table, the sets of views that a block may name, and a dump, for estimates."""
 
+from pathlib import Path
 from typing import Any
 
 from toolnoise.analyses.remedies import plan
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets.sources import keeps_originals
 from toolnoise.study import layout
 from toolnoise.study.analyses import Dump
 from toolnoise.study.cells import Cell
@@ -35,6 +38,20 @@ KINDS = {
 def complete(schema: dict[str, Any]) -> None:
     """Let a block name the sets of views that there are."""
     schema["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(plan.SETS)
+
+
+def check(config: dict[str, Any], _claims: dict[str, Any], file: str | Path) -> None:
+    """Refuse shifted views of originals: beyond a box that is resized there are no pixels of that size."""
+    # This module is what that one asks.
+    from toolnoise.study.config import registered
+
+    datasets = registered("datasets") | config["datasets"]
+    for number, block in enumerate(config["grid"]):
+        shifted = [name for name in block.get("remedies", ()) if any(view.down for view in plan.SETS[name])]
+        kept = [name for name in block["datasets"] if keeps_originals(datasets.get(name, {}))]
+        if shifted and kept:
+            problem = f"found {', '.join(shifted)}, and data set {kept[0]!r} keeps originals"
+            raise BadInput(file, f"grid[{number}].remedies", problem, "[flip], or []")
 
 
 def dumps_of(study: Study, cell: Cell) -> list[Dump]:

@@ -39,7 +39,7 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
         member = np.array([[folder == entry["group"]] for folder, _ in files]) if "group" in entry else None
         parts.append(part._replace(groups=member))
     groups = (entry["group"],) if "group" in entry else ()
-    return Raw(*parts, list(merged), groups, margin=decoder.margin)
+    return Raw(*parts, list(merged), groups, margin=decoder.margin, side=decoder.side)
 
 
 def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> RawPart:
@@ -47,7 +47,8 @@ def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], 
     _require_trained(members, files, classes)
     numbers = {kind: number for number, kind in enumerate(classes)}
     labels = np.array([numbers[kind] for kind, _ in files], np.int32)
-    return RawPart(decoder.decode(members, [name for _, name in files]), labels)
+    names = [name for _, name in files]
+    return RawPart(decoder.decode(members, names), labels, stored=members.bytes_of(names) if decoder.side else 0)
 
 
 def _require_trained(members: Members, files: list[tuple[str, str]], classes: list[str]) -> None:

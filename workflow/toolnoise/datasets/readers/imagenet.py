@@ -33,7 +33,7 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
     else:
         test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
     parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
-    return Raw(*parts, classes, margin=decoder.margin)
+    return Raw(*parts, classes, margin=decoder.margin, side=decoder.side)
 
 
 def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:

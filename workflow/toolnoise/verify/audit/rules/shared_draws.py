@@ -118,4 +118,5 @@ def _drawn(run: RunFacts) -> tuple[Any, ...]:
     emulated = replicate("impl", run.spec) if run.spec.hardware.impl_noise == "reduction-order" else 0
     replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
     shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
+    shape = (*shape, str(recipe.get("resized_crop")))
     return (run.task[1], run.spec.study_seed, *shape, *replicates, emulated)

@@ -1,0 +1,109 @@
+"""Originals in prepared data (`stored_size: original`): a box of each is decoded and resized when a step needs it.
+
+Resizing is that of TensorFlow's Model Garden, bilinear between the four nearest pixels: a sum of whole numbers, rounded
+once. So a picture's bits depend on its file, its box and the decoder in Pillow, and on nothing else.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.prefetch import ahead
+from toolnoise.datasets.readers import boxes
+
+# Each part of an epoch that is read ahead is decoded by so many threads, if there are as many processors.
+THREADS = min(8, len(os.sched_getaffinity(0)))
+
+
+@dataclass(frozen=True)
+class Originals:
+    """Encoded images in place of the array of their middles, [N, side, side, 3].
+
+    Those of image i are `stored[stops[i] - lengths[i] : stops[i]]`, and `sizes[i]` is its height and width.
+    """
+
+    stored: np.ndarray
+    stops: np.ndarray
+    lengths: np.ndarray
+    sizes: np.ndarray
+    side: int
+    file: str | Path
+    dtype: ClassVar[np.dtype] = np.dtype(np.uint8)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array."""
+        return len(self.stops), self.side, self.side, 3
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that are stored."""
+        return int(self.lengths.sum())
+
+    def __getitem__(self, which: np.ndarray | slice) -> "Originals":
+        return replace(self, **{name: getattr(self, name)[which] for name in ("stops", "lengths", "sizes")})
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self.stored[stop - length : stop] for stop, length in zip(self.stops, self.lengths, strict=True))
+
+    def astype(self, dtype: type) -> np.ndarray:
+        """The array."""
+        return self.seen(boxes.middle(self.sizes)).astype(dtype, copy=False)
+
+    def drawn(self, law: Mapping[str, Any], stream: Callable[[int], int]) -> np.ndarray:
+        """A box of each image, [N, 4], drawn by the law of a recipe from a stream for each attempt."""
+        return boxes.drawn(law, self.sizes, stream)
+
+    def seen(self, parts: np.ndarray) -> np.ndarray:
+        """A box of each image at the size that a network sees, float32 from 0 to 255."""
+        pictures = np.empty(self.shape, np.float32)
+        images = zip(self, self.sizes, parts.reshape(-1, 4), strict=True)
+        for place, pixels in enumerate(ahead(lambda image: self._picture(*image), images, THREADS)):
+            pictures[place] = pixels
+        return pictures
+
+    def _picture(self, encoded: np.ndarray, size: np.ndarray, box: np.ndarray) -> np.ndarray:
+        # Pillow takes longer to import than all else that reads prepared data.
+        from toolnoise.datasets.images import pixels_of
+
+        pixels = pixels_of(encoded.tobytes(), self.file, "an image")
+        if pixels.shape[:2] != tuple(size):
+            raise BadInput(self.file, "", "an image has another size", "remove the file to have it prepared again")
+        return resized(pixels, box, self.side)
+
+
+def of(stored: np.ndarray, sizes: np.ndarray, side: int, file: str | Path = "") -> Originals:
+    """Originals from their bytes, one after another, and the height, width and bytes of each, [N, 3]."""
+    lengths = sizes[:, 2].astype(np.int64)
+    return Originals(stored, np.cumsum(lengths), lengths, sizes[:, :2], side, file)
+
+
+def read(path: str | Path, part: str, arrays: Mapping[str, np.ndarray]) -> Originals:
+    """The originals of a part, among the arrays of prepared data."""
+    stored, sizes, side = arrays[f"{part}_images"], arrays.get(f"{part}_sizes"), int(arrays["side"])
+    fits = sizes is not None and sizes.shape[1] == 3 and sizes.min(initial=1) > 0 and stored.ndim == 1
+    if not fits or sizes[:, 2].sum(dtype=np.int64) != stored.size or not 0 < side <= 4096 or "sha256" not in arrays:
+        raise BadInput(path, f"{part}_sizes", "not those of the images", "remove the file to have it prepared again")
+    return of(stored, sizes, side, path)
+
+
+def resized(pixels: np.ndarray, box: np.ndarray, side: int) -> np.ndarray:
+    """A box of an image at another size, float32; mirrored before if its width is negative."""
+    top, left, height, width = map(int, box)
+    part = pixels[top : top + height, left : left + abs(width)][:, :: np.sign(width)]
+    # At most 255 x 4096 x 4096, which 32 bits hold.
+    return (_between(_between(part, 0, side), 1, side) / side**2).astype(np.float32)
+
+
+def _between(pixels: np.ndarray, axis: int, side: int) -> np.ndarray:
+    """`side` times the values at `side` places along an axis, the first at its first pixel."""
+    length = pixels.shape[axis]
+    before, rest = np.divmod(np.arange(side) * length, side)
+    rest = rest.astype(np.uint32).reshape(-1, *[1] * (2 - axis))
+    after = np.minimum(before + 1, length - 1)
+    return pixels.take(before, axis) * (np.uint32(side) - rest) + pixels.take(after, axis) * rest
