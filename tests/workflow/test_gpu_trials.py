@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from toolnoise.study import grid
+
 ROOT = Path(__file__).parents[2]
 about = importlib.util.spec_from_file_location("gpu_queue", ROOT / "bench/gpu_queue.py")
 gpu_queue = importlib.util.module_from_spec(about)
@@ -31,8 +33,8 @@ def trial(run, tmp_path):
 @pytest.mark.in_turn
 @pytest.mark.parametrize("study", COMMANDS)
 def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(study, trial, skip_without):
-    for framework in ("jax", "torch"):
-        skip_without(framework)
+    for tooling in grid.load(ROOT / study).config["hardware"].values():
+        skip_without(tooling["engine"])
     done = trial(study, "--parts", *parts(COMMANDS[study]), "--jobs", "2", "--minutes", "30")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(f"\n{Path(study).stem}-trial came to its end\n")
