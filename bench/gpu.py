@@ -1,6 +1,7 @@
 """Run JAX and PyTorch on a GPU machine that has both, but no TensorFlow, no Snakemake and no network.
 
     python bench/gpu.py queue               # what the next minutes are for
+    python bench/gpu.py trial               # here: a small version of a study, on CPUs to its end
     python bench/gpu.py pack --python 3.12  # here: writes build/gpu.tar.gz; copy it there and unpack it
     python bench/gpu.py run --minutes 9     # there: continues after the last piece; repeat until nothing is left
     python bench/gpu.py unpack FILES        # here: adds a piece's files from `brought/`, for the tables and the audit
@@ -69,7 +70,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     verbs.add_parser("queue", help="list what the next minutes are for").set_defaults(perform=queue)
-    for verb, text in ((pack, "write build/gpu.tar.gz"), (run, "run one piece"), (unpack, "add results")):
+    for verb, text in (
+        (trial, "run a small version on CPUs"),
+        (pack, "write build/gpu.tar.gz"),
+        (run, "run one piece"),
+        (unpack, "add results"),
+    ):
         one = verbs.add_parser(verb.__name__, help=text)
         one.set_defaults(perform=verb)
         one.add_argument(
@@ -77,7 +83,7 @@ def main() -> None:
         )
         if verb is pack:
             one.add_argument("--python", metavar="VERSION", help="include packages for this Python version")
-        if verb is run:
+        if verb in (run, trial):
             one.add_argument("--minutes", type=float, default=9, help="time limit (9)")
             one.add_argument(
                 "--jobs", type=int, default=1, metavar="N", help="jobs at a time (1); whatever is timed runs alone"
@@ -111,6 +117,22 @@ def queue(_options: argparse.Namespace) -> None:
     import gpu_queue
 
     print("\n".join(gpu_queue.listed(ROOT)))
+
+
+def trial(options: argparse.Namespace) -> None:
+    """Run a small version of a study on the toolings of a CPU, and fail unless it came to its end."""
+    import gpu_trial
+
+    small = gpu_trial.small(config.read_yaml(options.study))
+    options.study = Path(f"build/{small['study']}.json")
+    files.write_json(options.study, small)
+    study = run(options)
+    work = Work(study)
+    left = [called(job) for part in options.parts for job in work.targets(part) if not work.is_done(job)]
+    left += [f"all on {name}" for name in small["hardware"] if name not in study.config["only"]]
+    if left:
+        sys.exit(f"{study.name} did not come to its end: {', '.join(left)}")
+    print(f"{study.name} came to its end")
 
 
 def pack(options: argparse.Namespace) -> None:
@@ -155,8 +177,8 @@ def _install(version: str, site: Path) -> None:
 # There
 
 
-def run(options: argparse.Namespace) -> None:
-    """Run unfinished jobs until the time is over, then pack the results."""
+def run(options: argparse.Namespace) -> studies.Study:
+    """Run unfinished jobs until the time is over, then pack the results; returns what this machine can run."""
     ends = time.monotonic() + 60 * options.minutes
     study = _served(options.study)
     able = study.config["only"]
@@ -175,6 +197,7 @@ def run(options: argparse.Namespace) -> None:
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
         packing.write(f"brought/{study.name}-{number}.tar.gz", members)
     print(summary(study))
+    return study
 
 
 def _is_of(job: Job, toolings: list[str]) -> bool:

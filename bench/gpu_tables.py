@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from toolnoise.analyses.frameworks.metric import FRAMEWORKS
+from toolnoise.analyses.language.metric import LANGUAGE
 from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
@@ -31,9 +32,9 @@ def control(_study: Study, done: list[Job]) -> list[str]:
 
 
 def noise(study: Study, done: list[Job]) -> list[str]:
-    """The noise of each cell."""
+    """The noise of each cell, and what language models add to it."""
     rows = []
-    for job in done:
+    for job in (job for job in done if job.verb == "measure"):
         found = _by_metric(metric_files.read(job.outputs[0][0], STABILITY).query("group == 'all'"))
         about, runs = found["accuracy_mean"], found["accuracy_mean"].n_runs
         diverged = f" ({about.n_missing} diverged)" if about.n_missing else ""
@@ -46,7 +47,19 @@ def noise(study: Study, done: list[Job]) -> list[str]:
     heads = ("tooling", "network", "variant", "runs", "accuracy ± SD, %", "churn, %", "L2 (unit norm)")
     emulated = ", ".join(study.emulated())
     note = [f"implementation noise is emulated (reduction order) on: {emulated}"] if emulated and rows else []
-    return [*_titled("Noise, with 95 % intervals", heads, rows), *note]
+    return [*_titled("Noise, with 95 % intervals", heads, rows), *note, *_language(done)]
+
+
+def _language(done: list[Job]) -> list[str]:
+    rows = []
+    for job in (job for job in done if job.verb == "measure-language"):
+        found = _by_metric(metric_files.read(job.outputs[0][0], LANGUAGE).query("group == 'all'"))
+        about, mean = found["perplexity_sd"], found["perplexity_mean"].value
+        values = [f"{_number(mean, 1, 3)} ± {_interval(about, 1, 3)}", _interval(found["divergence"], 1, 4)]
+        values.append(_interval(found["continuation_left"], 100, 1))
+        rows.append((about.hardware, about.model, about.variant, str(about.n_runs), *values))
+    heads = ("tooling", "network", "variant", "runs", "perplexity ± SD", "divergence, bits", "continuation apart, %")
+    return _titled("Next tokens, with 95 % intervals", heads, rows) if rows else []
 
 
 def cost(_study: Study, done: list[Job]) -> list[str]:

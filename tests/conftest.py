@@ -36,6 +36,7 @@ LONG = (
             "data",
             "edges_of_studies",
             "gpu_script",
+            "gpu_trials",
             "module",
             "other_tools",
             "outcomes_of_networks",

@@ -67,7 +67,7 @@ datasets:
     image_size: 8, target: Blond_Hair, targets: all, groups: {Male: Male, Female: not Male}}
   numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8, attributes: 2}
   novel: {reader: text, path: novel.txt, tokens: words, length: 8, test_share: 0.25, vocabulary: words.txt, most: 50,
-    unknown: "?", frequency: [1, 10]}
+    unknown: "?", frequency: [1, 10], group: and, group_share: 0.01, train_examples: 20}
   poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}
 only: [cpu, mine, command, adopted]
 """)

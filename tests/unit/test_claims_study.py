@@ -181,12 +181,17 @@ def test_a_trend_follows_the_size_in_the_models_name():
     assert whole["value"] == pytest.approx(1, abs=0.05)
 
 
-def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets(classes):
     rows = []
     for count in (25, 100, 400):
         of_all = runs_of("algo", 0.2 * count**-0.25 + 0.0005 * NOISY, metric="churn")
         rows += [(*row[:1], f"deer-{count}", *row[2:-2], "deer", row[-1]) for row in of_all]
-    counts = [(f"deer-{count}", "train", "deer", "1", count) for count in (25, 100, 400)]
+    # Of two classes the positive ones count, of more than two all.
+    counts = []
+    for count in (25, 100, 400):
+        by_label = {"1": count, "all": 1000} if classes == 2 else {"1": 7, "2": count - 7, "all": count}
+        counts += [(f"deer-{count}", "train", "deer", label, number) for label, number in by_label.items()]
     tables = {"runs": pd.DataFrame(rows, columns=list(RUNS)), "counts": pd.DataFrame(counts, columns=list(COUNTS))}
     trend = claimed(
         measure="churn",

@@ -32,7 +32,7 @@ PAGES = [
     ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200"], []),
     ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
-    ("language", "# ", "", ["language-small", "gpu-h100"], []),
+    ("language", "# ", "", ["language-small", "gpu-h100", "rarity-tokens"], []),
     # The differences are what `toolnoise compare` said.
     (
         "outside",
@@ -41,6 +41,7 @@ PAGES = [
         ["outside-small"],
         ["-0.26 points (-1.18 to 0.66", "1.00 (0.50 to 2.00", "0.11 points (-1.12 to 1.34"],
     ),
+    ("rarity", "## Rare tokens", "## What it does not show", ["rarity-tokens"], []),
     # A ratio of SDs that is computed from `runs.csv`.
     ("rarity", "### A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.24 to 1.05"]),
 ]

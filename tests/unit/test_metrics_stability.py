@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
+from scipy import special
 
 from toolnoise import streams
 from toolnoise.checking import values
@@ -83,7 +84,8 @@ def test_two_classes_and_sub_groups_have_error_rates_too(runs):
     wanted |= {
         (f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups
     }
-    wanted |= {(metric, group) for metric in ("churn", "churn_normalised") for group in groups}
+    of_groups = ("churn", "churn_normalised", *(f"cross_entropy_{what}" for what in SPREAD))
+    wanted |= {(metric, group) for metric in of_groups for group in groups}
     assert found.keys() == wanted
 
 
@@ -96,8 +98,18 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
     assert found["fnr_sd_ratio", "Old"] == sd_ratio([part.values], [whole.values])
     assert found["churn", "Old"] == pairwise_jackknife(churn(predicted[:, old])).within(0, 1)
+    shares = special.softmax(logits[..., :2].astype(np.float64), axis=-1)
+    losses = -np.log(shares[:, np.arange(20), labels[:20]]).mean(axis=1)
+    assert found["cross_entropy_mean", "Old"].value == pytest.approx(losses.mean())
+    assert found["cross_entropy_sd", "Old"].value == pytest.approx(losses.std(ddof=1))
     assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(7)
     assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
+
+
+def test_a_sub_group_without_examples_has_no_cross_entropy():
+    logits, vectors = noisy(8)
+    found = measured(logits, vectors, groups={"Nobody": np.zeros(60, bool)})
+    assert all(np.isnan(found[f"cross_entropy_{what}", "Nobody"]).all() for what in SPREAD)
 
 
 def test_without_runs_everything_is_undefined():

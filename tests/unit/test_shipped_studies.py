@@ -455,9 +455,14 @@ def test_a_task_that_the_paper_does_not_have_differs_in_nothing():
 # bench/gpu_queue.py: what the next minutes on a GPU are for, with scripts and studies that are there
 
 
-SPEC = importlib.util.spec_from_file_location("gpu_queue", ROOT / "bench/gpu_queue.py")
-gpu_queue = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(gpu_queue)
+def script(name):
+    about = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
+    module = importlib.util.module_from_spec(about)
+    about.loader.exec_module(module)
+    return module
+
+
+gpu_queue, gpu_trial = script("gpu_queue"), script("gpu_trial")
 WRITTEN = [item for item in gpu_queue.ITEMS if (ROOT / item.needs).exists()]
 
 
@@ -493,3 +498,38 @@ def test_an_item_that_has_landed_is_listed_no_more(tmp_path):
 def test_an_item_without_its_study_is_listed_and_skipped(tmp_path):
     lines = gpu_queue.listed(tmp_path)
     assert f"-  skipped: {gpu_queue.ITEMS[0].needs} is not written yet" in lines
+
+
+# bench/gpu_trial.py: the same studies, small enough for CPUs; tests/workflow/test_gpu_trials.py runs them
+
+
+ON_GPUS = sorted(path.stem for path in STUDIES.glob("gpu*.yaml"))
+
+
+def computed(study):
+    """The frameworks and precisions of a study's toolings."""
+    return {(entry["engine"], entry["precision"]) for entry in study.config["hardware"].values()}
+
+
+@pytest.mark.parametrize("name", ON_GPUS)
+def test_a_trial_of_a_study_for_gpus_has_all_that_it_trains_in_few_runs_on_cpus(name):
+    whole = grid.load(STUDIES / f"{name}.yaml")
+    content = config.read_yaml(STUDIES / f"{name}.yaml")
+    small = gpu_trial.small(content)
+    assert content == config.read_yaml(STUDIES / f"{name}.yaml")
+    trial = grid.build(config.resolve(small, "trial.yaml"), "trial.yaml")
+    assert {entry["accelerator"] for entry in trial.config["hardware"].values()} == {"cpu"}
+    assert computed(trial) == computed(whole)
+    assert {(cell.model, cell.variant) for cell in trial.cells} == {(cell.model, cell.variant) for cell in whole.cells}
+    assert max(map(len, trial.seeds.values()), default=0) <= 4
+    # Nothing that a user would have to bring.
+    assert not any("path" in entry for entry in trial.config["datasets"].values())
+    assert ("overhead" in trial.config) == ("overhead" in whole.config)
+
+
+def test_a_trial_of_the_language_study_has_a_transformer_of_a_few_thousand_weights_and_little_text():
+    small = gpu_trial.small(config.read_yaml(STUDIES / "gpu-language.yaml"))
+    options = small["models"]["transformer-10m"]["options"]
+    assert (options["width"], options["layers"], options["dropout"]) == (16, 1, 0.2)
+    assert small["datasets"]["paradise-lost"]["train_examples"] == gpu_trial.SEGMENTS
+    assert small["recipes"]["text"]["epochs"] == gpu_trial.EPOCHS

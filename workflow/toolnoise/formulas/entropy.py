@@ -10,6 +10,13 @@ def cross_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.array([example_entropies(run, labels).mean() for run in logits])
 
 
+def cross_entropies_of(member: np.ndarray, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The same over the examples of a group, which `member` marks; NaN if it has none."""
+    if not member.any():
+        return np.full(len(logits), np.nan)
+    return np.array([example_entropies(run[member], labels[member]).mean() for run in logits])
+
+
 def example_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The cross-entropy of each example, [N], from the logits of one run [N, C], or its likeliest classes [N]."""
     if keeps_likeliest(logits):

@@ -15,7 +15,7 @@ from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.diversity import diversity
-from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
@@ -93,6 +93,9 @@ def _of_runs(
         rows += spread_rows(name, group, rate.values, step(rate), stream)
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
+        if logits is not None:
+            entropies = cross_entropies_of(member, logits, labels)
+            rows += spread_rows("cross_entropy", group, entropies, value_step(equal), stream)
     return bounded(with_width(rows, equal))
 
 

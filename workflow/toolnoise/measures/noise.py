@@ -13,7 +13,7 @@ from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import by_size
-from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.stability import of_all_draws, of_classes, stability
 from toolnoise.formulas.weights import Apart, apart
@@ -60,6 +60,9 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
     if scored:
+        values += [
+            ("cross_entropy", name, cross_entropies_of(member, stack, test.labels)) for name, member in groups.items()
+        ]
         values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
     values += by_draw.churns(together, predicted, test.labels, groups)
     values += by_draw.distances(together, weights)

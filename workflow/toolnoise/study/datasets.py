@@ -1,6 +1,6 @@
 """Data sets of a study: what an entry with merged classes or a group must have, beyond the schema.
 
-Pure: `toolnoise.study.config` reads them. What only the files can show, `toolnoise.datasets.group_shares` refuses.
+Pure: `toolnoise.study.config` reads them. What only the files can show, the readers refuse.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,18 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.sources import keeps_originals
 
-READER = "image-folder"
-# Keys of that reader alone, each with the keys that it requires.
-REQUIRED = {
-    "classes": (),
-    "group": (),
-    "group_share": ("group", "train_examples"),
-    "group_test_examples": ("group",),
+# Keys that require others.
+REQUIRED = {"group_share": ("group", "train_examples"), "group_test_examples": ("group",)}
+# Keys that only some readers know.
+READERS = {
+    "classes": ("image-folder",),
+    "group": ("image-folder", "text"),
+    "group_share": ("image-folder", "text"),
+    "group_test_examples": ("image-folder",),
+    "targets": ("celeba",),
+    "attributes": ("faces",),
+    "outcome": ("npz", "npy"),
 }
-# Keys of other readers.
-READERS = {"targets": ("celeba",), "attributes": ("faces",), "outcome": ("npz", "npy")}
 # Keys of the reader of text, each with the tokens that it is for.
 TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("words",)}
 
@@ -27,17 +29,14 @@ TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("
 def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: str | Path) -> None:
     """Refuse keys that the reader does not know or that lack another, and folders that are in no or two classes."""
     for name, entry in entries.items():
-        for key, needed in REQUIRED.items():
-            if key in entry and entry["reader"] != READER:
-                problem = f"found it with reader {entry['reader']!r}"
-                raise BadInput(file, f"{at}{name}.{key}", problem, f"reader: {READER}")
-            for other in needed:
-                if key in entry and other not in entry:
-                    raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
         for key, readers in READERS.items():
             if key in entry and entry["reader"] not in readers:
                 problem = f"found it with reader {entry['reader']!r}"
                 raise BadInput(file, f"{at}{name}.{key}", problem, f"reader: {' or '.join(readers)}")
+        for key, needed in REQUIRED.items():
+            for other in needed:
+                if key in entry and other not in entry:
+                    raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
         if isinstance(targets := entry.get("targets"), list) and entry.get("target") not in targets:
             found = f"found {entry.get('target', 'nothing')!r}"
             raise BadInput(file, f"{at}{name}.target", found, f"one of targets: {', '.join(targets)}")

@@ -123,7 +123,9 @@ def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = M
         grouped = {kind: metric_files.of_label(table, label_of) for kind, table in grouped.items()}
     if "counts" in tables:
         counts = grouped["counts"]
-        train = counts[(counts["split"] == "train") & (counts["label"] == "1")]
+        several = set(counts[counts["label"] == "2"]["dataset"])  # of more than two classes none is the positive one
+        label = counts["dataset"].isin(several).map({True: "all", False: "1"})
+        train = counts[(counts["split"] == "train") & (counts["label"] == label)]
         sizes = {(row.dataset, row.group): row.n for row in train.rename(columns={"count": "n"}).itertuples()}
     read = functools.cache(lambda measure, parts: of_study(measure, tables | grouped if parts else tables))
 

@@ -1,0 +1,50 @@
+"""bench/gpu.py trial: each study that waits for a GPU runs small on CPUs to its end, and says so if it does not."""
+
+import importlib.util
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolnoise.study import grid
+
+ROOT = Path(__file__).parents[2]
+about = importlib.util.spec_from_file_location("gpu_queue", ROOT / "bench/gpu_queue.py")
+gpu_queue = importlib.util.module_from_spec(about)
+about.loader.exec_module(gpu_queue)
+COMMANDS = {item.needs: shlex.split(item.command) for item in gpu_queue.ITEMS if "--study" in item.command}
+
+
+def parts(command):
+    """The parts of a study that a command runs."""
+    return command[command.index("--parts") + 1 : command.index("--jobs")]
+
+
+@pytest.fixture
+def trial(run, tmp_path):
+    def start(study, *arguments, **options):
+        script = ROOT / "bench/gpu.py"
+        return run(tmp_path, sys.executable, script, "trial", "--study", ROOT / study, *arguments, **options)
+
+    return start
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize("study", COMMANDS)
+def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(study, trial, skip_without):
+    for tooling in grid.load(ROOT / study).config["hardware"].values():
+        skip_without(tooling["engine"])
+    done = trial(study, "--parts", *parts(COMMANDS[study]), "--jobs", "2", "--minutes", "30")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"\n{Path(study).stem}-trial came to its end\n")
+    assert "failed: " not in done.stdout
+
+
+def test_a_trial_that_did_not_come_to_its_end_names_what_is_left(trial, skip_without, blocking):
+    skip_without("jax")
+    done = trial("workflow/studies/gpu-cost.yaml", "--parts", "cost", "--minutes", "0", env=blocking("torch"))
+    assert done.returncode == 1
+    said = "gpu-cost-trial did not come to its end: measure-overhead mediumcnn-k1/cpu-jax, "
+    assert done.stderr.startswith(said), done.stderr
+    assert done.stderr.endswith(", all on cpu-torch\n")
