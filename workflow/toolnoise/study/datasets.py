@@ -44,9 +44,9 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
             if key in entry and entry.get("tokens") not in kinds:
                 problem = f"found it with tokens {entry.get('tokens', 'missing')!r}"
                 raise BadInput(file, f"{at}{name}.{key}", problem, f"tokens: {' or '.join(kinds)}")
-        possible = entry["reader"] in (READER, "imagenet") and entry.get("streamed") and "image_size" in entry
+        possible = entry["reader"] in ("image-folder", "imagenet") and entry.get("streamed") and "image_size" in entry
         if keeps_originals(entry) and not possible:
-            wanted = f"reader: {READER} or imagenet, with image_size and streamed: true"
+            wanted = "reader: image-folder or imagenet, with image_size and streamed: true"
             raise BadInput(file, f"{at}{name}.stored_size", "found 'original'", wanted)
         if "classes" in entry:
             _require_each_once(entry, f"{at}{name}", file)

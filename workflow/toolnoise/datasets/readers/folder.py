@@ -12,8 +12,8 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import group_shares
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.images import Decoder
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.readers.images import Decoder
 from toolnoise.datasets.sources import path_of
 
 FORM = "train/<class>/<image> and test/<class>/<image>"

@@ -12,9 +12,9 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.images import Decoder
 from toolnoise.datasets.raw import Raw
 from toolnoise.datasets.readers.folder import by_class, part_of
+from toolnoise.datasets.readers.images import Decoder
 from toolnoise.datasets.sources import paths_of
 
 TRUTH, SYNSETS = "data/ILSVRC2012_validation_ground_truth.txt", "data/meta.mat"

@@ -69,7 +69,7 @@ class Originals:
 
     def _picture(self, encoded: np.ndarray, size: np.ndarray, box: np.ndarray) -> np.ndarray:
         # Pillow takes longer to import than all else that reads prepared data.
-        from toolnoise.datasets.images import pixels_of
+        from toolnoise.datasets.readers.images import pixels_of
 
         pixels = pixels_of(encoded.tobytes(), self.file, "an image")
         if pixels.shape[:2] != tuple(size):

@@ -69,7 +69,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
         groups, parts = (*groups, entry["group"]), [_with_token(part, token, entry, name) for part in parts]
     if "train_examples" in entry:
         segments = thinning.chosen(parts[0].labels == token, entry, f"dataset {name}")
-        parts[0] = RawPart(*(array[segments] for array in parts[0]))
+        parts[0] = RawPart(*(array[segments] for array in parts[0][:3]))
     return Raw(*parts, [shown(token) for token in vocabulary], groups, outcome="tokens")
 
 
