@@ -219,7 +219,9 @@ def test_the_test_part_and_the_vocabulary_are_the_same_at_every_share(thinned, p
 
 def test_segments_at_a_smaller_share_are_among_those_at_a_larger_one_and_all_are_of_the_text(thinned, poem):
     token = poem.classes.index("T")
-    having = [segments(RawPart(*(array[(raw.train.labels == token).any(1)] for array in raw.train))) for raw in thinned]
+    having = [
+        segments(RawPart(*(array[(raw.train.labels == token).any(1)] for array in raw.train[:3]))) for raw in thinned
+    ]
     others = [segments(raw.train) - mine for raw, mine in zip(thinned, having, strict=True)]
     for smaller, larger in itertools.pairwise(zip(having, others, strict=True)):
         assert smaller[0] < larger[0]
