@@ -50,7 +50,8 @@ STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.
 PARTS = {
     "control": ("check-control",),
-    "noise": ("measure", "measure-language"),
+    # All that read predictions or weights, which may be too large to bring back.
+    "noise": ("measure", "measure-language", "measure-part-sizes", "measure-growth"),
     "cost": ("measure-overhead",),
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
