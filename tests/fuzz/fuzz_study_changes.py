@@ -32,6 +32,7 @@ hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
   parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
+  many: {engine: jax, accelerator: cpu, kernels: xla, replicas: 4, at_once: true}
 prices: {cpu: 0.5, mine: 2}
 identical: {criteria: [last, patience], weak: {reference: best, margin: -0.25}}
 claims:

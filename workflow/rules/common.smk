@@ -1,5 +1,6 @@
 # The study, read and checked, and helpers of the rules. All the work is in the package.
 import functools
+import itertools
 import os
 import re
 import shlex
@@ -15,7 +16,7 @@ from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.entries import cores
-from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown
+from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown, Variants
 
 # The paper's tables and figures by the paper's names, where the analysis that knows them is there.
 paper_items = next(iter(analyses.modules("paper_items")), None)
@@ -155,13 +156,14 @@ def call_builder(model, dataset):
 
 
 def get_own(verb):
-    # Two rules that write the same files are told apart by the names of their models or data sets.
+    # Two rules that write the same files are told apart by the names of their models, data sets or toolings.
     step = STEPS[verb]
     if all(len(steps.writing(write.pattern)) == 1 for write in step.writes.values()):
         return {}
-    name = "model" if "model" in step.where.place._fields else "dataset"
-    mine = sorted({getattr(place, name) for place in step.where.all(study)})
-    return {name: "|".join(map(re.escape, mine)) or "(?!)"}
+    told = [name for name in ("model", "hardware") if name in step.where.place._fields] or ["dataset"]
+    places = list(step.where.all(study))
+    mine = {name: sorted({getattr(place, name) for place in places}) for name in told}
+    return {name: "|".join(map(re.escape, names)) or "(?!)" for name, names in mine.items()}
 
 
 def get_planned(verb):
@@ -228,6 +230,25 @@ def get_resources(verb):
     return of_tooling | ({"runtime": get_minutes} if step.needs.minutes else {})
 
 
+def get_resources_of_block(run):
+    # Those of one of its runs: its rule has no wildcards.
+    of_run = get_resources("train-replica")
+
+    def get_minutes(wildcards, attempt):
+        return of_run["runtime"](run._asdict(), attempt)
+
+    fixed = {name: of_run[name](run._asdict()) for name in ("gpu", "gpu_model")}
+    return fixed | {"mem_mb": get_memory, "runtime": get_minutes}
+
+
+def get_of_block(runs, what):
+    # Of all its runs: what they are planned with, or their code.
+    def get_them(wildcards):
+        return [what(STEPS["train-replica"], get_parameters_at("train-replica", run)) for run in runs]
+
+    return get_them
+
+
 def get_arguments(verb):
     # Besides the study: the place of the job, its inputs and its outputs.
     step = STEPS[verb]
@@ -248,7 +269,7 @@ def get_checked(wildcards):
     # Of the study's own models. What makes a check stale makes every run of its model stale, too. It is not marked as
     # ancient: Snakemake asks a job for no reason of its own while the job that makes such an input has one.
     own = is_own(study.config["models"][wildcards.model])
-    return [study.path(layout.CHECKED, get_place("train", wildcards))] if own else []
+    return [study.path(layout.CHECKED, Variants(wildcards.model, wildcards.dataset, wildcards.hardware))] if own else []
 
 
 def get_own_files(wildcards):

@@ -7,6 +7,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants
+from toolnoise.study.entries import shares_process
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
@@ -130,6 +131,11 @@ def back(pattern: str, beside: tuple[str, ...]) -> Read:
 def built(study: Study) -> list[Cell]:
     """The cells of networks that are built here."""
     return [cell for cell in study.cells if not study.is_program(cell)]
+
+
+def alone(study: Study) -> list[Cell]:
+    """Those of them whose runs have a process each."""
+    return [cell for cell in built(study) if not shares_process(study.tooling(cell.hardware))]
 
 
 def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:

@@ -13,6 +13,7 @@ from toolnoise.steps.reads import (
     RUNS,
     STABILITY,
     TRAINED,
+    alone,
     at,
     built,
     cell_of_spec,
@@ -145,7 +146,7 @@ ROWS = {
         "train one run",
         where=Where(
             Training,
-            lambda study: runs_of(study, built(study)),
+            lambda study: runs_of(study, alone(study)),
             "grid",
             "model/dataset/hardware/variant of its grid and one of its seeds",
             stated=run_of_spec,

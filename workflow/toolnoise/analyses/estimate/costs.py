@@ -216,9 +216,13 @@ def _is_measured(record: str | Path, spec: Spec) -> bool:
 
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
     entry = study.tooling(name)
+
     # Clusters count the cores of a CPU run, and one device otherwise.
-    devices = cores(entry) if entry["accelerator"] == "cpu" else 1
-    hours = devices * sum(task.seconds_left or 0.0 for task in tasks) / 3600
+    def devices(task: Workload) -> int:
+        # The steps of a profile have no data set.
+        return cores(entry, study.config["datasets"].get(task.dataset, {})) if entry["accelerator"] == "cpu" else 1
+
+    hours = sum(devices(task) * (task.seconds_left or 0.0) for task in tasks) / 3600
     price = study.config["prices"].get(name)
     return Tooling(
         name,

@@ -1,0 +1,1 @@
+"""Replicas: several runs that share one process, for studies of many seeds."""
