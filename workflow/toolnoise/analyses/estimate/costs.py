@@ -217,9 +217,8 @@ def _is_measured(record: str | Path, spec: Spec) -> bool:
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
     entry = study.tooling(name)
 
-    # Clusters count the cores of a CPU run, and one device otherwise.
     def devices(task: Workload) -> int:
-        # The steps of a profile have no data set.
+        # Clusters count the cores of a CPU run, and one device otherwise. The steps of a profile have no data set.
         return cores(entry, study.config["datasets"].get(task.dataset, {})) if entry["accelerator"] == "cpu" else 1
 
     hours = sum(devices(task) * (task.seconds_left or 0.0) for task in tasks) / 3600
