@@ -8,7 +8,13 @@ from setuptools.command.build_py import build_py
 
 CARRIED = (
     *("CITATION.cff", "LICENSE", "Snakefile", "config.yaml", "environment.yml"),
-    *("notebooks/*.ipynb", "requirements/*.txt", "requirements/versions/*.txt", "resources/**/*"),
+    *(
+        "notebooks/*.ipynb",
+        "requirements/*.txt",
+        "requirements/plugins/*.txt",
+        "requirements/versions/*.txt",
+        "resources/**/*",
+    ),
     *(
         "workflow/Snakefile",
         "workflow/for-conda/*.py",

@@ -23,7 +23,14 @@ QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 LONG = (
     *(
         f"tests/engine/test_{name}.py"
-        for name in ("activations", "interruption", "originals", "precision", "streaming", "three_frameworks")
+        for name in (
+            "activations",
+            "interruption",
+            "precision",
+            "streaming",
+            "three_frameworks",
+            "training_on_originals",
+        )
     ),
     *(
         f"tests/workflow/test_{name}.py"

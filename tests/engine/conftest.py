@@ -155,7 +155,13 @@ BLOCK |= {"control_seeds": 3}
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
+def workshop_in(toolnoise, run, skip_without):
+    """Open a workshop in the folder of a study."""
+    return lambda folder: Workshop(folder, toolnoise, run, skip_without)
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory, write_study, workshop_in):
     """Open a workshop on digits; `registries` are the study's own entries."""
 
     def make(
@@ -165,13 +171,13 @@ def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
         block["variants"] = [*BLOCK["variants"], *variants]
         written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
         written["hardware"] = own_hardware or {}
-        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run, skip_without)
+        return workshop_in(write_study(tmp_path_factory.mktemp("workshop"), written))
 
     return make
 
 
 @pytest.fixture(scope="session")
-def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
+def own_workshop(tmp_path_factory, write_study, workshop_in):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
     def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, data=None, **recipe):
@@ -191,7 +197,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
             "datasets": {"pictures": data or {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }
-        return Workshop(write_study(folder, written), toolnoise, run, skip_without)
+        return workshop_in(write_study(folder, written))
 
     return make
 

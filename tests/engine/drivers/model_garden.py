@@ -1,4 +1,7 @@
-"""TensorFlow's own boxes and resizing, as the Model Garden calls them: the oracle of tests/engine/test_originals.py."""
+"""TensorFlow's own boxes and resizing, as the Model Garden calls them.
+
+The oracle of tests/engine/test_training_on_originals.py.
+"""
 
 import sys
 

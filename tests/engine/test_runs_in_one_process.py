@@ -4,7 +4,6 @@ import csv
 import shutil
 
 import pytest
-from conftest import RECIPE
 
 from toolnoise.base import files
 from toolnoise.study import layout
@@ -16,8 +15,9 @@ OWN = {
     "at-once": JAX | {"replicas": 4, "at_once": True},
 }
 MODEL = "smallcnn-dropout"
-# A rest of a batch, too: a step of another size.
-KEPT = RECIPE | {"last_batch": "kept"}
+# With a rest of a batch: a step of another size.
+KEPT = {"epochs": 2, "batch_size": 128, "learning_rate": 0.01, "schedule": "cosine", "warmup_epochs": 1}
+KEPT |= {"normalise": "per-image", "crop": 2, "flip": True, "last_batch": "kept"}
 BLOCK = {"models": [MODEL], "datasets": ["digits"], "recipe": "here", "hardware": list(OWN), "seeds": 3}
 BLOCK |= {"control_seeds": 3}
 
@@ -58,14 +58,13 @@ def company(workshop_of):
 
 
 @pytest.fixture(scope="module")
-def workshop_of(tmp_path_factory, write_study, toolnoise, run, skip_without):
+def workshop_of(tmp_path_factory, write_study, workshop_in):
     """Open a workshop on the toolings of this module."""
-    from conftest import Workshop
 
     def make(recipe):
         grid = [BLOCK | {"variants": ["algo", "control"]}]
         written = {"study": "company", "grid": grid, "recipes": {"here": recipe}, "hardware": OWN}
-        return Workshop(write_study(tmp_path_factory.mktemp("company"), written), toolnoise, run, skip_without)
+        return workshop_in(write_study(tmp_path_factory.mktemp("company"), written))
 
     return make
 
