@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-# Of many programs for one check, .ci/run takes a third for each commit, always the same ones.
-TURNS = 3
+# Of many programs for one check, .ci/run takes a fifth for each commit, always the same ones.
+TURNS = 5
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 # What `make test` leaves to `make test-long`: further studies from their files to their ends, existing programs, what
