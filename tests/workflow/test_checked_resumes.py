@@ -214,7 +214,8 @@ def test_readme_shows_what_is_found_in_the_example(toolnoise, tmp_path):
     options = ["--resume", "--checkpoint", "last.npz", "--output", "preds.npy", "--metric", "accuracy ([0-9.]+)"]
     done = toolnoise(tmp_path, "check", *options, "--", sys.executable, program)
     assert done.returncode == 1, done.stdout + done.stderr
-    transcript = (ROOT / "README.md").read_text().partition(f"-- python {program}\n")[2].partition("In PyTorch Lightning")[0]
+    shown = (ROOT / "README.md").read_text().partition(f"-- python {program}\n")[2]
+    transcript = shown.partition("In PyTorch Lightning")[0]
     shown = [line.strip() for line in transcript.splitlines() if line.strip() not in ("", "[...]")]
     assert len(shown) == 6
     assert [line for line in shown if line not in done.stdout] == []
