@@ -5,17 +5,16 @@ import re
 import socket
 import subprocess
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from daemons import free_ports, stop, wait_for, wait_while
 
 GPUS = ("p100", "v100", "rtx5000", "t4")
 QUEUES = (*GPUS, "cpu")
 PROGRAMS = Path("/usr/lib/gridengine")
 SHARED = Path("/usr/share/gridengine")
-SECONDS_TO_START = 60
 
 BOOTSTRAP = """
 admin_user none
@@ -103,7 +102,7 @@ def cluster():
     assert not absent, f"not on this machine: {', '.join(absent)}; apt-get install {packages}"
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grid-engine-", dir="/tmp")))
-        cluster = Cluster(folder, _free_ports(2))
+        cluster = Cluster(folder, free_ports(2))
         _configure(cluster)
 
         def start(name):
@@ -111,13 +110,13 @@ def cluster():
             # Killed tests stop nothing any more: the kernel does.
             command = ("setpriv", "--pdeathsig", "TERM", PROGRAMS / name)
             daemon = subprocess.Popen(command, env=os.environ | cluster.env, stdout=log, stderr=log)
-            stack.callback(_stop, daemon)
+            stack.callback(stop, daemon)
 
         start("sge_qmaster")
-        _wait_for(lambda: cluster.call("qconf", "-sh"), folder)
+        wait_for(lambda: cluster.call("qconf", "-sh"), folder)
         cluster.call("qconf", "-as", _host())
         start("sge_execd")
-        _wait_for(lambda: "lx-amd64" in cluster.call("qhost"), folder)
+        wait_for(lambda: "lx-amd64" in cluster.call("qhost"), folder)
         _queues(cluster)
         stack.callback(_empty, cluster)
         yield cluster
@@ -179,41 +178,9 @@ def _host():
     return socket.gethostname().partition(".")[0]
 
 
-def _free_ports(count):
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
-def _wait_for(ready, folder):
-    deadline = time.monotonic() + SECONDS_TO_START
-    while True:
-        try:
-            if ready():
-                return
-        except AssertionError:
-            pass  # the master does not answer yet
-        said = "".join(f"\n{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.out"))
-        assert time.monotonic() < deadline, f"Grid Engine did not start{said}"
-        time.sleep(0.2)
-
-
 def _empty(cluster):
     """Leave no process of a job behind."""
     if "job-ID" not in cluster.call("qstat", "-u", "root"):
         return
     cluster.call("qdel", "-u", "root")
-    deadline = time.monotonic() + SECONDS_TO_START
-    while "job-ID" in cluster.call("qstat", "-u", "root") and time.monotonic() < deadline:
-        time.sleep(0.5)
-
-
-def _stop(daemon):
-    daemon.terminate()
-    try:
-        daemon.wait(20)
-    except subprocess.TimeoutExpired:
-        daemon.kill()
-        daemon.wait()
+    wait_while(lambda: "job-ID" in cluster.call("qstat", "-u", "root"))

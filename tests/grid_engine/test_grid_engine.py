@@ -131,14 +131,3 @@ def test_control_is_bit_equal_and_the_audit_is_clean(small, toolnoise):
     done = toolnoise(small, "audit", "results/small", env={"PYTHONPATH": str(small / "workflow")})
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[-1].startswith("clean")
-
-
-def test_what_no_queue_has_is_refused_in_one_line(small, cluster, tmp_path):
-    script = tmp_path / "job.sh"
-    properties = {"rule": "train_run", "resources": {"gpu": 1, "gpu_model": "b300", "runtime": 60}, "threads": 1}
-    script.write_text(f"#!/bin/sh\n# properties = {json.dumps(properties)}\n")
-    command = [sys.executable, "-m", "toolnoise_grid_engine.submit", script]
-    done = subprocess.run(command, cwd=small, env=os.environ | cluster.env, capture_output=True, text=True)
-    assert done.returncode == 1
-    said = "partitions.yaml: no partition fits toolnoise_train_run, which asks for gpu 1, gpu_model b300, runtime 60"
-    assert done.stderr.splitlines()[-1].endswith(said)

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -15,11 +14,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from daemons import free_ports, stop, wait_for, wait_while
 
 GPUS = ("p100", "v100", "rtx5000", "t4")
 NODES = {"cpu1": "cpu"} | {f"gpu{number}": model for number, model in enumerate(GPUS, 1)}
 PROGRAMS = ("setpriv", "munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
-SECONDS_TO_START = 60
 
 # Debian's build runs several daemons on one host. Nothing counts memory or fences devices: all jobs are ours.
 SLURM_CONF = """
@@ -113,21 +112,21 @@ def cluster():
             # Killed tests stop nothing any more: the kernel does.
             command = ("setpriv", "--pdeathsig", "TERM", *command)
             daemon = subprocess.Popen(command, env=os.environ | cluster.env, stdout=log, stderr=log, **options)
-            stack.callback(_stop, daemon)
+            stack.callback(stop, daemon)
 
         names = ("key-file", "socket", "pid-file", "log-file", "seed-file")
         start("munged", "munged", "--foreground", *(f"--{name}={folder}/munge/{name}" for name in names), user="munge")
-        _wait_for((folder / "munge/socket").exists, folder)
+        wait_for((folder / "munge/socket").exists, folder)
         start("slurmctld", "slurmctld", "-D")
         for node in NODES:
             start(node, "slurmd", "-D", "-N", node)
-        _wait_for(lambda: cluster.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(NODES), folder)
+        wait_for(lambda: cluster.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(NODES), folder)
         stack.callback(_empty, cluster)
         yield cluster
 
 
 def _configure(folder):
-    host, ports = socket.gethostname().partition(".")[0], _free_ports(1 + len(NODES))
+    host, ports = socket.gethostname().partition(".")[0], free_ports(1 + len(NODES))
     lines, devices = (
         [SLURM_CONF.format(folder=folder, munge=folder / "munge", host=host, ports=ports)],
         ["AutoDetect=off"],
@@ -151,43 +150,11 @@ def _configure(folder):
         shutil.chown(path, "munge", "munge")
 
 
-def _free_ports(count):
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
-def _wait_for(ready, folder):
-    deadline = time.monotonic() + SECONDS_TO_START
-    while True:
-        try:
-            if ready():
-                return
-        except AssertionError:
-            pass  # the controller does not answer yet
-        said = "".join(f"\n{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.out"))
-        assert time.monotonic() < deadline, f"Slurm did not start{said}"
-        time.sleep(0.2)
-
-
 def _empty(cluster):
     """Leave no process of a job behind."""
     cluster.call("scancel", "--state=PENDING", "--user=root")
     cluster.call("scancel", "--user=root")
-    deadline = time.monotonic() + SECONDS_TO_START
-    while cluster.call("squeue", "-h") and time.monotonic() < deadline:
-        time.sleep(0.5)
-
-
-def _stop(daemon):
-    daemon.send_signal(signal.SIGTERM)
-    try:
-        daemon.wait(20)
-    except subprocess.TimeoutExpired:
-        daemon.kill()
-        daemon.wait()
+    wait_while(lambda: cluster.call("squeue", "-h"))
 
 
 @pytest.fixture(scope="session")

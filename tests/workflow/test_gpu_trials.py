@@ -27,9 +27,9 @@ def parts(command):
 
 @pytest.fixture
 def trial(run, tmp_path):
-    def start(study, *arguments, **options):
+    def start(study, *arguments):
         script = ROOT / "bench/gpu.py"
-        return run(tmp_path, sys.executable, script, "trial", "--study", ROOT / study, *arguments, **options)
+        return run(tmp_path, sys.executable, script, "trial", "--study", ROOT / study, *arguments)
 
     return start
 

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
+from snakemake_interface_common.exceptions import WorkflowError
 
 # What Snakemake writes into a job script: the job as JSON.
 PROPERTIES = "# properties = "
@@ -32,10 +33,7 @@ def main() -> None:
     parser.add_argument("--slots", default="smp", help="the site's parallel environment on one host")
     options = parser.parse_args()
     job = job_of(options.script)
-    queue = get_best_partition(read_partition_file(options.partitions), job, logging.getLogger(__name__))
-    if queue is None:
-        wanted = ", ".join(f"{name} {job.resources[name]}" for name in sorted(job.resources))
-        sys.exit(f"{options.partitions}: no partition fits {job.name}, which asks for {wanted}")
+    queue = queue_of(job, options.partitions)
     LOGS.mkdir(parents=True, exist_ok=True)
     asked = requests(job, options.gpu, options.memory, options.slots)
     command = ["qsub", "-terse", "-cwd", "-V", "-r", "y", "-S", "/bin/bash", "-j", "y", "-o", str(LOGS)]
@@ -53,6 +51,27 @@ def job_of(script: Path) -> SimpleNamespace:
         resources=found["resources"],
         threads=found.get("threads", 1),
     )
+
+
+def queue_of(job: Any, table: Path) -> str:
+    """The queue for a job: the partition of the table that fits it best."""
+    # What it logs is of Slurm's submission.
+    silent = logging.getLogger(__name__)
+    silent.addHandler(logging.NullHandler())
+    silent.propagate = False
+    try:
+        queue = get_best_partition(read_partition_file(table), job, silent)
+    except (WorkflowError, AttributeError, KeyError, TypeError, ValueError) as problem:
+        _refuse(f"{table}: no table of partitions: {' '.join(str(problem).split())}")
+    if queue is None:
+        wanted = ", ".join(f"{name} {job.resources[name]}" for name in sorted(job.resources))
+        _refuse(f"{table}: no partition fits {job.name}, which asks for {wanted}")
+    return queue
+
+
+def _refuse(problem: str) -> NoReturn:
+    print(problem, file=sys.stderr)
+    raise SystemExit(2)
 
 
 def requests(job: Any, gpu: str, memory: str, slots: str) -> Sequence[str]:
