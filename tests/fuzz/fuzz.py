@@ -346,7 +346,7 @@ class Base:
 
     def __init__(self, folder: Path) -> None:
         """Make the study if it is not there, and see what its commands read."""
-        self.folder = folder / "study"
+        self.folder = folder / f"study-{fuzz_base.code()[:12]}"
         fuzz_base.make(self.folder)
         self.paths = paths(self.folder)
         self.files = {name: stat for name, stat in self.paths.items() if stat}

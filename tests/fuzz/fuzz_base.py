@@ -5,6 +5,7 @@ atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides fil
 archives, keys.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -296,6 +297,15 @@ def _logs(folder: Path, arm: str, right: np.ndarray) -> None:
         for place, (doc, hit) in enumerate(zip(docs, answers, strict=True))
     ]
     (folder / f"{arm}-log.csv").write_text("\n".join(["id,passage,seed,correct,pred,target", *rows]) + "\n")
+
+
+def code() -> str:
+    """A digest of the code here: a study that other code made is not this program's."""
+    root = program.snakefile().parent.resolve()
+    paths = (path for top in ("workflow", "resources", "tests/fuzz") for path in (root / top).rglob("*.*"))
+    files = sorted(path for path in paths if path.is_file() and path.suffix != ".pyc")
+    lines = [f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def make(folder: Path) -> None:
