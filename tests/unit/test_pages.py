@@ -129,6 +129,16 @@ def test_control_has_the_gates_verdict(verdict, wanted):
     assert sure.endswith(f"with everything fixed (Control), {wanted}.")
 
 
+def test_a_figure_that_is_no_text_is_one_line(tmp_path, refused):
+    (tmp_path / "a.svg").write_bytes(bytes([255] * 20))
+    shown = [
+        {"name": "a", "picture": True, "data": [], "notebook": "a.svg", "kind": "table2", "files": [["svg", "a.svg"]]}
+    ]
+    page = study_page.Page("s", [], [], shown, [], {"a.svg": tmp_path / "a.svg"})
+    line = refused(study_page.first, page, "")
+    assert line.startswith(f"{tmp_path}/a.svg: damaged or truncated (") and line.endswith("a figure that render wrote")
+
+
 def test_a_figure_is_called_by_what_it_found_and_a_table_by_its_title(tmp_path):
     (tmp_path / "a.svg").write_text("<svg><dc:description>Churn is 5 %: 1 &lt; 2\nMore</dc:description></svg>")
     (tmp_path / "b.svg").write_text("<svg></svg>")

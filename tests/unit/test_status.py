@@ -421,6 +421,20 @@ def test_the_findings_say_what_changes_by_what_varies(summary):
     assert last == "each cell: toolnoise summary --cells; the page: results/tiny/index.html"
 
 
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ("[]", "found []; expected the record of a run"),
+        ('{"seconds": {"training": "x"}}', 'seconds.training: found "x"'),
+    ],
+)
+def test_a_damaged_record_is_one_line(record, says, summary, refused, tmp_path):
+    path = tmp_path / "results/tiny/runs/smallcnn/digits/cpu/control/1/run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(record)
+    assert says in refused(lambda: summary(say=command.as_text))
+
+
 def test_of_several_tasks_a_range_is_told(summary):
     more = [("cnn", "digits", "cpu", "algo"), ("cnn", "faces", "cpu", "impl")]
     lines = screen(summary, more=more)

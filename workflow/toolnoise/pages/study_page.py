@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base import metric_files
-from toolnoise.base.files import read_text, write_text
+from toolnoise.base.files import read_text, readable, write_text
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import STABILITY as STABILITY_COLUMNS
 from toolnoise.measures import control_gate
@@ -138,7 +138,8 @@ def _title(figure: Mapping[str, Any], page: Page) -> str:
     files_of = {kind: page.files[name] for kind, name in dict(figure["files"]).items()}
     if not figure["picture"]:
         return page_tables.rendered(files_of["html"])["title"] or figure["name"]
-    described = re.search("<dc:description>([^\n<]+)", read_text(files_of["svg"]))
+    with readable(files_of["svg"], "a figure that render wrote"):
+        described = re.search("<dc:description>([^\n<]+)", read_text(files_of["svg"]))
     return html.unescape(described[1]).strip() if described else figure["name"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from toolnoise.base import files, metric_files
+from toolnoise.base import metric_files, shapes
 from toolnoise.base.metric_files import part_of
 from toolnoise.base.printing import aligned, span
 from toolnoise.datasets.outcomes import ALL
@@ -19,6 +19,8 @@ from toolnoise.study.study import Study
 
 # Lines of the tables, and runs whose records are read for their times.
 MOST, MOST_TIMED = 9, 2000
+# What is read of a run's record.
+TIMED = {"seconds?": {"*": shapes.AMOUNT}, "observed?": {"device?": shapes.TEXT, "cpu?": shapes.TEXT}}
 Cells = Mapping[Cell, Rows]
 
 
@@ -83,7 +85,7 @@ def _took(study: Study) -> str:
     places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
     if len(places) > MOST_TIMED:
         return ""
-    records = [files.read_json(place) for place in places if place.exists()]
+    records = [shapes.read(place, TIMED, "the record of a run") for place in places if place.exists()]
     seconds = sum(sum(record.get("seconds", {}).values()) for record in records)
     known = (record.get("observed", {}) for record in records)
     devices = dict.fromkeys(
