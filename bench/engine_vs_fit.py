@@ -162,13 +162,13 @@ def _data_loader(augment: bool, examples: int):
     return torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, shuffle=True, drop_last=True)
 
 
-def _spec(name: str, augment: bool, **hardware: str) -> Spec:
-    recipe = {"epochs": EPOCHS + 1, "batch_size": BATCH, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
+def _spec(name: str, augment: bool, batch: int = BATCH) -> Spec:
+    recipe = {"epochs": EPOCHS + 1, "batch_size": batch, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
     asked = {
         "study_seed": 0,
         "model": {"name": "bench"},
         "recipe": {"name": "bench", **config.complete(recipe, config.schema()["$defs"]["recipe"], "bench")},
-        "hardware": _tooling(name) | hardware,
+        "hardware": _tooling(name),
         "variant": {"name": "algo_impl", "varying": ["init", "shuffle", "augment", "dropout", "impl"]},
         "seed": 1,
     }

@@ -1,0 +1,289 @@
+"""How near training is to what this machine allows: the roofline (Williams et al., 2009), by network and framework.
+
+A step of training is its convolutions and matrix products, forward, for the gradient of weights and for that of inputs;
+pooling; batch normalisation; and the optimiser. Each takes at least its multiply-adds at the speed of a matrix product
+(1024 x 1024, the framework's own, in the same process) and at least its bytes at the speed of a copy: the longer of the
+two is its bound, and the sum of bounds is the least time of a step. Bytes are those of inputs, outputs and weights, each
+once; what acts on single elements counts as fused, so a framework that fuses less has a smaller share. A copy is
+measured at several sizes, because caches are faster than memory. XLA's convolutions and products may be faster than
+its product of large matrices; a share above 1 would say so.
+
+    taskset --cpu-list 0 python bench/roofline.py [tensorflow] [jax] [torch]
+    taskset --cpu-list 0 python bench/roofline.py tensorflow --operators smallcnn   # where a step's time goes
+
+One thread; CPU seconds; product and training in turn, so that other work on the machine slows both; shares are medians.
+Each framework has a process of its own, with the newest instruction set that a registry entry can pin here.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import engine_vs_fit
+import numpy as np
+
+from toolnoise import engines, streams
+from toolnoise.datasets.outcomes import LABEL, TOKENS
+from toolnoise.datasets.prepared import Split
+from toolnoise.engines import State
+from toolnoise.epoch_plan import plan_epoch
+from toolnoise.models.initial import initial_weights
+from toolnoise.study import config
+
+SIDE, PRODUCTS = 1024, 30
+# Registered networks, with the shape of an input, the number of classes and the batch size.
+NETWORKS: dict[str, tuple[tuple[int, ...], int, int]] = {
+    "hidden": ((8, 8, 1), 10, 64),
+    "smallcnn": ((32, 32, 3), 10, 128),
+    "smallcnn-bn": ((32, 32, 3), 10, 128),
+    "lenet5": ((28, 28, 1), 10, 128),
+    "mediumcnn-k3": ((64, 64, 3), 10, 16),
+    "resnet14": ((32, 32, 3), 10, 128),
+    "resnet18": ((32, 32, 3), 10, 32),
+    "shufflenet-x05": ((32, 32, 3), 10, 128),
+    "lstm": ((64,), 64, 32),
+    "transformer": ((64,), 64, 32),
+}
+STEPS, ROUNDS = 4, 7
+FLOAT = 4  # bytes
+COPIED = tuple(2**power for power in range(19, 29))  # bytes read and written; below that Python takes the time
+ADAM = 7  # times that a weight's bytes are read or written: weight, gradient and two moments; all but the gradient
+HEADINGS = (
+    ("network", "batch", "MFLOP an", "FLOP", "bound by", "limit,", "reached,", "share of"),
+    ("", "", "example", "a byte", "bytes, %", "examples/s", "examples/s", "the limit"),
+)
+LEAST = 0.01  # the share of a step from which an operator has its own line
+
+
+class Work(NamedTuple):
+    """What a layer does for one example, forward: its multiply-adds, its elements and its weights."""
+
+    layer: str
+    multiply_adds: float
+    read: float
+    written: float
+    weights: float = 0
+    passes: float = 1  # how often its input is read
+    first: bool = False  # no gradient of its input is needed
+
+
+class Part(NamedTuple):
+    """A part of a step: its multiply-adds and its bytes."""
+
+    multiply_adds: float
+    moved: float
+
+
+def main() -> None:
+    """Print a table for each framework, or where the time of a step goes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help="of tensorflow, jax and torch (all installed)")
+    parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS, metavar="NETWORK")
+    parser.add_argument("--operators", choices=NETWORKS, metavar="NETWORK", help="the operators of a step instead")
+    options = parser.parse_args()
+    names = options.frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]
+    if options.operators:
+        for name in names:
+            show_operators(name, options.operators)
+    elif len(names) == 1:
+        show(names[0], options.networks)
+    else:
+        for name in names:
+            subprocess.run([sys.executable, __file__, name, "--networks", *options.networks], check=True)
+
+
+def show(framework: str, networks: list[str]) -> None:
+    """Print the table of a framework."""
+    engine = started(framework)
+    product, speeds = matrix_product(engine), copies()
+    print(f"{framework}: tooling {engine.tooling['name']}, {engine.tooling['isa']}, one thread")
+    listed = ", ".join(f"{size / 2**20:g} MiB {speed / 1e9:.1f}" for size, speed in speeds.items())
+    print(f"a copy's speed, GB/s read and written, by the bytes of both: {listed}")
+    for line in HEADINGS:
+        print(("{:<16}" + "{:>11}" * (len(line) - 1)).format(*line))
+    for name in networks:
+        plan, examples = ready(engine, framework, name)
+        batch = NETWORKS[name][2]
+        parts = list(step_of(engine, batch))
+        rounds = []
+        for _ in range(ROUNDS):
+            peak = PRODUCTS * SIDE**3 / seconds(lambda: product(PRODUCTS))
+            rounds.append((peak, examples / seconds(lambda engine=engine, plan=plan: engine.epoch(plan))))
+        limits = [batch / sum(least(part, peak, speeds) for part in parts) for peak, _ in rounds]
+        peak, reached = (statistics.median(values) for values in zip(*rounds, strict=True))
+        share = statistics.median(ours / limit for limit, (_, ours) in zip(limits, rounds, strict=True))
+        whole = sum(least(part, peak, speeds) for part in parts)
+        by_bytes = sum(least(part, peak, speeds) for part in parts if part.multiply_adds / peak < time_of(part, speeds))
+        flops, moved = 2 * sum(part.multiply_adds for part in parts), sum(part.moved for part in parts)
+        print(
+            f"{name:<16}{batch:>11}{flops / batch / 1e6:>11.2f}{flops / moved:>11.1f}{100 * by_bytes / whole:>11.0f}"
+            f"{statistics.median(limits):>11.0f}{reached:>11.0f}{share:>11.2f}",
+            flush=True,
+        )
+    print(f"matrix product {peak / 1e9:.1f} thousand million multiply-adds a CPU second\n")
+
+
+def started(framework: str) -> Any:
+    """The engine of a framework, which has claimed its tooling."""
+    engine = engines.load(framework)
+    engine.start(engine_vs_fit._spec(framework, augment=False).hardware.json, deterministic=False)
+    return engine
+
+
+def ready(engine: Any, framework: str, name: str) -> tuple[Any, int]:
+    """Train an epoch of a network; give a plan of STEPS steps, and their number of examples."""
+    shape, classes, batch = NETWORKS[name]
+    spec = engine_vs_fit._spec(framework, augment=False, batch=batch)
+    model = config.registered("models")[name]
+    module, _, function = model["builder"].partition(":")
+    builder = getattr(importlib.import_module(module), function)
+    parameters = engine.build(builder, model.get("options", {}), shape, classes)
+    examples, text = STEPS * batch, len(shape) == 1
+    pixels = streams.integers(1, (examples, *shape), classes if text else 256).astype("uint16" if text else "uint8")
+    targets = streams.integers(2, (examples, *shape) if text else (examples,), classes)
+    engine.compile(spec.recipe, Split(pixels, targets, outcome=TOKENS if text else LABEL))
+    engine.restore(State(initial_weights(parameters, 0, 1, name), {}, 0))
+    plan = plan_epoch(spec, examples, 0)
+    engine.epoch(plan)
+    return plan, examples
+
+
+def step_of(engine: Any, batch: int) -> Iterator[Part]:
+    """The parts of a step of training."""
+    for work in layers_of(engine.model):
+        weights = FLOAT * work.weights
+        forward = FLOAT * batch * (work.passes * work.read + work.written) + weights
+        yield Part(batch * work.multiply_adds, forward)
+        # Backward: the gradient of what was written gives, with the input, that of the weights, and with these, that of
+        # the input. What has no weights gives the second alone, from its input where that is read twice.
+        if work.weights and work.multiply_adds:
+            yield Part(batch * work.multiply_adds, FLOAT * batch * (work.read + work.written) + weights)
+            if not work.first:
+                yield Part(batch * work.multiply_adds, FLOAT * batch * (work.read + work.written) + weights)
+        elif work.multiply_adds:
+            yield Part(2 * batch * work.multiply_adds, 2 * FLOAT * batch * (work.read + work.written))
+        else:
+            again = (work.passes - 1) * (work.read + work.written)
+            yield Part(0, FLOAT * batch * (work.read + work.written + again))
+    trained = sum(int(np.prod(weight.shape)) for weight in engine.model.trainable_weights)
+    yield Part(0, ADAM * FLOAT * trained)
+
+
+def layers_of(model: Any) -> Iterator[Work]:
+    """The layers that multiply, pool or normalise a batch, in order; all others act on single elements or move nothing."""
+    started = False
+    for layer in model.layers:
+        if type(layer).__name__ in ("InputLayer", "Embedding"):
+            started |= type(layer).__name__ == "Embedding"
+            continue
+        given, made = elements(layer.input), elements(layer.output)
+        trained = sum(int(np.prod(weight.shape)) for weight in layer.trainable_weights)
+        multiplied = multiply_adds(layer)
+        if multiplied:
+            yield Work(layer.name, multiplied, given, made, trained, first=not started)
+            started = True
+        elif "Pool" in type(layer).__name__:
+            yield Work(layer.name, 0, given, made)
+        elif type(layer).__name__ == "BatchNormalization":
+            yield Work(layer.name, 0, given, made, trained, passes=2)
+
+
+def multiply_adds(layer: Any) -> float:
+    """Those of a layer for one example, forward."""
+    kind, weights = type(layer).__name__, {weight.name: weight.shape for weight in layer.weights}
+    if kind in ("Conv2D", "DepthwiseConv2D"):
+        places = int(np.prod(layer.output.shape[1:3]))
+        # Each number of the kernel is used once at each place, also where channels are in groups.
+        return places * int(np.prod(weights["kernel"]))
+    if kind == "Dense":
+        return elements(layer.output) * weights["kernel"][0]
+    if kind == "LSTM":
+        return layer.output.shape[1] * int(np.prod(weights["kernel"]) + np.prod(weights["recurrent"]))
+    if kind == "Attention":
+        length, width = layer.output.shape[1:]
+        return 2 * length * length * width
+    if layer.trainable_weights and kind not in ("BatchNormalization", "LayerNormalization", "Positions"):
+        raise SystemExit(f"{layer.name}: the multiply-adds of a layer {kind} are not known here")
+    return 0
+
+
+def elements(tensors: Any) -> int:
+    """The numbers of one example in a tensor, or in several."""
+    several = tensors if isinstance(tensors, list | tuple) else [tensors]
+    return sum(int(np.prod(tensor.shape[1:])) for tensor in several)
+
+
+def least(part: Part, peak: float, speeds: dict[int, float]) -> float:
+    """The seconds that a part takes at least."""
+    return max(part.multiply_adds / peak, time_of(part, speeds))
+
+
+def time_of(part: Part, speeds: dict[int, float]) -> float:
+    """The seconds that its bytes take at the speed of a copy of that size."""
+    sizes, measured = np.log([*speeds]), [*speeds.values()]
+    return part.moved / float(np.interp(np.log(part.moved), sizes, measured))
+
+
+def copies() -> dict[int, float]:
+    """Bytes read and written a second, by their number; the best of several."""
+    speeds = {}
+    for size in COPIED:
+        source, target = np.ones(size // (2 * FLOAT), np.float32), np.zeros(size // (2 * FLOAT), np.float32)
+        times = max(2**28 // size, 4)
+
+        def copy(source: np.ndarray = source, target: np.ndarray = target, times: int = times) -> None:
+            for _ in range(times):
+                np.copyto(target, source)
+
+        speeds[size] = times * size / min(seconds(copy) for _ in range(5))
+    return speeds
+
+
+def matrix_product(engine: Any) -> Callable[[int], None]:
+    """A function that multiplies two matrices so many times."""
+    ops = engine.keras.ops
+    one = ops.ones((SIDE, SIDE))
+
+    def multiply(times: int) -> None:
+        made = one
+        for _ in range(times):
+            made = ops.matmul(one, one)
+        ops.convert_to_numpy(made)
+
+    multiply(PRODUCTS)
+    return multiply
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The CPU seconds that some work takes."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def show_operators(framework: str, name: str) -> None:
+    """Print each operator's share of a step, as the framework's profiler has it, of the clock's time."""
+    from toolnoise.analyses.overhead.profilers import profile
+
+    engine = started(framework)
+    plan, _ = ready(engine, framework, name)
+    kernels = profile(engine, plan, nullcontext)
+    whole, rest = sum(kernel.microseconds for kernel in kernels), 1.0
+    print(f"{framework}, {name}\n{'operator':<60}{'calls a step':>14}{'% of step':>12}")
+    for kernel in kernels:
+        share = kernel.microseconds / whole
+        if share >= LEAST:
+            rest -= share
+            print(f"{kernel.name[:59]:<60}{kernel.calls / STEPS:>14.0f}{100 * share:>12.1f}")
+    print(f"{'all others':<74}{100 * rest:>12.1f}")
+
+
+if __name__ == "__main__":
+    main()
