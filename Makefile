@@ -105,7 +105,7 @@ docs: .environments/docs ## the docs as a site, in dist/site
 
 bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/engine_vs_fit.py
-	@.venv/bin/python bench/engine_vs_peak.py
+	@.venv/bin/python bench/roofline.py
 	@.venv/bin/python bench/workflow_tax.py
 	@.venv/bin/python bench/pairwise.py
 	@.venv/bin/python bench/demo_time.py

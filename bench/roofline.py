@@ -1,12 +1,11 @@
 """How near training is to what this machine allows: the roofline (Williams et al., 2009), by network and framework.
 
-A step of training is its convolutions and matrix products, forward, for the gradient of weights and for that of inputs;
-pooling; batch normalisation; and the optimiser. Each takes at least its multiply-adds at the speed of a matrix product
-(1024 x 1024, the framework's own, in the same process) and at least its bytes at the speed of a copy: the longer of the
-two is its bound, and the sum of bounds is the least time of a step. Bytes are those of inputs, outputs and weights, each
-once; what acts on single elements counts as fused, so a framework that fuses less has a smaller share. A copy is
-measured at several sizes, because caches are faster than memory. XLA's convolutions and products may be faster than
-its product of large matrices; a share above 1 would say so.
+A step of training is its convolutions and matrix products, forward, for the gradient of weights and for that of
+inputs; pooling; batch normalisation; and the optimiser. Each takes at least its multiply-adds at the speed of a matrix
+product (1024 x 1024, the framework's own, in the same process) and at least its bytes at the speed of a copy: the
+longer time is its bound, and the sum of bounds is the least time of a step. Bytes are those of inputs, outputs and
+weights, each once; what acts on single elements counts as fused, so a framework that fuses less has a smaller share. A
+copy is measured at several sizes, because caches are faster than memory.
 
     taskset --cpu-list 0 python bench/roofline.py [tensorflow] [jax] [torch]
     taskset --cpu-list 0 python bench/roofline.py tensorflow --operators smallcnn   # where a step's time goes
@@ -84,7 +83,7 @@ class Part(NamedTuple):
 def main() -> None:
     """Print a table for each framework, or where the time of a step goes."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help="of tensorflow, jax and torch (all installed)")
+    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help="tensorflow, jax or torch (all)")
     parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS, metavar="NETWORK")
     parser.add_argument("--operators", choices=NETWORKS, metavar="NETWORK", help="the operators of a step instead")
     options = parser.parse_args()
@@ -177,7 +176,7 @@ def step_of(engine: Any, batch: int) -> Iterator[Part]:
 
 
 def layers_of(model: Any) -> Iterator[Work]:
-    """The layers that multiply, pool or normalise a batch, in order; all others act on single elements or move nothing."""
+    """The layers that multiply, pool or normalise a batch, in order; others act on single elements or move nothing."""
     started = False
     for layer in model.layers:
         if type(layer).__name__ in ("InputLayer", "Embedding"):
