@@ -45,6 +45,14 @@ SMALL = study(
 )
 OVERHEAD = {"models": ["smallcnn"], "hardware": ["t4"], "image_size": 8, "batch_size": 4, "steps": 2, "repeats": 1}
 REFUSED = study("refused", block("smallcnn", "v100"), cpu=False)
+# Its first two runs wait, once each, until their jobs are ended (stops_once.py); nothing happens to the third.
+STRUCK = study("struck", block("stopped", "a100", variants=["control"], seeds=3, control_seeds=3))
+STRUCK |= {
+    "figures": [],
+    "recipes": {"quick": TRAINING | {"epochs": 4}},
+    "models": {"stopped": {"builder": "stops_once:build"}},
+}
+A100 = {"a100": {"max_gpu": 1, "available_gpu_models": ["a100"]}}
 BROKEN = study("broken", block("held", "rtx5000", "rtx5000-tc"))
 PACKED_VARIANTS = ["algo_impl", "algo"]
 PACKED = 2 * len(PACKED_VARIANTS)
@@ -62,6 +70,19 @@ def refused(start):
 def packed(start):
     """A study whose trainings take seconds, packed as docs/cluster.md says."""
     return start(PACKED_STUDY, "slurm-v100", "figures", "--groups", "train_run=runs-{hardware}")
+
+
+@pytest.fixture(scope="module")
+def struck(start, cluster):
+    """A study of which one job loses its node and another its place; and the numbers of these jobs."""
+    started = start(STRUCK, "slurm", "--config", "only=[a100]", partitions=A100)
+    failed, preempted = (started.wait_for(f"stopped-{seed}.txt") for seed in (1, 2))
+    node, other = (cluster.jobs()[job]["NodeList"] for job in (failed, preempted))
+    # It comes back by itself (ReturnToService). Slurm starts a job that it has requeued after two minutes.
+    cluster.call("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=lost")
+    urgent = ("sbatch", "--partition", "urgent", "--nodelist", other, "--exclusive", "--output", "/dev/null")
+    cluster.call(*urgent, "--wrap", "sleep 5")
+    return started, failed, preempted
 
 
 class Left(NamedTuple):
@@ -90,7 +111,7 @@ def left(start, cluster):
 def small(start, cluster, request):
     """The small study in its clone, finished, with one of its jobs cancelled on the way by somebody."""
     # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
-    for other in ("refused", "left", "packed"):
+    for other in ("struck", "refused", "left", "packed"):
         request.getfixturevalue(other)
     started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     cluster.call("scancel", started.wait_for("cancelled.txt"))
@@ -226,3 +247,27 @@ def test_jobs_left_by_a_killed_session_are_found_by_name_cancelled_and_made_agai
     for code, said in (left.unlocking, left.again.ended()):
         assert code == 0, said
     assert json.loads((left.again.clone / HELD).read_text())["observed"]["slurm"]["SLURM_JOB_ID"] != left.job
+
+
+def test_jobs_that_lost_their_node_or_their_place_are_requeued_and_not_submitted_again(struck, cluster):
+    started, *numbers = struck
+    code, said = started.ended()
+    assert code == 0, said
+    jobs = {job["JobId"]: job for job in of(cluster, started.clone)}
+    assert [(jobs[number]["Restarts"], jobs[number]["JobState"]) for number in numbers] == [("1", "COMPLETED")] * 2
+    trainings = [job for job in jobs.values() if job["Comment"].startswith("rule_train_run_")]
+    assert sorted(job["Restarts"] for job in trainings) == ["0", "1", "1"]
+
+
+def test_their_runs_resume_to_the_bits_of_a_run_that_nothing_happened_to(struck, toolnoise):
+    started, *_ = struck
+    started.ended()
+    results = started.clone / "results/struck"
+    runs = {path.parent.name: json.loads(path.read_text()) for path in results.glob("runs/**/run.json")}
+    assert {seed: run["resumed_after"] for seed, run in runs.items()} == {"1": [2], "2": [2], "3": []}
+    (gate,) = results.glob("control/**/*.json")
+    assert json.loads(gate.read_text())["bit_equal"] is True
+    env = {"PYTHONPATH": str(started.clone / "workflow")}
+    audit = toolnoise(started.clone, "audit", "results/struck", env=env)
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert audit.stdout.splitlines()[-1].startswith("clean")

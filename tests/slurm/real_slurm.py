@@ -1,0 +1,160 @@
+"""A real Slurm on this machine: a controller and eight nodes on loopback, in a folder that is thrown away at the end."""
+
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from daemons import free_ports, stop, wait_for, wait_while
+
+GPUS = ("p100", "v100", "rtx5000", "t4")
+NODES = {"cpu1": "cpu"} | {f"gpu{number}": model for number, model in enumerate(GPUS, 1)}
+# Nodes with one GPU each, which tests take away from jobs: somebody else's partition `urgent` has them, too.
+NODES |= dict.fromkeys(("lost1", "lost2", "lost3"), "a100")
+PROGRAMS = ("setpriv", "munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
+
+# Debian's build runs several daemons on one host. Nothing counts memory or fences devices: all jobs are ours.
+SLURM_CONF = """
+ClusterName=toolnoise
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={folder}/munge/socket
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+MailProg=/bin/true
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=2,sched_interval=2,sched_min_interval=0
+GresTypes=gpu
+ReturnToService=2
+MinJobAge=600
+KillWait=5
+InactiveLimit=0
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobcomp.txt
+SlurmdParameters=config_overrides
+NodeName=DEFAULT CPUs=16 Boards=1 SocketsPerBoard=1 CoresPerSocket=16 ThreadsPerCore=1 RealMemory=512000 State=UNKNOWN
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=DEFAULT MaxTime=2-00:00:00 DefaultTime=00:10:00 DefMemPerCPU=200 State=UP
+"""
+
+
+class Cluster:
+    """The running cluster: how to reach it, and what it says of its jobs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        # The job step of the executor plugin takes SLURM_CONF away before it calls srun, which then looks for a
+        # cluster of the machine's own.
+        (folder / "bin").mkdir()
+        wrapper = folder / "bin/srun"
+        wrapper.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+        wrapper.chmod(0o755)
+        self.env = {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+
+    def call(self, *command):
+        """What one of Slurm's programs prints."""
+        done = subprocess.run(command, env=os.environ | self.env, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        return done.stdout
+
+    def jobs(self):
+        """Slurm's own record of every job, by its number; those of finished jobs are kept for ten minutes."""
+        lines = self.call("scontrol", "show", "job", "--details", "--oneliner").splitlines()
+        found = [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines if line.startswith("JobId=")]
+        return {job["JobId"]: job for job in found}
+
+    def finished(self):
+        """What the controller wrote down of every job when it ended, by its number."""
+        lines = (self.folder / "jobcomp.txt").read_text().splitlines()
+        found = [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines]
+        return {job["JobId"]: job for job in found}
+
+
+@contextmanager
+def running():
+    """The cluster, gone with its daemons and files afterwards."""
+    assert os.geteuid() == 0, "slurmctld and slurmd need root"
+    os.environ["PATH"] += ":/usr/sbin"
+    absent = [program for program in PROGRAMS if not shutil.which(program)]
+    assert not absent, f"not on this machine: {', '.join(absent)}; apt-get install slurm-wlm munge"
+    with ExitStack() as stack:
+        # Slurm's sockets lie there, and the path of a socket has to be short.
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp")))
+        folder.chmod(0o755)
+        cluster = Cluster(folder)
+        _configure(folder)
+
+        def start(name, *command, **options):
+            log = stack.enter_context((folder / f"{name}.out").open("w"))
+            # Killed tests stop nothing any more: the kernel does.
+            command = ("setpriv", "--pdeathsig", "TERM", *command)
+            daemon = subprocess.Popen(command, env=os.environ | cluster.env, stdout=log, stderr=log, **options)
+            stack.callback(stop, daemon)
+
+        names = ("key-file", "socket", "pid-file", "log-file", "seed-file")
+        start("munged", "munged", "--foreground", *(f"--{name}={folder}/munge/{name}" for name in names), user="munge")
+        wait_for((folder / "munge/socket").exists, folder)
+        start("slurmctld", "slurmctld", "-D")
+        for node in NODES:
+            start(node, "slurmd", "-D", "-N", node)
+        wait_for(lambda: set(cluster.call("sinfo", "-h", "-N", "-o", "%T").split()) == {"idle"}, folder)
+        stack.callback(_empty, cluster)
+        yield cluster
+
+
+def _configure(folder):
+    host, ports = socket.gethostname().partition(".")[0], free_ports(1 + len(NODES))
+    lines, devices = (
+        [SLURM_CONF.format(folder=folder, munge=folder / "munge", host=host, ports=ports)],
+        ["AutoDetect=off"],
+    )
+    for port, (node, partition) in zip(ports[1:], NODES.items(), strict=True):
+        count = 0 if partition == "cpu" else 4 if partition in GPUS else 1
+        gres = f" Gres=gpu:{partition}:{count}" if count else ""
+        lines.append(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port}{gres}")
+        (folder / "spool" / node).mkdir(parents=True)
+        for number in range(count):
+            devices.append(f"NodeName={node} Name=gpu Type={partition} Count=1 File={folder}/{node}_gpu{number}")
+            os.mknod(folder / f"{node}_gpu{number}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    for partition in dict.fromkeys(NODES.values()):
+        nodes = ",".join(node for node, its in NODES.items() if its == partition)
+        lines.append(f"PartitionName={partition} Nodes={nodes}" + (" Default=YES" if partition == "cpu" else ""))
+    lines.append(f"PartitionName=urgent Nodes={nodes} PriorityTier=10")
+    (folder / "slurm.conf").write_text("\n".join(lines) + "\n")
+    (folder / "gres.conf").write_text("\n".join(devices) + "\n")
+    (folder / "state").mkdir()
+    (folder / "munge").mkdir(mode=0o755)
+    (folder / "munge/key-file").write_bytes(os.urandom(1024))
+    (folder / "munge/key-file").chmod(0o600)
+    for path in (folder / "munge", folder / "munge/key-file"):
+        shutil.chown(path, "munge", "munge")
+
+
+def _empty(cluster):
+    """Leave no process of a job behind."""
+    cluster.call("scancel", "--state=PENDING", "--user=root")
+    cluster.call("scancel", "--user=root")
+    wait_while(lambda: cluster.call("squeue", "-h"))
