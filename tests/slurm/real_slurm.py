@@ -1,4 +1,4 @@
-"""A real Slurm on this machine: a controller and eight nodes on loopback, in a folder that is thrown away at the end."""
+"""A real Slurm on this machine: a controller and eight nodes on loopback, in a folder that is gone at the end."""
 
 import os
 import re
