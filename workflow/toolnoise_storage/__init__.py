@@ -1,0 +1,72 @@
+"""Results in object storage, which Snakemake reads and writes by a plugin: what the rules need besides.
+
+Snakemake gives a job a local copy of each object, in a folder below .snakemake/storage. Verbs start in that folder: so
+they, and statements, name results as they do without storage. It has links to all else that is where Snakemake runs.
+
+Snakemake brings what rules name, and takes it away again. No rule makes study.json: it is read from the storage before
+the first job, and written back if it has changed. Objects of any plugin are used as Snakemake uses them.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+# What lies in the storage, and Snakemake's own.
+NOT_LINKED = ("results", "logs", ".snakemake")
+
+
+def folder(workflow: Any) -> str:
+    """The local folder that stands for the prefix of the default storage; empty without one."""
+    settings = workflow.storage_settings
+    if settings is None or settings.default_storage_provider is None:
+        return ""
+    (any_object,) = _objects(workflow, ["results"])
+    return str(any_object.local_path().parent)
+
+
+def retrieve(workflow: Any, *files: str) -> None:
+    """Bring files that no rule names, and make the folder; what the storage does not have is not here either."""
+    _link(Path(folder(workflow)))
+    for stored in _objects(workflow, files):
+        if workflow.async_run(stored.managed_exists()):
+            workflow.async_run(stored.managed_retrieve())
+        else:
+            stored.local_path().unlink(missing_ok=True)
+
+
+def write(workflow: Any, make: Callable[[], None], *files: str) -> None:
+    """Make files that no rule names, from what the storage has; what is new goes there."""
+    retrieve(workflow, *files)
+    objects = _objects(workflow, files)
+    before = [_content(stored.local_path()) for stored in objects]
+    with contextlib.chdir(folder(workflow)):
+        make()
+    for stored, old in zip(objects, before, strict=True):
+        if _content(stored.local_path()) != old:
+            workflow.async_run(stored.managed_store())
+
+
+def discard(workflow: Any, *files: str) -> None:
+    """Remove the local copies of files that no rule names."""
+    for stored in _objects(workflow, files):
+        stored.local_path().unlink(missing_ok=True)
+
+
+def _link(place: Path) -> None:
+    """Make the folder, with links to what verbs may read besides results: modules, data, environments."""
+    place.mkdir(parents=True, exist_ok=True)
+    for path in Path.cwd().iterdir():
+        if path.name not in NOT_LINKED:
+            # Other jobs on this machine make the same links.
+            with contextlib.suppress(FileExistsError):
+                (place / path.name).symlink_to(path)
+
+
+def _objects(workflow: Any, files: Iterable[str]) -> list[Any]:
+    prefix = workflow.storage_settings.default_storage_prefix.rstrip("/")
+    return [workflow.storage_registry.default_storage_provider.object(f"{prefix}/{name}") for name in files]
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
