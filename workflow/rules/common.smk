@@ -52,7 +52,8 @@ METRICS = steps.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
 # With a storage plugin, the local folder of the copies that jobs work on; else empty.
-STORED = toolnoise_storage.folder(workflow)
+with errors_in_one_line():
+    STORED = toolnoise_storage.folder(workflow)
 # No rule makes the study, and no plan depends on it.
 UNNAMED = study.path(layout.STUDY), str(path_for(study.path(layout.STUDY)))
 
@@ -82,6 +83,14 @@ if internals.is_main_process(workflow):
         print(f"toolnoise: warning: {line}", file=sys.stderr, flush=True)
 
 
+def require_results(_wildcards):
+    # Of verbs that read what lies here, whether a rule made it or not.
+    if STORED:
+        with errors_in_one_line():
+            raise BadInput(study.path("results/{study}"), "", "is in the storage", "the verb itself, on a copy of it")
+    return []
+
+
 def write_study():
     """The whole study, every default and registry entry written out, goes with its results; verbs read it there."""
     # Imported here: the Snakefile is read in every cluster job, and only this needs it.
@@ -105,13 +114,16 @@ MOST_TOGETHER = 100
 
 # Verbs are looked up in the environment that Snakemake itself runs in, activated or not. A job of --sdm conda has another
 # environment activated by then: its Python runs the verb, from the same package.
-# With storage, it starts in the folder of the copies that jobs work on, with names from there, and without keys.
-COPIES = shlex.quote(STORED)
-MOVED = f'unset ${{!SNAKEMAKE_STORAGE_@}}; cd {COPIES}; set -- "${{@#{COPIES}/}}"; ' if STORED else ""
 PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
-HERE += f'; toolnoise() ({MOVED}exec toolnoise "$@")' if STORED else ""
-THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() ({MOVED}exec python -P -m toolnoise.cli "$@")'
+THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{ python -P -m toolnoise.cli "$@"; }}'
+if STORED:
+    # It starts in the folder of the copies that jobs work on, with names from there, and without keys. A server may round
+    # times up to a second, and Snakemake refuses outputs that are older than inputs: so a job takes a second.
+    COPIES = shlex.quote(STORED)
+    MOVED = f'unset ${{!SNAKEMAKE_STORAGE_@}}; cd {COPIES}; set -- "${{@#{COPIES}/}}"'
+    HERE += f'; sleep 1 & toolnoise() {{ ({MOVED}; exec toolnoise "$@"); wait; }}'
+    THERE = f'export PYTHONPATH={PACKAGE}; sleep 1 & toolnoise() {{ ({MOVED}; exec python -P -m toolnoise.cli "$@"); wait; }}'
 ACTIVATED = f'[ "${{CONDA_PREFIX:-}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
 PREFIX = f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; "
 

@@ -51,6 +51,7 @@ for kind in study.figure_kinds:
 
 rule write_report:
     input:
+        require_results,
         steps.summaries(study),
         list(get_files(study.figures)),
     output:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base.errors import BadInput
+
 # What lies in the storage, and Snakemake's own.
 NOT_LINKED = ("results", "logs", ".snakemake")
 
@@ -21,8 +23,24 @@ def folder(workflow: Any) -> str:
     settings = workflow.storage_settings
     if settings is None or settings.default_storage_provider is None:
         return ""
-    (any_object,) = _objects(workflow, ["results"])
-    return str(any_object.local_path().parent)
+    (stored,) = _objects(workflow, ["results"])
+    if not stored.is_valid_query():
+        given = settings.default_storage_prefix
+        raise BadInput("command line", "--default-storage-prefix", f"found {given!r}", "such as s3://my-bucket")
+    return str(stored.local_path().parent)
+
+
+def require(workflow: Any, name: str) -> None:
+    """Refuse a storage that does not say whether it has a file."""
+    # Imported here: a job without storage needs no Snakemake.
+    from snakemake_interface_common.exceptions import WorkflowError
+
+    (stored,) = _objects(workflow, [name])
+    try:
+        workflow.async_run(stored.managed_exists())
+    except WorkflowError as error:
+        why = str(error.__cause__ or error.__context__ or error).splitlines()[0]
+        raise BadInput(stored.print_query, "", why, "an address and keys of a storage") from None
 
 
 def retrieve(workflow: Any, *files: str) -> None:
