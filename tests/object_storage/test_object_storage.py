@@ -135,6 +135,16 @@ def test_jobs_start_warm_as_without_storage(copied):
     assert not [text for text in process if "failed" in text]
 
 
+def test_results_name_no_folder_of_the_machine_that_made_them(finished, copied):
+    folder = copied()
+    (one,) = folder.glob("results/small/statements/study.json.intoto.json")
+    made_of = json.loads(one.read_text())["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert [about["name"] for about in made_of if about["annotations"].get("kind") == "source"] == ["study.yaml"]
+    texts = {path: path.read_bytes() for path in folder.glob("results/**/*") if path.is_file()}
+    assert len(texts) > 40
+    assert [path for path, text in texts.items() if str(finished).encode() in text] == []
+
+
 def test_another_call_has_nothing_to_do_here_or_in_a_folder_that_knows_of_no_job(finished, snakemake_stored, tmp_path):
     for name in ("study.yaml", "own_network.py", "shades.npz"):
         shutil.copy2(finished / name, tmp_path)
@@ -188,6 +198,7 @@ def test_jobs_on_machines_that_share_no_results_leave_equal_bits(folder, storage
     (place / "node.sh").write_text(NODE)
     (place / ".snakemake/storage").mkdir(parents=True)
     submit = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "bash node.sh", "--jobs", "1"]
+    submit += ["--seconds-between-status-checks", "1"]
     disk = ["--remote-job-local-storage-prefix", f"{place.parent}/disks/$JOB"]
     done = snakemake_stored(place, "nodes", *submit, *disk, "--latency-wait", "10", WEIGHTS)
     said = "".join(path.read_text() for path in place.glob(".snakemake/tmp.*/*.out"))

@@ -96,8 +96,11 @@ def write_study():
     # Imported here: the Snakefile is read in every cluster job, and only this needs it.
     from toolnoise.record import recorder
 
+    # As seen from here: the folder of a storage's copies has links to what lies here.
+    name = FILE if os.path.relpath(FILE).startswith("..") else os.path.relpath(FILE)
+
     def write():
-        recorder.write_study(study.path(layout.STUDY), study.config, FILE)
+        recorder.write_study(study.path(layout.STUDY), study.config, name)
 
     if STORED:
         toolnoise_storage.write(workflow, write, *UNNAMED)
