@@ -32,7 +32,7 @@ rule prepare_data:
         STEPS["prepare"].log("prepare"),
     wildcard_constraints:
         **get_own("prepare"),
-    # Only there are the files that were fetched. Folders that are shared need no storage, and are seen by all jobs.
+    # What was fetched lies where Snakemake runs, and is not in the storage.
     localrule: bool(STORED)
     conda:
         ENVIRONMENT

@@ -4,7 +4,8 @@ Snakemake gives a job a local copy of each object, in a folder below .snakemake/
 they, and statements, name results as they do without storage. It has links to all else that is where Snakemake runs.
 
 Snakemake brings what rules name, and takes it away again. No rule makes study.json: it is read from the storage before
-the first job, and written back if it has changed. Objects of any plugin are used as Snakemake uses them.
+the first job, and written back if it has changed. Objects of any plugin are used as Snakemake uses them: what the
+Snakefile asks of Snakemake for that is here, and all else in toolnoise.base.snakemake_internals.
 """
 
 import contextlib
@@ -28,6 +29,11 @@ def folder(workflow: Any) -> str:
         given = settings.default_storage_prefix
         raise BadInput("command line", "--default-storage-prefix", f"found {given!r}", "such as s3://my-bucket")
     return str(stored.local_path().parent)
+
+
+def is_elsewhere(workflow: Any) -> bool:
+    """Whether this Snakemake was started for a job, perhaps on another machine."""
+    return workflow.remote_exec
 
 
 def require(workflow: Any, name: str) -> None:
@@ -75,10 +81,14 @@ def _link(place: Path) -> None:
     """Make the folder, with links to what verbs may read besides results: modules, data, environments."""
     place.mkdir(parents=True, exist_ok=True)
     for path in Path.cwd().iterdir():
+        link = place / path.name
+        if link.is_symlink() and link.readlink() != path:
+            # Of another folder that had its copies here.
+            link.unlink(missing_ok=True)
         if path.name not in NOT_LINKED:
             # Other jobs on this machine make the same links.
             with contextlib.suppress(FileExistsError):
-                (place / path.name).symlink_to(path)
+                link.symlink_to(path)
 
 
 def _objects(workflow: Any, files: Iterable[str]) -> list[Any]:
