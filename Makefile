@@ -174,8 +174,8 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
 
-# What the profile for Grid Engine needs besides.
-.venv/grid-engine: requirements/plugins/grid-engine.txt | .venv/cpu
+# What the profiles for Grid Engine and for object storage need besides.
+.venv/grid-engine .venv/s3: .venv/%: requirements/plugins/%.txt | .venv/cpu
 	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
 	@touch $@
 

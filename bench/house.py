@@ -16,7 +16,7 @@ from pathlib import Path
 
 from toolnoise.base.program import NAME, ROOT
 
-PLUGINS = ("snakemake_logger_plugin_toolnoise", "toolnoise_grid_engine", "toolnoise_warm")
+PLUGINS = ("snakemake_logger_plugin_toolnoise", "toolnoise_grid_engine", "toolnoise_storage", "toolnoise_warm")
 # The training programs of others import these, and nothing of the kernel does (import-linter).
 HELPERS = ("lightning.py", "torch.py", "transformers.py")
 # What entries name and nothing imports (tests/unit/test_structure.py).

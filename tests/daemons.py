@@ -1,4 +1,4 @@
-"""What the tests of Slurm and of Grid Engine share: ports, waiting for a scheduler, and stopping its daemons."""
+"""What the tests of Slurm, Grid Engine and object storage share: ports, waiting for daemons, and stopping them."""
 
 import socket
 import subprocess
@@ -18,7 +18,7 @@ def free_ports(count):
 
 
 def wait_for(ready, folder):
-    """Wait until a scheduler is ready; its daemons write what they print to *.out in the folder."""
+    """Wait until daemons are ready; they write what they print to *.out in the folder."""
     deadline = time.monotonic() + SECONDS_TO_START
     while True:
         try:
@@ -27,7 +27,7 @@ def wait_for(ready, folder):
         except AssertionError:
             pass  # it does not answer yet
         said = "".join(f"\n{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.out"))
-        assert time.monotonic() < deadline, f"the scheduler did not start{said}"
+        assert time.monotonic() < deadline, f"the daemons did not start{said}"
         time.sleep(0.2)
 
 

@@ -13,7 +13,8 @@ for kind in METRICS:
             metrics=steps.metric_files(study)[kind],
             gates=steps.gates(study) if kind in GATED else [],
         output:
-            report(
+            **get_statement(layout.COLLECTED.replace("{file}", layout.FILE_OF.get(kind, kind))),
+            out=report(
                 layout.COLLECTED.replace("{file}", layout.FILE_OF.get(kind, kind)),
                 caption="../report/metrics.rst",
                 category="5 Metric files",
@@ -29,4 +30,4 @@ for kind in METRICS:
             code=STEPS["collect"].code_digest({"kind": kind}),
         shell:
             "toolnoise collect --study {params.study:q} --kind {params.kind:q} --metrics {input.metrics:q}"
-            " --out {output:q} --planned {params.planned:q} >{log:q} 2>&1"
+            " --out {output.out:q} --planned {params.planned:q} >{log:q} 2>&1"

@@ -3,6 +3,8 @@
 
 # Prints its findings, and fails if there are any.
 rule audit:
+    input:
+        require_results,
     log:
         study.path("logs/{study}/audit.log"),
     localrule: True

@@ -6,6 +6,7 @@ rule train_run:
         unpack(get_inputs("train")),
         checked=get_checked,
     output:
+        **get_statement(layout.WEIGHTS),
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
@@ -40,6 +41,7 @@ if "run-program" in STEPS:
         input:
             unpack(get_inputs("run-program")),
         output:
+            **get_statement(layout.WEIGHTS),
             weights=layout.WEIGHTS,
             history=layout.HISTORY,
             record=layout.RECORD,
@@ -77,6 +79,7 @@ for number, runs in enumerate(BLOCKS, 1):
             data=study.path(layout.DATA, runs[0]),
             checked=get_checked(runs[0]),
         output:
+            **get_statement(*(study.path(layout.WEIGHTS, run) for run in runs)),
             weights=[study.path(layout.WEIGHTS, run) for run in runs],
             history=[study.path(layout.HISTORY, run) for run in runs],
             record=[study.path(layout.RECORD, run) for run in runs],
