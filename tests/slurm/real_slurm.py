@@ -46,7 +46,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=2,sched_interval=2,sched_min_interval=0
 GresTypes=gpu
 ReturnToService=2
-MinJobAge=600
+MinJobAge=3600
 KillWait=5
 InactiveLimit=0
 AccountingStorageType=accounting_storage/none
@@ -81,7 +81,7 @@ class Cluster:
         return done.stdout
 
     def jobs(self):
-        """Slurm's own record of every job, by its number; those of finished jobs are kept for ten minutes."""
+        """Slurm's own record of every job, by its number; those of finished jobs are kept for an hour."""
         lines = self.call("scontrol", "show", "job", "--details", "--oneliner").splitlines()
         found = [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in lines if line.startswith("JobId=")]
         return {job["JobId"]: job for job in found}

@@ -271,3 +271,13 @@ def test_their_runs_resume_to_the_bits_of_a_run_that_nothing_happened_to(struck,
     audit = toolnoise(started.clone, "audit", "results/struck", env=env)
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1].startswith("clean")
+
+
+@pytest.mark.usefixtures("small")
+def test_more_than_fifty_jobs_of_slurm_were_needed_and_each_was_a_job_of_a_study(packed, struck, cluster):
+    packed.ended()
+    struck[0].ended()
+    jobs = cluster.finished().values()
+    assert len(jobs) >= 50
+    others = [job for job in jobs if not job["Name"].startswith("toolnoise_")]
+    assert [job["Partition"] for job in others] == ["urgent"]
