@@ -26,6 +26,7 @@ LONG = (
         for name in (
             "activations",
             "interruption",
+            "portable",
             "precision",
             "streaming",
             "three_frameworks",

@@ -131,6 +131,8 @@ BAD_VALUES = [
         "with world 2",
         "allowed: 1",
     ),
+    ("hardware.cpu", {"portable": True, "kernels": "eigen"}, "hardware.cpu.kernels", "with portable: true", "onednn"),
+    ("hardware.cpu", {"portable": True, "threads": 2}, "hardware.cpu.threads", "with portable: true", "allowed: 1"),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),

@@ -96,6 +96,19 @@ def losses(engine, framework, labels, logits):
     return torch.nn.functional.cross_entropy(torch.tensor(logits), targets, reduction="none").numpy()
 
 
+def some_steps(study_file, data_file, out):
+    """Train five steps on the tooling of a study; write the state, and logits of the network."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec.recipe["normalise"])
+    engine, _ = network.start_engine(spec)
+    parameters = network.build_model(engine, spec, data)
+    engine.compile(spec.recipe, data.train)
+    engine.restore(State(initial_weights(parameters, spec.study_seed, 0, "model"), {}, 0))
+    engine.epoch(epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, 5))
+    arrays.write_npz(out, packed(engine.state()) | {"logits": engine.logits(data.test)})
+
+
 def packed(state):
     slots = {f"{slot}:{path}": array for slot, tensors in state.slots.items() for path, array in tensors.items()}
     return {"step": state.step, **{f"weights:{path}": array for path, array in state.weights.items()}, **slots}
