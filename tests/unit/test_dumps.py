@@ -148,7 +148,7 @@ def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, ma
     ],
 )
 def test_sources_without_effect_are_unused(recipe, margin, dropout, unused):
-    engine = SimpleNamespace(has_dropout=lambda: dropout)
+    engine = SimpleNamespace(dropouts=[SimpleNamespace(rate=0.2 * dropout)])
     dataset = SimpleNamespace(train=SimpleNamespace(margin=margin))
     assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
 

@@ -99,7 +99,9 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
     def planned(order: np.ndarray, rates: np.ndarray, *what: str) -> Plan:
         slots = np.tile(np.arange(order.shape[1]), (len(order), 1))
         if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
-            slots = _within_batches(stream("impl", epoch, *what), *order.shape)
+            # The same examples in another order: the same gradient on paper, but its sum is rounded differently.
+            keys = streams.raw(stream("impl", epoch, *what), order.size).reshape(order.shape)
+            slots = np.argsort(keys, axis=1, kind="stable")
             order = np.take_along_axis(order, slots, axis=1)
         drawn = offsets[order], flips[order], slots.astype(np.uint32), streams.words(stream("dropout"))
         return Plan(order, *drawn, rates, boxes=None if boxes is None else boxes[order])
@@ -129,8 +131,3 @@ def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray
     elif progress[0] < recipe["warmup_epochs"]:
         rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
     return rates.astype(np.float32)
-
-
-def _within_batches(stream: int, steps: int, batch: int) -> np.ndarray:
-    # The same examples in another order: the same gradient on paper, but its floating-point sum has another order.
-    return np.argsort(streams.raw(stream, steps * batch).reshape(steps, batch), axis=1, kind="stable")

@@ -43,7 +43,7 @@ class Predictor(NamedTuple):
         """The sources that a training by this recipe does without: what no run uses, no two runs share."""
         used = {
             "augment": recipe["crop"] or recipe["flip"] or "resized_crop" in recipe or self.dataset.train.margin,
-            "dropout": self.engine.has_dropout(),
+            "dropout": any(layer.rate for layer in self.engine.dropouts),
         }
         return [source for source in OPTIONAL if not used[source]]
 

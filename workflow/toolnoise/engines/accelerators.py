@@ -64,8 +64,9 @@ def gpus() -> list[Gpu]:
     # CUDA's rule: numbers or identifiers up to the first that names no device.
     chosen = []
     for device in visible.split(","):
-        by_number = device.strip().isdecimal() and int(device) < len(present)
-        match = [present[int(device)]] if by_number else [gpu for gpu in present if _identifies(device.strip(), gpu)]
+        name = device.strip()
+        by_name = [gpu for gpu in present if len(name) > len("GPU-") and gpu.uuid.startswith(name)]
+        match = [present[int(name)]] if name.isdecimal() and int(name) < len(present) else by_name
         if len(match) != 1:
             break
         chosen += match
@@ -102,7 +103,3 @@ def _from_driver_files() -> list[Gpu]:
     return [
         Gpu(model[1], driver, uuid=uuid[1] if uuid else "") for model, uuid in zip(models, uuids, strict=True) if model
     ]
-
-
-def _identifies(identifier: str, gpu: Gpu) -> bool:
-    return len(identifier) > len("GPU-") and gpu.uuid.startswith(identifier)

@@ -30,10 +30,8 @@ def side_by_side(jax: Any, size: tuple[int, int]) -> Any:
 
     def places(images: Any) -> list[Any]:
         """The first pixel of every window, the second, and so on; pixels beyond the last window are left out."""
-        lines, columns = images.shape[1] // down, images.shape[2] // across
-        whole = images[:, : lines * down, : columns * across]
-        cut = whole.reshape(len(images), lines, down, columns, across, -1)
-        return [cut[:, :, line, :, column] for line, column in np.ndindex(size)]
+        ends = [images.shape[1] // down * down, images.shape[2] // across * across]
+        return [images[:, line : ends[0] : down, column : ends[1] : across] for line, column in np.ndindex(size)]
 
     @jax.custom_vjp
     def pool(images: Any) -> Any:
@@ -47,10 +45,10 @@ def side_by_side(jax: Any, size: tuple[int, int]) -> Any:
             chosen, most = jnp.where(stays, chosen, place), jnp.where(stays, most, other)
         # XLA adds to zeros, so that none of its zeros is negative.
         parts = [jnp.where((chosen == place) & (gradient != 0), gradient, 0) for place in range(down * across)]
-        cut = jnp.stack(parts, 3).reshape(*gradient.shape[:3], down, across, -1).transpose(0, 1, 3, 2, 4, 5)
-        whole = cut.reshape(len(images), gradient.shape[1] * down, gradient.shape[2] * across, -1)
-        spare = [(0, all_of_it - taken) for all_of_it, taken in zip(images.shape, whole.shape, strict=True)]
-        return (jnp.pad(whole, spare),)
+        lines, columns = gradient.shape[1] * down, gradient.shape[2] * across
+        whole = jnp.stack(parts, 3).reshape(*gradient.shape[:3], down, across, -1).transpose(0, 1, 3, 2, 4, 5)
+        spare = ((0, 0), (0, images.shape[1] - lines), (0, images.shape[2] - columns), (0, 0))
+        return (jnp.pad(whole.reshape(len(images), lines, columns, -1), spare),)
 
     pool.defvjp(lambda images: (pool(images), images), backward)
     return pool

@@ -207,10 +207,6 @@ class KerasEngine(abc.ABC):
             for variable in self.model.weights
         )
 
-    def has_dropout(self) -> bool:
-        """Whether the network drops anything out."""
-        return any(layer.rate for layer in self.dropouts)
-
     def _tensor(self, variable: Any) -> Any:
         """The object that holds a variable's values in training."""
         return variable.value

@@ -50,9 +50,11 @@ class Engine(KerasEngine):
         if self.tooling["accelerator"] == "cpu":
             tf.config.set_visible_devices([], "GPU")
         if self.tooling.get("portable"):
-            # The estimate that `rsqrt` refines is the maker's. The one is for batch normalisation, the other for Keras.
+            # The estimate that `rsqrt` refines is the maker's, and an ordinary division would become one. The first is
+            # for batch normalisation, the second for Keras.
             math_ops = importlib.import_module("tensorflow.python.ops.math_ops")
-            math_ops.rsqrt = self.keras.src.backend.tensorflow.math.rsqrt = partial(_rsqrt, tf)
+            for module in (math_ops, self.keras.src.backend.tensorflow.math):
+                module.rsqrt = lambda values: tf.math.divide_no_nan(1.0, tf.sqrt(values))
         if deterministic:
             # If off, TensorFlow's default lets cuDNN time its algorithms and choose anew in every process.
             tf.config.experimental.enable_op_determinism()
@@ -222,11 +224,6 @@ class Engine(KerasEngine):
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
         tensor.assign(values.astype(tensor.dtype.as_numpy_dtype))
         return tensor
-
-
-def _rsqrt(tf: Any, values: Any) -> Any:
-    """1/√x by operations that IEEE 754 rounds; TensorFlow would make its own `rsqrt` of an ordinary division."""
-    return tf.math.divide_no_nan(1.0, tf.sqrt(values))
 
 
 class _Pixels:

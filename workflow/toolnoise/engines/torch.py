@@ -48,7 +48,6 @@ class Engine(KerasEngine):
 
     def _set_up(self, deterministic: bool) -> None:
         self.torch = torch = self.library
-        self.portable = self.tooling.get("portable", False)
         # Alone, until it trains.
         self.ranks = torch_ranks.Ranks(self, 1)
         # Otherwise Keras would copy the inputs of convolutions and pooling to channels-first memory and back.
@@ -226,7 +225,9 @@ class Engine(KerasEngine):
             sizes = [rate * np.sqrt(1 - powers[1]) / (1 - powers[0]) for rate in rates]
             torch._foreach_lerp_(m, gradients, RISE_1)
             torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), RISE_2)
-            spread = [self._root(of_tensor) for of_tensor in v] if self.portable else torch._foreach_sqrt(v)
+            # IEEE 754 fixes the square root, but MKL's differs by maker, in any of its branches.
+            exact = self.tooling.get("portable") and [torch.from_numpy(np.sqrt(each.numpy())) for each in v]
+            spread = exact or torch._foreach_sqrt(v)
             torch._foreach_add_(spread, EPSILON)
             torch._foreach_addcdiv_(trained, m, spread, [float(-size) for size in sizes])
         else:
@@ -235,10 +236,6 @@ class Engine(KerasEngine):
             moves = torch._foreach_mul(gradients, [float(-rate) for rate in rates])
             torch._foreach_add_(momentum, moves)
             torch._foreach_add_(trained, momentum)
-
-    def _root(self, tensor: Any) -> Any:
-        """The square root as IEEE 754 rounds it: MKL's differs by maker, in any of its branches."""
-        return self.torch.from_numpy(np.sqrt(tensor.numpy()))
 
     def _update_as_shipped(
         self, trained: list[Any], gradients: tuple[Any, ...], slots: list[list[Any]], rates: list[Any], update: int

@@ -99,7 +99,9 @@ class Grid:
     def compared(self) -> list[Cell]:
         """Cells that are put into a ratio."""
         cells = self.usual
-        pairs = (both for place in places_of(cells) for both in comparisons(place, cells))
+        pairs = (
+            both for place in dict.fromkeys(Variants(*cell[:3]) for cell in cells) for both in comparisons(place, cells)
+        )
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
 
@@ -110,11 +112,6 @@ class Grid:
         without = {cell for cell in cells if with_batch_norm(cell) in cells}
         with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
-
-
-def places_of(cells: Iterable[Cell]) -> list[Variants]:
-    """The tasks of these cells, by tooling."""
-    return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
 def several(
