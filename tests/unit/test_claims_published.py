@@ -236,7 +236,7 @@ def disagreeing(claims, side):
             turned = {SUPPORTED: REFUTED, REFUTED: SUPPORTED} if says < 0 else {}
             named = turned.get(verdict["verdict"], verdict["verdict"])
             told.setdefault((compared, bounds), []).append((claim["test"], named, verdict["adjusted"]))
-    assert len(told) > 1
+    assert told
     return [
         found
         for found in told.values()
