@@ -33,6 +33,7 @@ hardware:
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
   parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
   many: {engine: jax, accelerator: cpu, kernels: xla, replicas: 4, at_once: true}
+  same: {engine: torch, accelerator: cpu, portable: true}
 prices: {cpu: 0.5, mine: 2}
 identical: {criteria: [last, patience], weak: {reference: best, margin: -0.25}}
 claims:
