@@ -3,10 +3,10 @@
 import sys
 
 import numpy as np
+from training import opened
 
 from toolnoise import epoch_plan
 from toolnoise.base import arrays
-from toolnoise.datasets import prepared
 from toolnoise.engines import State, loss_scale
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
@@ -18,10 +18,7 @@ GROW = 4
 
 def begin(study_file, data_file):
     """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file)
     parameters = network.build_model(engine, spec, data)
     engine.compile(spec.recipe, data.train)
     start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}

@@ -17,12 +17,17 @@ from toolnoise.study import grid
 from toolnoise.training import loop, network
 
 
+def opened(study_file, data_file, **cell):
+    """The engine of a study's first run, or of one of another variant, its spec and its data."""
+    loaded = grid.load(study_file)
+    spec = loaded.spec(loaded.cells[0]._replace(**cell), 1)
+    engine, _ = network.start_engine(spec)
+    return engine, spec, prepared.load(data_file, spec.recipe["normalise"])
+
+
 def first_step(study_file, data_file, out, *others):
     """An engine's first step, its loss and gradients; its kernels; and the logits that it gives of runs' weights."""
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file)
     parameters = network.build_model(engine, spec, data)
     initial = initial_weights(parameters, spec.study_seed, 0, "model")
     # At a rate of one the first momentum is the gradient itself.
@@ -49,10 +54,7 @@ UPDATE, RATE = 7, np.float32(0.008)
 
 def one_update(study_file, data_file, out, given_file):
     """One update of each optimiser from given gradients, weights and slots, on the engine of a study; and losses."""
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file)
     network.build_model(engine, spec, data)
     given, found = arrays.read_npz(given_file), {}
     powers = np.array([BETA_1**UPDATE, BETA_2**UPDATE], np.float32)
@@ -98,10 +100,7 @@ def losses(engine, framework, labels, logits):
 
 def some_steps(study_file, data_file, out):
     """Train five steps on the tooling of a study; write the state, and logits of the network."""
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file)
     parameters = network.build_model(engine, spec, data)
     engine.compile(spec.recipe, data.train)
     engine.restore(State(initial_weights(parameters, spec.study_seed, 0, "model"), {}, 0))
@@ -127,10 +126,7 @@ def resume(study_file, data_file, out, before=None):
 
     Given such a file, train the last two epochs only, from the state in it.
     """
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0]._replace(variant="control"), 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file, variant="control")
     found = {}
     for optimizer in ("adam", "sgd"):
         parameters = network.build_model(engine, spec, data)
@@ -191,10 +187,7 @@ def augmented(images, plan, step, pad):
 
 def against_keras(study_file, data_file, out):
     """The engine beside a plain Keras loop: the same initial weights, the same batches, step by step in eager mode."""
-    loaded = grid.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec.recipe["normalise"])
-    engine, _ = network.start_engine(spec)
+    engine, spec, data = opened(study_file, data_file)
     # Frameworks are imported when the engine has made its settings.
     import keras
     import own_models

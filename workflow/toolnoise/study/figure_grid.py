@@ -99,9 +99,8 @@ class Grid:
     def compared(self) -> list[Cell]:
         """Cells that are put into a ratio."""
         cells = self.usual
-        pairs = (
-            both for place in dict.fromkeys(Variants(*cell[:3]) for cell in cells) for both in comparisons(place, cells)
-        )
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in cells)
+        pairs = (both for place in places for both in comparisons(place, cells))
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
 

@@ -100,7 +100,7 @@ def _beside_readme(study: Study) -> Iterator[str]:
     """For the demo: whether README's numbers of batch normalisation come from a processor of this maker."""
     if study.name == DEMO and (named := {machine.get("cpu", "") for machine in _machines(_records(study))}):
         if all(name.startswith(MAKER) for name in named):
-            yield f"README's numbers come from a processor of this maker, too: an {MAKER}"
+            yield f"README's numbers come from processors of this maker ({MAKER})"
         else:
             yield f"README's numbers come from an {MAKER}: here, batch normalisation differs (docs/engines.md)"
 
