@@ -22,15 +22,16 @@ PROCESSORS = ("", *emulated.PROCESSORS)
 STEPS = Path(__file__).parent / "drivers/training.py"
 
 
-@pytest.fixture(scope="module", params=("tensorflow", "torch"))
+@pytest.fixture(scope="module", params=[("tensorflow", "avx2"), ("tensorflow", "sse41"), ("torch", "avx2")])
 def states(workshop, toolings, request, skip_without):
     """Of a portable tooling and of another, the state after some steps of the demo's network, on each processor."""
     if not emulated.is_here():
         pytest.skip("needs QEMU's user mode (Debian's package qemu-user)")
-    skip_without(request.param)
+    framework, isa = request.param
+    skip_without(framework)
     found = {}
     for portable in (True, False):
-        tooling = toolings[request.param] | ({"portable": True} if portable else {})
+        tooling = toolings[framework] | {"isa": isa} | ({"portable": True} if portable else {})
         here = workshop(RECIPE, "smallcnn-bn", hardware=("cpu",), own_hardware={"cpu": tooling})
         found[portable] = [steps(here, processor) for processor in PROCESSORS]
     return found

@@ -38,16 +38,17 @@ def test_the_demo_is_the_grid_that_it_says():
     demo = grid.load(program.ROOT / "config.yaml")
     digits, faces, order = 3 * 4, 4, 3
     assert len(demo.cells) == len(set(demo.cells)) == digits + faces + order
-    assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))
+    assert demo.cells[0] == Cell("smallcnn", "digits", "cpu-portable", "algo_impl")
+    assert demo.cells[1] == Cell("smallcnn", "digits", "cpu-portable", "algo")
     assert {cell.variant for cell in demo.draws} == {"impl"}
     draws = [tuple(10_000 * draw + run for run in (1, 2, 3)) for draw in range(1, 7)]
-    assert demo.seeds[Cell("smallcnn", "digits", "cpu-eigen", "impl")] == sum(draws, ())
+    assert demo.seeds[Cell("smallcnn", "digits", "cpu-portable-sse41", "impl")] == sum(draws, ())
     assert sum(map(len, demo.seeds.values())) == 148, "as README.md says"
     assert demo.pairs == tuple(
-        Pair("smallcnn", "digits", "cpu", "cpu-eigen", variant) for variant in ("algo", "control")
+        Pair("smallcnn", "digits", "cpu-portable", "cpu-portable-sse41", variant) for variant in ("algo", "control")
     )
     assert [cell.variant for cell in demo.controls] == ["control"] * 4
-    assert demo.emulated() == ("cpu", "cpu-eigen")
+    assert demo.emulated() == ("cpu-portable", "cpu-portable-sse41")
 
 
 def test_cells_of_a_task_on_a_tooling_stand_together(written, built):

@@ -253,8 +253,8 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             # What was compared on processors of several makers. No setting fixes the blocks of Eigen, which JAX has.
             kernels = tuple(name for name in POSSIBLE[engine]["kernels"] if name != "eigen")
             possible |= {"engine": ("tensorflow", "torch"), "accelerator": ("cpu",), "kernels": kernels}
-            possible |= {"isa": ("avx2",), "precision": ("float32",), "formulas": ("common",)}
-            possible |= {"threads": (1,), "environment": ("",)}
+            possible |= {"isa": tuple(isa for isa in POSSIBLE[engine]["isa"] if isa != "avx512"), "threads": (1,)}
+            possible |= {"precision": ("float32",), "formulas": ("common",), "environment": ("",)}
         environment = tooling["environment"]
         if environment:
             _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
