@@ -18,7 +18,7 @@ from scipy import stats
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text, of_arms
+from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked, Scored
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
@@ -54,7 +54,8 @@ def lines(path):
 
 def compared(*arms, metric=None, cluster=None, assumption="independent"):
     given = [[arm] if isinstance(arm, str) else arm for arm in arms]
-    (found,) = of_arms.compare(given, Asked(metric, cluster), assumption)
+    read = log_files.read_all(given, Asked(metric, cluster), paired=assumption == "paired")
+    (found,) = compared_logs.compare_all(read, cluster, assumption)
     return found
 
 
@@ -71,8 +72,8 @@ def runs(scores, groups=None, seeds=None):
     return log_files.Runs("arm", "score", ["made"], made, seeds)
 
 
-def of_arrays(a, b, groups=None, **how):
-    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", **how)
+def of_arrays(a, b, groups=None, assumption="independent"):
+    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", assumption)
     return found
 
 
@@ -156,7 +157,7 @@ def mean_squares(arms):
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_interval_over_runs_and_questions_has_the_mean_squares_of_both(paired, drawn):
     a, b = (drawn.random((5, 60)) + 0.3 * drawn.random((5, 1)) + drawn.random(60) for _ in "ab")
-    found = of_arrays(a, b, paired=paired)
+    found = of_arrays(a, b, assumption="paired" if paired else "independent")
     d = (b - a).mean(axis=0)
     of_questions = d.var(ddof=1) / 60
     of_runs, of_both = mean_squares([b - a] if paired else [a, b])
@@ -196,7 +197,7 @@ def test_where_questions_do_not_differ_it_is_the_interval_over_runs_and_the_reve
 
 def test_runs_of_one_draw_or_a_single_run_are_no_draws_of_a_method(drawn):
     a, b = drawn.integers(0, 2, (2, 3, 50)).astype(float)
-    for found in (of_arrays(a, b, one_draw=True), of_arrays(a[:1], b), of_arrays(a, b[:1])):
+    for found in (of_arrays(a, b, assumption="same start"), of_arrays(a[:1], b), of_arrays(a, b[:1])):
         assert found.way == "one run"
         assert np.isnan(found.difference_over_runs.low)
         said = logs_text.as_json([found])["verdict"]
@@ -423,7 +424,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         records = [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
         made = [json.dumps({**each, "seed": int(each["seed"]), "correct": each["correct"] == "1"}) for each in records]
         Path(f"{arm}.jsonl").write_text("\n".join(made))
-    assert of_arms.are_logs([["a.jsonl"]], correct=False, cluster=None)
+    assert log_files.are_logs([["a.jsonl"]], correct=False, cluster=None)
     again = compared("a.jsonl", "b.jsonl", cluster="passage")
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
@@ -455,7 +456,7 @@ def test_a_folder_of_dumps_or_of_arrays_has_no_logs(here):
     (here / "dumps").mkdir()
     np.save("dumps/algo.npy", np.zeros((2, 3)))
     (here / "dumps/algo.json").write_text(json.dumps({"spec": {}, "seeds": [1]}, indent=1))
-    assert not of_arms.are_logs([["dumps"]], correct=False, cluster=None)
+    assert not log_files.are_logs([["dumps"]], correct=False, cluster=None)
     (here / "empty").mkdir()
     with pytest.raises(BadInput, match="empty: found no logs"):
         log_files.read(["empty"], Asked())

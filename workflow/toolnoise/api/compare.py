@@ -20,7 +20,7 @@ from toolnoise.comparison import (
     read_arms,
 )
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import logs_text, of_arms
+from toolnoise.comparison.evals import compared_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.numbers import Numbers
@@ -79,7 +79,7 @@ def compare(
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
     files = [paths for paths in named if paths is not None]
-    if len(files) == len(arms) > 0 and of_arms.are_logs(files, correct=correct, cluster=cluster):
+    if len(files) == len(arms) > 0 and log_files.are_logs(files, correct=correct, cluster=cluster):
         _require_two(arms)
         given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
         given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
@@ -118,7 +118,8 @@ def _of_logs(
     """Logs of language models, by the one score that is named or that they have."""
     if len(metrics) > 1:
         raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
-    logs = of_arms.compare(files, Scores(next(iter(metrics), None), cluster), assumption)
+    arms = log_files.read_all(files, Scores(next(iter(metrics), None), cluster), paired=assumption == "paired")
+    logs = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if logs[0].shares else (1, "")
     label = f"difference in {logs[0].metric}{unit}"
     return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
