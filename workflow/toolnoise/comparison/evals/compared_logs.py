@@ -16,8 +16,8 @@ from toolnoise.comparison.evals import crossed
 from toolnoise.comparison.evals.aligned import Aligned, Answered, Cell, align
 from toolnoise.comparison.evals.log_files import Runs
 from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
-from toolnoise.stats.multiplicity import holm
 
 Way = Literal["paired", "independent", "one run"]
 
@@ -82,9 +82,7 @@ def compare_all(
     Runs of paired arms share their seeds in turn; those with the same start are no draws of their own.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
-    found = [_compare(arms[0], other, name, cluster, assumption) for name, other in named]
-    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+    return adjusted([_compare(arms[0], other, name, cluster, assumption) for name, other in named])
 
 
 def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
