@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from toolnoise.api.compare import compare
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import (
     compared_numbers,
@@ -55,7 +56,10 @@ def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
 
 
 def compared_as(kind, *arms, labels=None, assumption="independent"):
-    return compared_numbers.compare_all(numbers.read_all([[arm] for arm in arms], kind, labels), assumption)
+    truth = None if labels is None else label_files.numbers(labels).astype(float)
+    read = [numbers.read_arm([arm], kind, truth) for arm in arms]
+    numbers.require_alike(read)
+    return compared_numbers.compare_all(read, assumption)
 
 
 def near(value):
@@ -196,6 +200,15 @@ def test_values_may_be_tables(saved, drawn, tmp_path):
     assert found.way == "one draw"
 
 
+def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):
+    truth = drawn.normal(size=EXAMPLES)
+    a, b = truth + drawn.normal(size=(2, RUNS, EXAMPLES))
+    saved(**{f"a{run}": values for run, values in enumerate(a)})
+    found = compare("a*.npy", b, labels=truth, values=True)
+    assert found["difference"] == compare(a, b, labels=truth, values=True)["difference"]
+    assert (found["a"]["file"], found["a"]["n_runs"]) == ("a0.npy ... a3.npy", RUNS)
+
+
 # Losses
 
 
@@ -277,7 +290,7 @@ def test_what_are_no_losses_is_refused(arm, line, saved, refused):
 
 def test_losses_and_labels_do_not_go_together(saved, refused):
     saved(nll=SEGMENTS, y=SEGMENTS.astype(int))
-    line = refused(numbers.read_all, [["nll.npy"], ["nll.npy"]], LOSSES, "y.npy")
+    line = refused(lambda: compare("nll.npy", "nll.npy", labels="y.npy", losses=True))
     assert line == "command line: --labels: found it with losses; none: a loss is no prediction of a label"
     for asked in (None, VALUES):
         line = refused(numbers.require_no_losses, "nll.npy", asked)

@@ -173,9 +173,7 @@ def _labels(labels: Any, first: Any) -> Labels:
             return read_arms.labels_of(paths)
         # Right and wrong answers, run x N, need none; whatever else does is told so.
         return Labels("", None, given.arrays(_name(0), first)[0].shape[-1])
-    if given.is_path(labels):
-        return label_files.read(str(labels))
-    return label_files.of_values("labels", given.array("labels", labels))
+    return given.labels(labels)
 
 
 def _answers(place: int, arm: Any, labels: Labels) -> Answers:
@@ -187,28 +185,30 @@ def _answers(place: int, arm: Any, labels: Labels) -> Answers:
 
 
 def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, labels: Any) -> list[Numbers]:
-    if all(paths is not None for paths in named) and (labels is None or given.is_path(labels)):
-        return numbers.read_all([paths for paths in named if paths], kind, None if labels is None else str(labels))
     if kind == LOSSES and labels is not None:
         raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = _truth(labels) if kind == VALUES else np.empty(0)
+    truth = None if kind == LOSSES else _truth(labels, named[0]).astype(np.float64)
     found = []
     for place, (arm, paths) in enumerate(zip(arms, named, strict=True)):
-        if paths is not None:
-            found.append(numbers.joined(paths[0], [numbers.read(path, kind, truth) for path in paths]))
-            continue
-        arrays = given.arrays(_name(place), arm)
-        of_runs = (
-            [numbers.of_losses(_name(place), arrays)]
-            if kind == LOSSES
-            else [numbers.of_values(_name(place), array, truth) for array in arrays]
-        )
-        found.append(numbers.joined(_name(place), of_runs))
+        if paths is None:
+            found.append(_numbers_of(_name(place), given.arrays(_name(place), arm), truth))
+        else:
+            found.append(numbers.read_arm(paths, kind, truth))
     numbers.require_alike(found)
     return found
 
 
-def _truth(labels: Any) -> np.ndarray:
+def _truth(labels: Any, first: list[str] | None) -> np.ndarray:
+    """The true values: an array, or in a file, which is that of the study if the first arm is its dump."""
+    if labels is None and first is not None:
+        labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
     if given.is_path(labels):
-        return label_files.numbers(str(labels)).astype(np.float64)
-    return label_files.numbers_of("labels", given.array("labels", labels)).astype(np.float64)
+        return label_files.numbers(str(labels))
+    return label_files.numbers_of("labels", given.array("labels", labels))
+
+
+def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: np.ndarray | None) -> Numbers:
+    """The losses in an arm's arrays, or values beside the true ones."""
+    if truth is None:
+        return numbers.of_losses(name, arrays)
+    return numbers.joined(name, [numbers.of_values(name, array, truth) for array in arrays])

@@ -10,7 +10,7 @@ from toolnoise import streams
 from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import label_files, prediction_files, read_arms
+from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import Row, stability
@@ -33,7 +33,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     >>> round(found["accuracy_mean"]["value"], 3), round(found["churn"]["value"], 3)
     (0.921, 0.142)
     """
-    of_all = _labels(labels)
+    of_all = given.labels(labels)
     answers = _answers(predictions, of_all)
     if answers.rights or of_all.classes is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
@@ -82,12 +82,6 @@ def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     lines += [f"  if examples erred independently: {nulls[0]} points"] if sd and nulls else []
     lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
     return "\n".join(lines)
-
-
-def _labels(labels: Any) -> Labels:
-    if given.is_path(labels):
-        return label_files.read(str(labels))
-    return label_files.of_values("labels", given.array("labels", labels))
 
 
 def _answers(predictions: Any, labels: Labels) -> Answers:
