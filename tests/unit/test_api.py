@@ -22,8 +22,8 @@ from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
-from toolnoise.api import drawing, wording
-from toolnoise.api.results import Result
+from toolnoise.api import wording
+from toolnoise.api.results import Result, of_intervals
 from toolnoise.base.program import ROOT
 
 LISTED = ROOT / "docs/tables/api.txt"
@@ -171,7 +171,7 @@ def test_a_result_is_a_table_and_a_figure():
     assert list(whole.get_xdata()) == pytest.approx([100 * row.low, 100 * row.high])
     assert list(dot.get_xdata()) == pytest.approx([100 * row.value])
     with pytest.raises(tn.BadInput, match="no value with an interval"):
-        drawing.intervals("x", [{"quantity": "a", "value": 1.0, "low": None, "high": None}])
+        of_intervals("x", [{"quantity": "a", "value": 1.0, "low": None, "high": None}])(None)
 
 
 @pytest.mark.parametrize(
