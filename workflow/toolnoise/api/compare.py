@@ -25,7 +25,7 @@ from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.comparison.tables import arguments, compared_tables
+from toolnoise.comparison.tables import arguments, without_metric
 from toolnoise.datasets.outcomes import LOSSES, VALUES
 
 
@@ -90,7 +90,7 @@ def compare(
         given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
-    compared_tables.require_predictions(files)
+    without_metric.require_predictions(files)
     _require_two(arms)
     kind = VALUES if values else LOSSES if losses else None
     if named[0] is not None:
