@@ -32,6 +32,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import table_rows
 from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.comparison.csv_columns import Table
+from toolnoise.comparison.label_files import Labels
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
@@ -42,7 +43,8 @@ What = Literal["classes", "scores", "rights"]
 class Reading(NamedTuple):
     """Runs as they stand in a file: [S, N] classes or rights, or [S, N, C] scores; `how` says so for people.
 
-    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs.
+    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs,
+    and `name` is that of the one array in an .npz.
     """
 
     values: np.ndarray
@@ -51,6 +53,7 @@ class Reading(NamedTuple):
     ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     runs: list[int] | None = None
+    name: str = ""
 
 
 class Known(NamedTuple):
@@ -79,9 +82,10 @@ class Known(NamedTuple):
             self.refuse(f"found {what} for the {n} labels of {self.source}", allowed)
 
 
-def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
+def known_of(path: str, name: str, labels: Labels) -> Known:
     """What is known about an array, or about a file with a nameless one."""
-    return Known(path, role_of_words(words_of(name or Path(path).stem)), labels, examples, source)
+    role = role_of_words(words_of(name or Path(path).stem))
+    return Known(path, role, labels.classes, labels.examples, labels.source)
 
 
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
