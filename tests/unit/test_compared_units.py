@@ -390,8 +390,9 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
 
 
 def test_options_that_exclude_each_other_are_refused():
-    with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
-        numbers.kind_of(["a.npy"], values=True, losses=True)
+    for arm in ("a.npy", np.zeros(9)):
+        with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
+            compare(arm, arm, labels=np.zeros(9), values=True, losses=True)
     assert {"--values", "--losses", "--by-label"} <= verb.VERB.arguments.keys()
 
 

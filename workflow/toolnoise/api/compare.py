@@ -26,7 +26,7 @@ from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import arguments, without_metric
-from toolnoise.datasets.outcomes import LOSSES, VALUES
+from toolnoise.datasets.outcomes import LOSSES
 
 
 def compare(
@@ -92,9 +92,9 @@ def compare(
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
     without_metric.require_predictions(files)
     _require_two(arms)
-    kind = VALUES if values else LOSSES if losses else None
+    kind = numbers.kind_asked(values=values, losses=losses)
     if named[0] is not None:
-        kind = numbers.kind_of(named[0], values=values, losses=losses)
+        kind = numbers.kind_of(named[0], kind)
     if kind:
         if by_label:
             raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")

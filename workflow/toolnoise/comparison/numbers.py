@@ -50,12 +50,16 @@ class Numbers(NamedTuple):
         return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in self.values]
 
 
-def kind_of(given: Sequence[str], *, values: bool, losses: bool) -> str | None:
-    """The kind of numbers that files have, by options or by the index of a dump; None where they are predictions."""
-    path = read_arms.files_of(given[0])[0]
+def kind_asked(*, values: bool, losses: bool) -> str | None:
+    """The kind of numbers that options name; None for predictions."""
     if values and losses:
         raise BadInput("command line", "--values", "found --losses, too", "one of them")
-    asked = VALUES if values else LOSSES if losses else None
+    return VALUES if values else LOSSES if losses else None
+
+
+def kind_of(given: Sequence[str], asked: str | None) -> str | None:
+    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
+    path = read_arms.files_of(given[0])[0]
     if is_dump(Path(path)):
         left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
         if asked not in (None, left):
