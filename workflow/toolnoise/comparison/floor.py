@@ -19,7 +19,6 @@ from toolnoise.base.files import read_text
 from toolnoise.base.program import path_of
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.column_roles import words_of
-from toolnoise.comparison.runs_of_metric import LARGEST
 from toolnoise.stats.estimates import TAIL, Estimate
 
 FEWEST, MOST = 4, 8  # checkpoints: with fewer there is no spread, earlier ones may be those of another network
@@ -115,7 +114,7 @@ def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.
     values = columns[metric]
     rates = columns[name] if name else np.full(len(values), rate)
     for column, given in ((metric, values), (name or "", rates)):
-        if given.dtype.kind != "f" or not (np.abs(given) <= LARGEST).all():
+        if given.dtype.kind != "f" or not (np.abs(given) <= csv_columns.LARGEST).all():
             raise BadInput(path, f"column {column}", "found what is no finite number", "a number for each checkpoint")
     if rates.min() < 0 or rates.max() == 0:
         raise BadInput(path, f"column {name}", "found no rate above 0, or one below", "learning rates")
