@@ -10,9 +10,9 @@ from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import two_arm_power
+from toolnoise.comparison import figures, two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.tables import differences, intervals_figure, pilot, reading, text
+from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.stats.power import runs_needed
 
@@ -252,9 +252,9 @@ def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
 def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monkeypatch):
     files(drawn(dict.fromkeys(ARMS, range(5))))
     kept = []
-    monkeypatch.setattr(intervals_figure.sheets, "save_as", lambda figure, _: kept.append(figure))
+    monkeypatch.setattr(figures.sheets, "save_as", lambda figure, _: kept.append(figure))
     found = compared(["all.csv"], METRICS)
-    intervals_figure.draw(found, "f.png")
+    figures.write_differences(found, "f.png")
     panels = kept[0].axes
     assert [panel.get_xlabel() for panel in panels] == [
         "difference in accuracy (higher is better)",

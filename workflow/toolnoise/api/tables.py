@@ -102,6 +102,6 @@ def _picture(found: Sequence[MetricComparison]) -> Any:
 
 
 def _figure(found: Sequence[MetricComparison], path: str) -> None:
-    from toolnoise.comparison.tables import intervals_figure  # draws with Matplotlib, slow to import
+    from toolnoise.comparison import figures
 
-    intervals_figure.draw(found, path)
+    figures.write_differences(found, path)
