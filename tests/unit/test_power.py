@@ -152,20 +152,6 @@ def plan(capsys):
 
 
 @pytest.fixture
-def refusal(capsys):
-    """The one line with which the verb refuses."""
-
-    def ask(*options):
-        with pytest.raises(SystemExit) as ended:
-            cli.main(["plan", *map(str, options)])
-        assert ended.value.code == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        return line
-
-    return ask
-
-
-@pytest.fixture
 def pilot(tmp_path):
     """A metric file of three cells."""
     path = tmp_path / "stability.csv"
@@ -266,44 +252,36 @@ def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
         (["--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
         (["--ratio", "two"], "invalid float value: 'two'"),
         (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_one_line(options, says, refusal):
-    assert says in refusal(*options)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
         (["--sd", "0.3", "--sd-runs", "9" * 21], f"--sd-runs: found {'9' * 21}; 2 to 1000000 runs"),
         (["--ratio", "1e300"], "--ratio: found 1e+300; a factor above 1, such as 1.5, and at most 1000"),
         (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
         (["--sd", "1", "--gain", "1e300"], "--gain: found 1e+300; points from 0.000001 to 100, such as 0.3"),
     ],
 )
-def test_numbers_out_of_all_range_are_refused_in_one_line(options, says, refusal):
-    assert says in refusal(*options)
+def test_what_makes_no_sense_is_refused_in_one_line(options, says, refused_by_verb):
+    assert says in refused_by_verb("plan", *options)
 
 
-def test_a_pilot_of_several_cells_must_be_told_which(refusal, pilot):
-    assert "cells: 3 with no choice given; choose by --model, --dataset, --hardware and --variant one of " in refusal(
-        "--pilot", pilot, "--gain", 1
+def test_a_pilot_of_several_cells_must_be_told_which(refused_by_verb, pilot):
+    assert (
+        "cells: 3 with no choice given; choose by --model, --dataset, --hardware and --variant one of "
+        in refused_by_verb("plan", "--pilot", pilot, "--gain", 1)
     )
-    assert "cells: none with variant algo; " in refusal("--pilot", pilot, "--variant", "algo")
-    assert "--sd: given with --pilot" in refusal("--pilot", pilot, "--sd", 0.3)
+    assert "cells: none with variant algo; " in refused_by_verb("plan", "--pilot", pilot, "--variant", "algo")
+    assert "--sd: given with --pilot" in refused_by_verb("plan", "--pilot", pilot, "--sd", 0.3)
 
 
-def test_a_cell_without_noise_plans_nothing(refusal, pilot):
-    assert "its runs are equal: their SD is 0" in refusal("--pilot", pilot, "--variant", "control")
+def test_a_cell_without_noise_plans_nothing(refused_by_verb, pilot):
+    assert "its runs are equal: their SD is 0" in refused_by_verb("plan", "--pilot", pilot, "--variant", "control")
 
 
 @pytest.mark.parametrize(
     "sd", [(-0.1, 0, 1), (1e-318, 0, 1), (1.5, 1, 2), (np.nan,) * 3, (0.1, -1, 1), (0.1, 0, np.inf)]
 )
-def test_an_sd_that_no_cell_has_is_one_line(sd, refusal, tmp_path):
+def test_an_sd_that_no_cell_has_is_one_line(sd, refused_by_verb, tmp_path):
     path = tmp_path / "one.csv"
     metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", *sd, 4, 0)])
-    assert "/algo: found an SD of " in refusal("--pilot", path, "--gain", 1)
+    assert "/algo: found an SD of " in refused_by_verb("plan", "--pilot", path, "--gain", 1)
 
 
 @pytest.mark.parametrize("low", [np.nan, 0])
@@ -317,7 +295,7 @@ def test_an_interval_may_be_undefined_or_begin_at_zero(low, plan, tmp_path):
     assert low != 0 or needed["runs_per_arm_low"] == 2
 
 
-def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
+def test_a_pilot_of_one_run_has_no_sd(refused_by_verb, tmp_path):
     path = tmp_path / "one.csv"
     metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])
-    assert "1 runs; an SD needs 2 or more" in refusal("--pilot", path)
+    assert "1 runs; an SD needs 2 or more" in refused_by_verb("plan", "--pilot", path)

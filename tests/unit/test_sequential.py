@@ -147,12 +147,6 @@ def test_looks_are_equally_spaced_and_the_last_has_all_runs(most, looks, every, 
     assert planning.schedule(most, looks, every) == runs
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def planned(*words):
     cli.main(["plan", "--sequential", "--sd", "1", "--gain", "1", "--metric", "loss", "--out", "plan.json", *words])
 
@@ -168,14 +162,6 @@ def peeked(capsys, *words):
     capsys.readouterr()
     cli.main(["compare", "a.csv", "b.csv", "--peek", "plan.json", "--json", *words])
     return json.loads(capsys.readouterr().out)
-
-
-def refused(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main(words)
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    return line
 
 
 A = [10.0, 11.0, 10.5, 9.5, 10.2, 10.9, 9.9, 10.4, 10.1, 10.6]
@@ -349,19 +335,19 @@ def too_many(folder):
         (too_many, "found 20 runs of each arm; 2 to 10"),
     ],
 )
-def test_a_look_that_would_break_the_plan_is_refused(change, says, here, capsys):
+def test_a_look_that_would_break_the_plan_is_refused(change, says, here, capsys, refused_by_verb):
     looked(capsys)
     before = (here / "plan.looks.jsonl").read_text()
     change(here)
     kept = (here / "plan.looks.jsonl").read_text()
-    assert says in refused(["compare", "a.csv", "b.csv", "--peek", "plan.json"], capsys)
+    assert says in refused_by_verb("compare", "a.csv", "b.csv", "--peek", "plan.json")
     assert (here / "plan.looks.jsonl").read_text() == kept
     assert (kept == before) == (change not in (change_look, drop_look))
 
 
 @pytest.mark.usefixtures("here")
-def test_without_a_plan_nothing_is_judged(capsys):
-    assert "no.json: no such file" in refused(["compare", "a.csv", "b.csv", "--peek", "no.json"], capsys)
+def test_without_a_plan_nothing_is_judged(refused_by_verb):
+    assert "no.json: no such file" in refused_by_verb("compare", "a.csv", "b.csv", "--peek", "no.json")
 
 
 @pytest.mark.parametrize(
@@ -378,11 +364,11 @@ def test_without_a_plan_nothing_is_judged(capsys):
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_what_the_plan_says_is_not_said_again(words, says, capsys):
+def test_what_the_plan_says_is_not_said_again(words, says, refused_by_verb):
     planned("--most", "10")
     for name in "ab":
         runs_file(f"{name}.csv", A[:4])
-    assert says in refused(["compare", "a.csv", "b.csv", "--peek", "plan.json", *words], capsys)
+    assert says in refused_by_verb("compare", "a.csv", "b.csv", "--peek", "plan.json", *words)
 
 
 @pytest.mark.parametrize(
@@ -403,20 +389,20 @@ def test_what_the_plan_says_is_not_said_again(words, says, capsys):
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_a_question_that_no_plan_answers_is_refused(words, says, capsys):
-    assert says in refused(["plan", "--sequential", *words], capsys)
+def test_a_question_that_no_plan_answers_is_refused(words, says, refused_by_verb):
+    assert says in refused_by_verb("plan", "--sequential", *words)
 
 
 @pytest.mark.usefixtures("here")
-def test_options_of_a_sequential_plan_need_it(capsys):
-    assert "--looks: given without --sequential" in refused(["plan", "--sd", "1", "--looks", "3"], capsys)
+def test_options_of_a_sequential_plan_need_it(refused_by_verb):
+    assert "--looks: given without --sequential" in refused_by_verb("plan", "--sd", "1", "--looks", "3")
 
 
-def test_a_plan_is_made_once(here, capsys):
+def test_a_plan_is_made_once(here, refused_by_verb):
     planned("--most", "4")
     before = (here / "plan.json").read_bytes()
     words = ["plan", "--sequential", "--sd", "1", "--gain", "1", "--out", "plan.json"]
-    assert "plan.json: is there already" in refused(words, capsys)
+    assert "plan.json: is there already" in refused_by_verb(*words)
     assert (here / "plan.json").read_bytes() == before
 
 
@@ -434,11 +420,11 @@ def test_a_plan_is_made_once(here, capsys):
         ("looks", 3, "looks: missing or unknown"),
     ],
 )
-def test_a_plan_that_is_changed_by_hand_is_checked(key, value, says, here, capsys):
+def test_a_plan_that_is_changed_by_hand_is_checked(key, value, says, here, refused_by_verb):
     planned("--most", "4")
     path = here / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    assert says in refused(["compare", "a.csv", "b.csv", "--peek", "plan.json"], capsys)
+    assert says in refused_by_verb("compare", "a.csv", "b.csv", "--peek", "plan.json")
 
 
 @pytest.mark.parametrize(

@@ -141,10 +141,7 @@ class ArmRuns(NamedTuple):
 
 
 def compare_all(
-    arms: Sequence[Answers],
-    labels: np.ndarray,
-    assumption: Assumption = "independent",
-    by_label: Sequence[str] = (),
+    arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent", by_label: Sequence[str] = ()
 ) -> list[Comparison]:
     """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm.
 
