@@ -137,33 +137,30 @@ def test_the_numbers_are_in_json(capsys):
     assert not found["passes"]
 
 
+REFERENCE, RECORD = ("--reference", "reference.csv"), ("--preset", "record")
+
+
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("new", "words", "says"),
     [
-        (("--new", "same.csv"), "--reference: found nothing"),
-        (("--new", "same.csv", "--reference", "reference.csv", "--target", "3"), "--target: found one"),
-        (("--new", "same.csv", "--preset", "record"), "--target: found nothing; a loss"),
-        (("--new", "same.csv", "--preset", "record", "--target", "nan"), "--target: found nan"),
-        (("--new", "same.csv", "--preset", "record", "--target", "3"), "column loss: found 1 run; two or more"),
-        (
-            ("--new", "same.csv", "--preset", "record", "--target", "3", "--reference", "r.csv"),
-            "--reference: found one",
-        ),
-        (("--new", "same.csv", "--reference", "reference.csv", "--preset", "mlperf"), "found 1 runs; 3 or more"),
-        (("--new", "reference.csv", "--reference", "reference.csv", "--preset", "mlperf"), "found 4 runs; 8, twice"),
-        (("--new", "same.csv", "--reference", "reference.csv", "--lower"), "--lower: found no --one-sided"),
-        (("--new", "same.csv", "--reference", "reference.csv", "--level", "1"), "--level: found 1"),
-        (("--new", "same.csv", "--reference", "same.csv"), "same.csv: found 1 run; two or more"),
-        (("--new", "no.csv", "--reference", "reference.csv"), "no.csv: no such file"),
-        (
-            ("--new", "same.csv", "--reference", "r.csv", "--preset", "mlperf", "--one-sided"),
-            "--one-sided: found --preset mlperf, too",
-        ),
+        ("same", (), "--reference: found nothing"),
+        ("same", (*REFERENCE, "--target", "3"), "--target: found one"),
+        ("same", RECORD, "--target: found nothing; a loss"),
+        ("same", (*RECORD, "--target", "nan"), "--target: found nan"),
+        ("same", (*RECORD, "--target", "3"), "column loss: found 1 run; two or more"),
+        ("same", (*RECORD, "--target", "3", *REFERENCE), "--reference: found one"),
+        ("same", (*REFERENCE, "--preset", "mlperf"), "found 1 runs; 3 or more"),
+        ("reference", (*REFERENCE, "--preset", "mlperf"), "found 4 runs; 8, twice"),
+        ("same", (*REFERENCE, "--preset", "mlperf", "--one-sided"), "--one-sided: found --preset mlperf, too"),
+        ("same", (*REFERENCE, "--lower"), "--lower: found no --one-sided"),
+        ("same", (*REFERENCE, "--level", "1"), "--level: found 1"),
+        ("same", ("--reference", "same.csv"), "same.csv: found 1 run; two or more"),
+        ("no", REFERENCE, "no.csv: no such file"),
     ],
 )
 @pytest.mark.usefixtures("csvs")
-def test_bad_input_is_one_line_and_no_verdict(words, says, refused_by_verb):
-    assert says in refused_by_verb("gate", "--metric", "loss", *words)
+def test_bad_input_is_one_line_and_no_verdict(new, words, says, refused_by_verb):
+    assert says in refused_by_verb("gate", "--metric", "loss", "--new", f"{new}.csv", *words)
 
 
 def performed(inputs, folder):

@@ -114,11 +114,6 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
     assert refused(read, path) == f"{path}: probabilities: found logits; probabilities"
 
 
-def test_labels_may_be_in_an_npz(tmp_path):
-    np.savez(tmp_path / "y.npz", logits=LOGITS, labels=LABELS)
-    np.testing.assert_array_equal(label_files.read(str(tmp_path / "y.npz")).classes, LABELS)
-
-
 def test_equal_scores_have_equal_bits(saved):
     found = read(saved(LOGITS[[0, 1, 0]]))
     assert found.bits[0] == found.bits[2] != found.bits[1]

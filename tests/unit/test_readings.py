@@ -281,89 +281,30 @@ def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal
     assert "found scores p_1 to p_5, of classes from 1" in refusal(name, Labels("y.npy", np.maximum(TRUTH, 1), N))
 
 
+ANIMALS = "cat,dog,cow,hen,fox"
+ONE_HOT = np.eye(C, dtype=int)[TRUTH]
+OPEN = "of whole numbers: predicted classes, a run in each, or scores"
+
+
 @pytest.mark.parametrize(
     ("first", "values", "line"),
     [
-        (
-            "cat,dog,cow,hen,fox",
-            RUNS.T,
-            "found 5 columns cat to fox of whole numbers: predicted classes, a run in each, or",
-        ),
-        (
-            "cat,dog,cow,hen,fox",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns cat to fox of whole numbers: predicted class",
-        ),
-        (
-            "pred_0,pred_1,pred_2,pred_3,pred_4",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns of whole numbers: predicted c",
-        ),
-        (
-            "",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "",
-            np.eye(C, dtype=int)[TRUTH] * 70 + 6,
-            "found 5 columns of whole numbers: predicted classes, a run in each",
-        ),
-        (
-            "",
-            DRAW.integers(-9, 9, (N, C)),
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "",
-            DRAW.integers(0, 99, (N, C)),
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "id,label",
-            np.stack([range(N), TRUTH], axis=1),
-            "found no predictions among the columns id, label; predictions in",
-        ),
-        (
-            "",
-            np.stack([range(N), RUNS[0], TRUTH], axis=1),
-            "found 3 columns without names, one of which counts the lines",
-        ),
-        (
-            "pred,prediction",
-            RUNS[:2].T,
-            "found 2 columns of predictions: pred, prediction; one of them, or a column a run",
-        ),
-        (
-            "prob_seed0,prob_seed1",
-            RUNS[:2].T / 7,
-            "found one score of each run: prob_seed0, prob_seed1; predicted classes,",
-        ),
-        (
-            "seed0,seed1",
-            RUNS[:2].T / 2,
-            "found fractions in seed0, a column of a run; predicted classes; scores in a file",
-        ),
-        (
-            "run,a,b",
-            np.stack([TRUTH * 0, *RUNS[:2]], 1),
-            "found 2 columns a to b of whole numbers beside run: scores, or",
-        ),
-        (
-            "correct_0,correct_1",
-            RUNS[:2].T,
-            "found more than right and wrong in what is named correct; 0 and 1, or True",
-        ),
-        (
-            "pred,label,target",
-            np.stack([TRUTH, TRUTH, TRUTH % 3], 1),
-            "target: differs from label; one column of labels",
-        ),
-        (
-            "id,pred",
-            np.stack([TRUTH, TRUTH], axis=1),
-            "id: differs between runs, or repeats within one; each example once",
-        ),
+        (ANIMALS, RUNS.T, f"found 5 columns cat to fox {OPEN}"),
+        (ANIMALS, ONE_HOT, f"found 5 columns cat to fox {OPEN}"),
+        ("pred_0,pred_1,pred_2,pred_3,pred_4", ONE_HOT, f"found 5 columns {OPEN}"),
+        ("", ONE_HOT, f"found 5 columns {OPEN}"),
+        ("", ONE_HOT * 70 + 6, f"found 5 columns {OPEN}"),
+        ("", DRAW.integers(-9, 9, (N, C)), f"found 5 columns {OPEN}"),
+        ("", DRAW.integers(0, 99, (N, C)), f"found 5 columns {OPEN}"),
+        ("id,label", np.stack([range(N), TRUTH], 1), "found no predictions among the columns id, label; predictions"),
+        ("", np.stack([range(N), RUNS[0], TRUTH], 1), "found 3 columns without names, one of which counts the lines"),
+        ("pred,prediction", RUNS[:2].T, "found 2 columns of predictions: pred, prediction; one of them, or a column a"),
+        ("prob_seed0,prob_seed1", RUNS[:2].T / 7, "found one score of each run: prob_seed0, prob_seed1; predicted"),
+        ("seed0,seed1", RUNS[:2].T / 2, "found fractions in seed0, a column of a run; predicted classes; scores in"),
+        ("run,a,b", np.stack([TRUTH * 0, *RUNS[:2]], 1), "found 2 columns a to b of whole numbers beside run: scores,"),
+        ("correct_0,correct_1", RUNS[:2].T, "found more than right and wrong in what is named correct; 0 and 1, or"),
+        ("pred,label,target", np.stack([TRUTH, TRUTH, TRUTH % 3], 1), "target: differs from label; one column of"),
+        ("id,pred", np.stack([TRUTH, TRUTH], 1), "id: differs between runs, or repeats within one; each example once"),
         ("score", RUNS[:1].T, "found scores of 1 class; a score of each class, 2 or more"),
     ],
 )
