@@ -21,9 +21,8 @@ METRICS = ("accuracy", "loss")
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(here):
     """Write runs of arms, {arm: {seed: (accuracy, loss)}}, as one table, and as one for each arm."""
-    monkeypatch.chdir(tmp_path)
 
     def write(runs):
         lines = {
@@ -32,8 +31,8 @@ def files(tmp_path, monkeypatch):
         }
         heading = "seed,model,accuracy,loss"
         for arm, of in lines.items():
-            (tmp_path / f"{arm}.csv").write_text("\n".join([heading, *of]) + "\n")
-        (tmp_path / "all.csv").write_text("\n".join([heading, *itertools.chain(*lines.values())]) + "\n")
+            (here / f"{arm}.csv").write_text("\n".join([heading, *of]) + "\n")
+        (here / "all.csv").write_text("\n".join([heading, *itertools.chain(*lines.values())]) + "\n")
         return runs
 
     return write
@@ -148,17 +147,11 @@ def test_what_is_better_is_better_whichever_way(files):
 
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
     """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
-    files(
-        {
-            "base": {n: (v, v) for n, v in enumerate((0.91, 0.92, 0.93))},
-            "wide": {n: (v, v) for n, v in enumerate((0.92, 0.93, 0.94))},
-        }
-    )
+    both = {"base": (0.91, 0.92, 0.93), "wide": (0.92, 0.93, 0.94)}
+    files({arm: {seed: (value, value) for seed, value in enumerate(of)} for arm, of in both.items()})
     (found,) = compared(["all.csv"])
     assert np.isnan(found.pvalue)
-    assert told(["all.csv"]).endswith(
-        "accuracy: wide - base is +0.01 in every pair: without any noise, there is no test."
-    )
+    assert told(["all.csv"]).endswith("wide - base is +0.01 in every pair: without any noise, there is no test.")
 
 
 @pytest.mark.parametrize("runs", [1, 2])
@@ -166,9 +159,8 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
     (each,) = compared(["all.csv"])
     assert np.isnan(each.pvalue)
-    says = (
-        "That is no winner: base is one run and wide is one run" if runs == 1 else "without any noise, there is no test"
-    )
+    alone = "That is no winner: base is one run and wide is one run"
+    says = alone if runs == 1 else "without any noise, there is no test"
     assert says in told(["all.csv"])
     assert "is better: " not in told(["all.csv"])
 
@@ -187,16 +179,12 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
     said = told(["all.csv"])
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
-    sentence = (
-        f"wide is better: its accuracy is higher by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
-    )
-    assert sentence in said
+    by = f"by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
+    assert f"wide is better: its accuracy is higher {by}" in said
     assert "accuracy: higher is better (assumed, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
     assert 'loss: lower is better (by the word "loss" in its name, --higher if not).' in said
-    assert (
-        f"base is better: its loss is lower by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and" in said
-    )
+    assert f"base is better: its loss is lower {by}" in said
     assert "points" not in said
 
 
@@ -256,19 +244,16 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
     found = compared(["all.csv"], METRICS)
     figures.write_differences(found, "f.png")
     panels = kept[0].axes
-    assert [panel.get_xlabel() for panel in panels] == [
-        "difference in accuracy (higher is better)",
-        "difference in loss (lower is better)",
-    ]
+    better = {"accuracy": "higher", "loss": "lower"}
+    assert [each.get_xlabel() for each in panels] == [f"difference in {m} ({better[m]} is better)" for m in METRICS]
     for panel, metric in zip(panels, METRICS, strict=True):
         of = [each for each in found if each.metric == metric]
         lines = [line for line in panel.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 1]
         assert [tuple(line.get_xdata()) for line in lines] == [tuple(each.difference[1:]) for each in of]
         dots = [line for line in panel.lines if line.get_marker() == "o"]
         assert [dot.get_markerfacecolor() != "white" for dot in dots] == [each.pvalue_holm < 0.05 for each in of]
-        assert [label.get_text() for label in panel.get_yticklabels()] == [
-            f"{arm} - base\n5 paired seeds" for arm in ("wide", "deep")
-        ]
+        labels = [label.get_text() for label in panel.get_yticklabels()]
+        assert labels == ["wide - base\n5 paired seeds", "deep - base\n5 paired seeds"]
 
 
 @pytest.mark.parametrize(
@@ -353,9 +338,8 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
     found, (needed,) = planned("all.csv"), printed["needed"]
     assert printed["unit"] == "accuracy"
     assert needed["seeds"] == runs_needed(lambda runs: two_arm_power.paired_power(runs, 0.004, found.shared.sd.value))
-    assert needed["runs_per_arm"] == runs_needed(
-        lambda runs: two_arm_power.difference_power(runs, 0.004, found.sd.value)
-    )
+    apart = runs_needed(lambda runs: two_arm_power.difference_power(runs, 0.004, found.sd.value))
+    assert needed["runs_per_arm"] == apart
     assert needed["seeds_low"] < needed["seeds"] < needed["seeds_high"]
     assert needed["seeds"] < needed["runs_per_arm"]
     cli.main(["plan", "--pilot", "base.csv", "wide.csv", "--metric", "accuracy", "--gain", "0.004"])

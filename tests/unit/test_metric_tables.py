@@ -40,12 +40,11 @@ def logged(tmp_path_factory):
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
+def table(here):
     """Write a table of text into a folder of its own, which is the current one."""
-    monkeypatch.chdir(tmp_path)
 
     def write(text, name="t.csv"):
-        path = tmp_path / name
+        path = here / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return name
@@ -118,10 +117,8 @@ def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
     assert of_files([["x/a.csv"], ["x/b.csv"]]) == ["a", "b"]
     assert of_files([["a/metrics.csv"], ["b/metrics.csv"]]) == ["a", "b"]
     assert of_files([["l/a/s1/m.csv", "l/a/s2/m.csv"], ["l/b/s1/m.csv", "l/b/s2/m.csv"]]) == ["a", "b"]
-    assert of_files([["run-a-seed1-tag-x.csv", "run-a-seed2-tag-x.csv"], ["run-b-s1.csv", "run-b-s2.csv"]]) == [
-        "run-a",
-        "run-b",
-    ]
+    of_tensorboard = [["run-a-seed1-tag-x.csv", "run-a-seed2-tag-x.csv"], ["run-b-s1.csv", "run-b-s2.csv"]]
+    assert of_files(of_tensorboard) == ["run-a", "run-b"]
     assert len(set(of_files([["m.csv"], ["m.csv"]]))) == 2
 
 
@@ -202,12 +199,8 @@ def test_the_direction_is_guessed_by_the_name_and_said(name, lower, table):
     assert metric.lower is lower
     assert ("by the word" in metric.better) is lower
     assert f"{name}: {'lower' if lower else 'higher'} is better (" in metric.better
-    (other,) = read(
-        table(long(heading=f"model,seed,{name}")),
-        metric=name,
-        lower=None if lower else (),
-        higher=() if lower else None,
-    ).metrics
+    other_way = {"higher" if lower else "lower": ()}
+    (other,) = read(table(long(heading=f"model,seed,{name}")), metric=name, **other_way).metrics
     assert other.lower is not lower
 
 
@@ -301,22 +294,9 @@ def test_mlflows_page_writes_a_history_with_a_line_a_value(table, refused):
 
 def wandb_runs(state="finished"):
     heads = ["Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "lr", "model_type", "seed"]
+    aside = ["finished", "-", "", "", "2025-11-13T09:48:11.000Z", 99, "", 0.1]
     rows = [
-        [
-            f"{arm}_{1763027298 + seed}",
-            "finished",
-            "-",
-            "",
-            "",
-            "2025-11-13T09:48:11.000Z",
-            99,
-            "",
-            0.1,
-            arm,
-            seed,
-            9,
-            value,
-        ]
+        [f"{arm}_{1763027298 + seed}", *aside, arm, seed, 9, value]
         for arm, values in SCORES.items()
         for seed, value in enumerate(values, 1)
     ]
@@ -366,10 +346,8 @@ def test_wandbs_chart_has_a_curve_a_run(table, refused):
 def test_wandbs_own_names_have_no_seeds_and_each_file_may_be_an_arm(table):
     text = {arm: wandb_chart({f"glad-dew-{n}": (arm, n) for n in (1, 2)}) for arm in "ab"}
     runs = read(*(table(of, f"{arm}.csv") for arm, of in text.items()), metric="val/accuracy", steps="last")
-    assert {arm: sorted(of.values()) for arm, of in numbers(runs, "val/accuracy").items()} == {
-        "a": [0.7, 0.8],
-        "b": [0.5, 0.9],
-    }
+    found = {arm: sorted(of.values()) for arm, of in numbers(runs, "val/accuracy").items()}
+    assert found == {"a": [0.7, 0.8], "b": [0.5, 0.9]}
     assert all(run.seed is None for run in runs.runs)
 
 
@@ -421,6 +399,10 @@ def test_tensorboards_files_have_one_metric_each(logged, refused):
 # What is refused, in one line
 
 
+TWO_ARMS = "model,method,accuracy\na,x,0.9\na,y,0.8\nb,x,0.7\nb,y,0.6\n"
+TWO_SEEDS = "model,seed,random_seed,accuracy\na,1,2,0.9\nb,2,3,0.8\n"
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "says"),
     [
@@ -431,29 +413,13 @@ def test_tensorboards_files_have_one_metric_each(logged, refused):
         (long(), {"seed": "sede"}, "--seed: found no column sede; did you mean seed?"),
         (long().replace("0.925", "good"), {}, "t.csv: line 3: accuracy: found 'good'; a number, or a blank cell"),
         (long().replace("0.925", "92.5%"), {}, "accuracy: found some numbers with % and some without; one of the two"),
-        (
-            long().replace("base,2,", "base,,"),
-            {},
-            "t.csv: line 3: seed: found no seed; one in each line, or --seed none",
-        ),
+        (long().replace("base,2,", "base,,"), {}, "line 3: seed: found no seed; one in each line, or --seed none"),
         ("model,seed,accuracy,\na,1,0.9,\n", {}, "column 4: no name"),
-        (
-            "seed,accuracy\n1,0.9\n2,0.8\n",
-            {},
-            "t.csv: --by: missing, and no column is named like an arm; a file for each arm",
-        ),
+        ("seed,accuracy\n1,0.9\n2,0.8\n", {}, "--by: missing, and no column is named like an arm; a file for each arm"),
         ("model;accuracy\na;0,9\nb;0,8\n", {}, "line 2: accuracy: found '0,9'; a number with a decimal point, or"),
         ("0\n0.9\n0.8\n", {}, "t.csv: line 1: found 0, which may be a run, or the name that pandas gives a column"),
-        (
-            "model,method,accuracy\na,x,0.9\na,y,0.8\nb,x,0.7\nb,y,0.6\n",
-            {},
-            "--by: missing; the column that names a run's arm: model, method",
-        ),
-        (
-            "model,seed,random_seed,accuracy\na,1,2,0.9\nb,2,3,0.8\n",
-            {},
-            "--seed: missing; the column of seeds: seed, random_seed",
-        ),
+        (TWO_ARMS, {}, "--by: missing; the column that names a run's arm: model, method"),
+        (TWO_SEEDS, {}, "--seed: missing; the column of seeds: seed, random_seed"),
         ("params.acc,metrics.acc,model\n1,0.9,a\n2,0.8,b\n", {"metric": "acc"}, "found acc in params.acc, metrics.acc"),
         (long(heading="model,accuracy,accuracy"), {}, "accuracy: found 2 columns of this name; one"),
         ("model,accuracy\na,True\nb,False\n", {}, "accuracy: found True and False; a number for each run"),
