@@ -80,7 +80,7 @@ def _curves(panel: Axes, plan: SampleSize, claims: list[Claim]) -> None:
             panel.fill_between(runs, *ends, color=tint, alpha=0.15, linewidth=0)
         panel.plot(runs, 100 * plan.power_of(claim, runs), color=tint, linewidth=1.6, label=_label_of(claim, reached))
         if claim.kind == "gain" and plan.spread.shared:
-            paired = 100 * plan.paired_power_of(claim, runs)
+            paired = 100 * plan.power_of(claim, runs, paired=True)
             panel.plot(runs, paired, color=tint, linewidth=1.2, linestyle=(0, (1, 1)))
         if reached:
             panel.plot([reached] * 2, [0, 100 * plan.power], color=tint, linewidth=0.9, linestyle=(0, (3, 2)))
