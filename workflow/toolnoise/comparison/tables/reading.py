@@ -141,7 +141,7 @@ def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[
         return [default] * found.lines, ("", None)
     if named is None:
         raise BadInput(found.path, "--by", "missing", "no column says a run's arm; or a file for each arm")
-    return named.arms, ("arms by the names of runs, before their numbers", None)
+    return named, ("arms by the names of runs, before their numbers", None)
 
 
 def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tuple[list[str | None], tuple]:
