@@ -10,6 +10,7 @@ from toolnoise import streams
 from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
 from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
@@ -75,7 +76,7 @@ def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
 def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     of = {metric: estimate for metric, group, estimate in rows if group == "all"}
     mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
-    lines = [f"{runs} run{'s' * (runs > 1)} of {labels.examples} examples"]
+    lines = [f"{counted(runs, 'run')} of {labels.examples} examples"]
     lines += [f"accuracy {in_percent(mean)}"] if mean else []
     lines += [f"SD of accuracy {in_percent(sd, ' points')}"] if sd else ["SD of accuracy and churn: from two runs on"]
     nulls = [f"{POINTS * of[name].value:.3g}" for name in NULLS if name in of]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
@@ -225,8 +225,8 @@ def over_what(comparison: Comparison) -> str:
 def runs(arm: ArmSummary) -> str:
     """How many runs and draws an arm has."""
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
-    draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
-    return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
+    draws = "" if arm.n_draws == arm.n_runs else f" of {counted(arm.n_draws, 'draw')}"
+    return f"{counted(arm.n_runs, 'run')}{draws}{missing}"
 
 
 def _of(sources: Sequence[str]) -> str:

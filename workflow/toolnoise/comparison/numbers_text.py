@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
 from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, over_what, shares, shown
@@ -24,7 +25,7 @@ def as_text(comparisons: Sequence[NumberComparison]) -> str:
 def _block(found: NumberComparison, tests: int) -> str:
     a, b, by = found.a, found.b, over_what(found)
     words = NUMBERS[found.outcome]
-    examples = f"{found.n_examples} {words.example}{'s' * (found.n_examples != 1)}"
+    examples = counted(found.n_examples, words.example)
     rows = [
         (name_of(found), *in_own_unit(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
         ("  these runs", "", "", *shown(found.difference_over_examples, "{:+.4g}", examples)),

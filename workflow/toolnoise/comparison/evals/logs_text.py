@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.comparison_text import LEVEL, shares, shown
 from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
@@ -39,7 +40,7 @@ def _block(found: LogComparison, tests: int) -> str:
         cells = tuple("" if getattr(arm, key) is None else f"{100 * getattr(arm, key).value:.2f}" for arm in (a, b))
         if any(cells):
             rows.append((name, *cells, "", "", ""))
-    about = [f"{arm.name}: {arm.file}, {_count(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
+    about = [f"{arm.name}: {arm.file}, {counted(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
     groups = "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
     about.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
     about += [*found.notes, *_assumed(found)]
@@ -54,8 +55,8 @@ def _samples(arm: LogArm) -> str:
 
 
 def _missing(found: LogComparison) -> str:
-    said = f"; {_count(found.n_left_out, 'other')} left out" if found.n_left_out else ""
-    return said + (f"; {_count(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
+    said = f"; {counted(found.n_left_out, 'other')} left out" if found.n_left_out else ""
+    return said + (f"; {counted(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
 
 
 def _assumed(found: LogComparison) -> list[str]:
@@ -146,7 +147,3 @@ def _interval(found: LogComparison, low: float, high: float) -> str:
     if math.isnan(low):
         return "an interval that is not known"
     return f"{100 * low:.2f} to {100 * high:.2f} points" if found.shares else f"{low:.4g} to {high:.4g}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import Metric, directed
 
@@ -85,7 +86,7 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
         more = f" ({OPTIMISTIC})" if asked.steps == "best" else ""
         notes.append(f"{metric}: the {asked.steps} step of each run counts, {span}{more}.")
     for (arm, metric), count in lost.items():
-        notes.append(f"{LEFT}{count} run{'s' * (count != 1)} of {arm} whose {metric} is not a finite number.")
+        notes.append(f"{LEFT}{counted(count, 'run')} of {arm} whose {metric} is not a finite number.")
     return runs, notes
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, plain, shares, shown, with_numbers
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
@@ -74,16 +74,12 @@ def _pairing(found: MetricComparison) -> str:
     if found.way == "independent":
         few = f" With so few runs: {found.test}." if "," in found.test else ""
         return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
-    return f"{a.name} has {_runs(a.n_runs)}, {b.name} has {_runs(b.n_runs)}."
+    return f"{a.name} has {counted(a.n_runs, 'run')}, {b.name} has {counted(b.n_runs, 'run')}."
 
 
 def shortened(name: str, most: int) -> str:
     """A name of so many letters at most."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
 
 
 def sentence(found: MetricComparison) -> str:
