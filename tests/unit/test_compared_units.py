@@ -31,13 +31,12 @@ RUNS, EXAMPLES = 4, 12
 
 
 @pytest.fixture
-def saved(tmp_path, monkeypatch):
+def saved(here):
     """Save arrays under their names in the folder where the test runs."""
-    monkeypatch.chdir(tmp_path)
 
     def save(**named):
         for name, array in named.items():
-            np.save(tmp_path / f"{name}.npy", array)
+            np.save(here / f"{name}.npy", array)
 
     return save
 
@@ -104,9 +103,8 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     assert f"{EXAMPLES} examples of 3 labels; accuracy and churn count labels" in text
     assert "all labels right %" in text
     assert "By label, after Holm's correction over 3: " in text
-    assert (
-        json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))["by_label"][0]["label"] == "label_0"
-    )
+    printed = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
+    assert printed["by_label"][0]["label"] == "label_0"
 
 
 def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved, drawn):
@@ -161,10 +159,9 @@ def test_arms_of_other_shapes_are_refused(labels, arm, line, saved, drawn, refus
 def test_a_table_is_no_file_of_tokens(saved, drawn, tmp_path, refused):
     saved(y=drawn.integers(0, 6, (EXAMPLES, 5)))
     (tmp_path / "a.csv").write_text("pred\n1\n2\n")
-    line = refused(read_arms.read, ["a.csv"], label_files.read("y.npy"))
-    assert line == "a.csv: found no array, and labels of shape (12, 5) in y.npy; .npy or .npz where examples have " + (
-        "several labels"
-    )
+    found, _, allowed = refused(read_arms.read, ["a.csv"], label_files.read("y.npy")).partition("; ")
+    assert found == "a.csv: found no array, and labels of shape (12, 5) in y.npy"
+    assert allowed == ".npy or .npz where examples have several labels"
 
 
 # Values
@@ -275,10 +272,7 @@ ALLOWED = "floats from 0 up, segment x token or token: each token's negative log
         (SEGMENTS * np.inf, f"b.npy: [0, 0]: found inf; {ALLOWED}"),
         (SEGMENTS * np.nan, "b.npy: [0]: every token is NaN; a loss of one token or more in each segment"),
         (SHORTER, "b.npy: found 48 tokens of 12 segments; 60 tokens of 12 segments, of a.npy, with the same padding"),
-        (
-            SEGMENTS[:3],
-            "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same padding",
-        ),
+        (SEGMENTS[:3], "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same"),
         (np.stack([SEGMENTS, SHORTER]), "b.npy: found padding in other places in run 1 than in run 0; the same tokens"),
         (SEGMENTS[None, None], "b.npy: found shape (1, 1, 12, 5); segment x token or token of one run, run x segment"),
     ],
@@ -329,10 +323,8 @@ def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
         # Half of the segments are easier for A, half for B, and all of their tokens with them.
         easier = 0.5 * segments(drawn, 60)
         a, b = 5 + drawn.normal(size=(2, 60, TOKENS)) * 0.1
-        each = [
-            numbers.Numbers(name, LOSSES, np.abs(runs).reshape(1, -1), np.full(60, TOKENS), None)
-            for name, runs in (("a", a), ("b", b + easier))
-        ]
+        arms = (("a", np.abs(a)), ("b", np.abs(b + easier)))
+        each = [numbers.Numbers(name, LOSSES, of.reshape(1, -1), np.full(60, TOKENS), None) for name, of in arms]
         (found,) = compared_numbers.compare_all(each)
         _, low, high = found.difference_over_examples
         false["losses"] += not low <= 0 <= high

@@ -38,9 +38,8 @@ def refusal(refused):
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(here):
     """Write an array, a table, or a text to a file here; its name."""
-    monkeypatch.chdir(tmp_path)
 
     def save(value, name="a.csv", **how):
         if isinstance(value, np.ndarray):
@@ -48,7 +47,7 @@ def write(tmp_path, monkeypatch):
         elif isinstance(value, pd.DataFrame):
             value.to_csv(name, **{"index": False} | how)
         else:
-            (tmp_path / name).write_bytes(value.encode())
+            (here / name).write_bytes(value.encode())
         return name
 
     return save
@@ -65,14 +64,8 @@ def table(runs=RUNS, names=SEEDS):
 def long(runs=RUNS, **names):
     """A line for each run and example, in any order."""
     run, example, pred, label = (names.get(name, name) for name in ("run", "example", "pred", "label"))
-    lines = pd.DataFrame(
-        {
-            run: np.repeat(np.arange(S), N),
-            example: np.tile(np.arange(N), S),
-            pred: runs.ravel(),
-            label: np.tile(TRUTH, S),
-        }
-    )
+    columns = {run: np.repeat(np.arange(S), N), example: np.tile(np.arange(N), S)}
+    lines = pd.DataFrame(columns | {pred: runs.ravel(), label: np.tile(TRUTH, S)})
     return lines.sample(frac=1, random_state=1)
 
 
@@ -372,12 +365,8 @@ def test_labels_may_be_texts(write, text):
 
 @pytest.mark.usefixtures("write")
 def test_what_savetxt_writes_is_read():
-    for how in (
-        {"delimiter": ","},
-        {"fmt": "%d"},
-        {"fmt": "%d", "header": " ".join(SEEDS)},
-        {"fmt": "%d", "delimiter": "\t"},
-    ):
+    whole = {"fmt": "%d"}
+    for how in ({"delimiter": ","}, whole, whole | {"header": " ".join(SEEDS)}, whole | {"delimiter": "\t"}):
         np.savetxt("a.csv", RUNS.T, **how)
         np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
         np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
@@ -399,9 +388,8 @@ def test_a_line_a_run_may_have_names(write):
 def test_a_square_of_whole_numbers_is_refused_and_names_decide(write, refusal):
     square = RUNS[:, :5]
     labels = Labels("y.npy", TRUTH[:5], 5)
-    assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in refusal(
-        write(square, "a.npy"), labels
-    )
+    line = refusal(write(square, "a.npy"), labels)
+    assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in line
     np.testing.assert_array_equal(read(write(table(square)), labels).predicted, square)
     np.savez("a.npz", **dict(zip(SEEDS, square, strict=True)))
     np.testing.assert_array_equal(read("a.npz", labels).predicted, square)
@@ -469,9 +457,8 @@ def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(
     assert labels.classes is None
     found = read_arms.read([str(tmp_path)], labels)
     np.testing.assert_array_equal(found.predicted, RIGHT)
-    assert found.notes == [
-        "read 400 values as 1 run of 400 right or wrong answers (churn counts changes between right and wrong)"
-    ]
+    said = "read 400 values as 1 run of 400 right or wrong answers"
+    assert found.notes == [f"{said} (churn counts changes between right and wrong)"]
     write(RUNS[0], "run5.npy")
     line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
     assert line in refused(read_arms.read, [str(tmp_path)], labels)
