@@ -33,8 +33,7 @@ import numpy as np
 import yaml
 
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.floor.prediction import LEARNT, Learnt, interval
-from toolnoise.comparison.floor.tail import FEWEST, Cannot, Tail, of_checkpoints, tail
+from toolnoise.comparison.floor import FEWEST, LEARNT, Cannot, Learnt, Tail, interval, of_checkpoints, tail
 
 VARIANTS = {"algo", "algo_impl", "init+shuffle", "init+shuffle+impl", "init+shuffle+augment+dropout+bit"}
 METRICS = {"accuracy": "test_accuracy", "loss": "test_loss"}

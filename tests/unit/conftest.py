@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
@@ -72,6 +73,29 @@ def refused():
         return line
 
     return call
+
+
+@pytest.fixture
+def refused_by_verb(capsys):
+    """Call a verb with what it must refuse, and return the one line that it prints."""
+
+    def call(*words):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(list(map(str, words)))
+        said = capsys.readouterr()
+        (line,) = said.err.splitlines()
+        assert (ended.value.code, said.out) == (2, "")
+        return line
+
+    return call
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder of the test, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

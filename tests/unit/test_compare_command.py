@@ -114,32 +114,24 @@ def test_draws_of_one_arm_alone_count_too(shared):
     assert of_pairs == (shared > 1)
     of_all = (shared * found.same_draw.churn.value + (36 - shared) * found.other_draws.churn.value) / 36
     assert of_all == pytest.approx(apart.other_draws.churn.value)
-    text = comparison_text.as_text([found])
-    assert (
-        f"Partly paired: {shared} of 6 draws of init, shuffle, augment and dropout are in both arms; all runs" in text
-    )
+    sources = "init, shuffle, augment and dropout"
+    said = f"Partly paired: {shared} of 6 draws of {sources} are in both arms; all runs count."
+    assert said in comparison_text.as_text([found])
 
 
 def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
     a, b = of_draws(range(8)), of_draws(range(2, 12), 0.05, 2)
     found = compared(a, b)
     means = found.b.accuracy_mean.value - found.a.accuracy_mean.value
-    alone = compared(
-        *(
-            answers._replace(predicted=answers.predicted[rows], drawn=answers.drawn[rows])
-            for answers, rows in ((a, slice(2, 8)), (b, slice(0, 6)))
-        )
-    )
+    both = ((a, slice(2, 8)), (b, slice(0, 6)))
+    alone = compared(*(of._replace(predicted=of.predicted[rows], drawn=of.drawn[rows]) for of, rows in both))
     assert alone.way == "paired"
     weight = found.pair_weight
     assert 0.2 < weight < 1
-    assert found.accuracy_difference.value == pytest.approx(
-        weight * alone.accuracy_difference.value + (1 - weight) * means
-    )
+    expected = weight * alone.accuracy_difference.value + (1 - weight) * means
+    assert found.accuracy_difference.value == pytest.approx(expected)
     text = comparison_text.as_text([found])
-    assert (
-        "Partly paired: 6 draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; " in text
-    )
+    assert "draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; all runs count" in text
     share = round(100 * weight)
     assert f"Their runs are correlated: the difference is {share} % the pairs' and {100 - share} % the means'." in text
 
@@ -223,9 +215,8 @@ def test_what_holds_on_these_examples_alone_says_so():
 
 def test_bit_identical_runs_are_one_run():
     a, b = arm(0.3, 1), arm(0.2, 1, 2)
-    copies = [
-        one._replace(predicted=one.predicted.repeat(5, axis=0), bits=[bits] * 5) for one, bits in ((a, "x"), (b, "y"))
-    ]
+    of_bits = ((a, "x"), (b, "y"))
+    copies = [one._replace(predicted=one.predicted.repeat(5, axis=0), bits=[bits] * 5) for one, bits in of_bits]
     found = compared(*copies)
     assert "is more accurate" not in verdict(found)
     assert (found.a.n_draws, found.a.churn_same_draw.value) == (1, 0)
@@ -264,18 +255,14 @@ def test_cross_entropy_is_compared_where_there_are_scores():
 @pytest.mark.parametrize(
     ("assumption", "said", "way"),
     [
-        (
-            "independent",
-            "Assumed: every run of A and B has draws of its own (no --paired, no --same-start).",
-            "independent",
-        ),
-        ("paired", "Assumed: run s of A and run s of B have the same draws (--paired).", "paired"),
-        ("same start", "Assumed: all runs start from the same weights (--same-start).", "one draw"),
+        ("independent", "every run of A and B has draws of its own (no --paired, no --same-start)", "independent"),
+        ("paired", "run s of A and run s of B have the same draws (--paired)", "paired"),
+        ("same start", "all runs start from the same weights (--same-start)", "one draw"),
     ],
 )
 def test_what_is_assumed_is_said(assumption, said, way):
     found = compared(arm(0.3, 4), arm(0.2, 4, 2), assumption)
-    assert found.notes == [said]
+    assert found.notes == [f"Assumed: {said}."]
     assert found.way == way
     known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
     assert compared(known, known).notes == []

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from toolnoise.api.compare import compare
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import (
     compared_numbers,
@@ -30,13 +31,12 @@ RUNS, EXAMPLES = 4, 12
 
 
 @pytest.fixture
-def saved(tmp_path, monkeypatch):
+def saved(here):
     """Save arrays under their names in the folder where the test runs."""
-    monkeypatch.chdir(tmp_path)
 
     def save(**named):
         for name, array in named.items():
-            np.save(tmp_path / f"{name}.npy", array)
+            np.save(here / f"{name}.npy", array)
 
     return save
 
@@ -55,7 +55,10 @@ def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
 
 
 def compared_as(kind, *arms, labels=None, assumption="independent"):
-    return compared_numbers.compare_all(numbers.read_all([[arm] for arm in arms], kind, labels), assumption)
+    truth = None if labels is None else label_files.numbers(labels).astype(float)
+    read = [numbers.read_arm([arm], kind, truth) for arm in arms]
+    numbers.require_alike(read)
+    return compared_numbers.compare_all(read, assumption)
 
 
 def near(value):
@@ -100,9 +103,8 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     assert f"{EXAMPLES} examples of 3 labels; accuracy and churn count labels" in text
     assert "all labels right %" in text
     assert "By label, after Holm's correction over 3: " in text
-    assert (
-        json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))["by_label"][0]["label"] == "label_0"
-    )
+    printed = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
+    assert printed["by_label"][0]["label"] == "label_0"
 
 
 def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved, drawn):
@@ -157,10 +159,9 @@ def test_arms_of_other_shapes_are_refused(labels, arm, line, saved, drawn, refus
 def test_a_table_is_no_file_of_tokens(saved, drawn, tmp_path, refused):
     saved(y=drawn.integers(0, 6, (EXAMPLES, 5)))
     (tmp_path / "a.csv").write_text("pred\n1\n2\n")
-    line = refused(read_arms.read, ["a.csv"], label_files.read("y.npy"))
-    assert line == "a.csv: found no array, and labels of shape (12, 5) in y.npy; .npy or .npz where examples have " + (
-        "several labels"
-    )
+    found, _, allowed = refused(read_arms.read, ["a.csv"], label_files.read("y.npy")).partition("; ")
+    assert found == "a.csv: found no array, and labels of shape (12, 5) in y.npy"
+    assert allowed == ".npy or .npz where examples have several labels"
 
 
 # Values
@@ -194,6 +195,15 @@ def test_values_may_be_tables(saved, drawn, tmp_path):
     (found,) = compared_as(VALUES, "a.csv", "b.npy", labels="y.npy")
     assert found.difference.value == near(-1)
     assert found.way == "one draw"
+
+
+def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):
+    truth = drawn.normal(size=EXAMPLES)
+    a, b = truth + drawn.normal(size=(2, RUNS, EXAMPLES))
+    saved(**{f"a{run}": values for run, values in enumerate(a)})
+    found = compare("a*.npy", b, labels=truth, values=True)
+    assert found["difference"] == compare(a, b, labels=truth, values=True)["difference"]
+    assert (found["a"]["file"], found["a"]["n_runs"]) == ("a0.npy ... a3.npy", RUNS)
 
 
 # Losses
@@ -262,10 +272,7 @@ ALLOWED = "floats from 0 up, segment x token or token: each token's negative log
         (SEGMENTS * np.inf, f"b.npy: [0, 0]: found inf; {ALLOWED}"),
         (SEGMENTS * np.nan, "b.npy: [0]: every token is NaN; a loss of one token or more in each segment"),
         (SHORTER, "b.npy: found 48 tokens of 12 segments; 60 tokens of 12 segments, of a.npy, with the same padding"),
-        (
-            SEGMENTS[:3],
-            "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same padding",
-        ),
+        (SEGMENTS[:3], "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same"),
         (np.stack([SEGMENTS, SHORTER]), "b.npy: found padding in other places in run 1 than in run 0; the same tokens"),
         (SEGMENTS[None, None], "b.npy: found shape (1, 1, 12, 5); segment x token or token of one run, run x segment"),
     ],
@@ -277,7 +284,7 @@ def test_what_are_no_losses_is_refused(arm, line, saved, refused):
 
 def test_losses_and_labels_do_not_go_together(saved, refused):
     saved(nll=SEGMENTS, y=SEGMENTS.astype(int))
-    line = refused(numbers.read_all, [["nll.npy"], ["nll.npy"]], LOSSES, "y.npy")
+    line = refused(lambda: compare("nll.npy", "nll.npy", labels="y.npy", losses=True))
     assert line == "command line: --labels: found it with losses; none: a loss is no prediction of a label"
     for asked in (None, VALUES):
         line = refused(numbers.require_no_losses, "nll.npy", asked)
@@ -316,10 +323,8 @@ def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
         # Half of the segments are easier for A, half for B, and all of their tokens with them.
         easier = 0.5 * segments(drawn, 60)
         a, b = 5 + drawn.normal(size=(2, 60, TOKENS)) * 0.1
-        each = [
-            numbers.Numbers(name, LOSSES, np.abs(runs).reshape(1, -1), np.full(60, TOKENS), None)
-            for name, runs in (("a", a), ("b", b + easier))
-        ]
+        arms = (("a", np.abs(a)), ("b", np.abs(b + easier)))
+        each = [numbers.Numbers(name, LOSSES, of.reshape(1, -1), np.full(60, TOKENS), None) for name, of in arms]
         (found,) = compared_numbers.compare_all(each)
         _, low, high = found.difference_over_examples
         false["losses"] += not low <= 0 <= high
@@ -377,8 +382,9 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
 
 
 def test_options_that_exclude_each_other_are_refused():
-    with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
-        numbers.kind_of(["a.npy"], values=True, losses=True)
+    for arm in ("a.npy", np.zeros(9)):
+        with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
+            compare(arm, arm, labels=np.zeros(9), values=True, losses=True)
     assert {"--values", "--losses", "--by-label"} <= verb.VERB.arguments.keys()
 
 

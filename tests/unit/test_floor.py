@@ -12,9 +12,8 @@ from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.floor import prediction
-from toolnoise.comparison.floor.prediction import Learnt, interval
-from toolnoise.comparison.floor.tail import Cannot, changes, of_checkpoints, staying, tail
+from toolnoise.comparison import floor
+from toolnoise.comparison.floor import Cannot, Learnt, changes, interval, of_checkpoints, staying, tail
 
 NOISE = [0.90, 0.92, 0.91, 0.93, 0.91, 0.92, 0.90, 0.92]
 LEARNT = Learnt(0.2, -1.5, 0.5, 0.4, 20, -0.4, 3.0, 0.01, 0.95, ("one", "two"))
@@ -83,7 +82,7 @@ def test_the_interval_is_that_of_a_new_point_of_a_regression():
 
 def test_rates_below_those_that_were_learnt_on_are_refused():
     with pytest.raises(Cannot, match=r"the rate fell to 0.001 of the largest; learnt on 0.01 and more"):
-        prediction.expected(LEARNT, tail(NOISE, [1e-3] * 8))
+        floor.expected(LEARNT, tail(NOISE, [1e-3] * 8))
 
 
 # Ten archives are unpacked.
@@ -96,7 +95,7 @@ def test_what_was_learnt_is_what_the_evidence_says(monkeypatch, tmp_path, capsys
     (tmp_path / "evidence").symlink_to(ROOT / "evidence")
     monkeypatch.setattr(bench, "ROOT", tmp_path)
     bench.main("--write")
-    known, found = ((folder / prediction.LEARNT).read_text() for folder in (ROOT, tmp_path))
+    known, found = ((folder / floor.LEARNT).read_text() for folder in (ROOT, tmp_path))
     for kind, numbers in yaml.safe_load(known)["images"].items():
         assert yaml.safe_load(found)["images"][kind] == {
             name: pytest.approx(value, rel=1e-3) if isinstance(value, float) else value
@@ -107,19 +106,13 @@ def test_what_was_learnt_is_what_the_evidence_says(monkeypatch, tmp_path, capsys
     assert printed.split() == table.removeprefix("python bench/floor.py").split()
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def written(values, rates=None):
     rows = [f"{epoch},{value}" + (f",{rates[epoch]}" if rates else "") for epoch, value in enumerate(values)]
     names = "epoch,test_accuracy" + ",learning_rate" * bool(rates)
     Path("h.csv").write_text("\n".join([names, *rows]) + "\n")
 
 
-def floor(*words):
+def ended_with(*words):
     try:
         cli.main(["floor", "h.csv", "--metric", "test_accuracy", "--task", "images", *words])
     except SystemExit as ended:
@@ -130,14 +123,14 @@ def floor(*words):
 @pytest.mark.usefixtures("here")
 def test_a_run_has_the_sd_that_was_learnt_times_its_spread(capsys):
     written(NOISE)
-    assert floor("--rate", "0.1", "--json") == 0
+    assert ended_with("--rate", "0.1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    learnt = prediction.learnt("images", "test_accuracy")
+    learnt = floor.learnt("images", "test_accuracy")
     ratio = math.exp(learnt.intercept - learnt.slope)
     assert found["sd"] == pytest.approx(of_checkpoints(np.array(NOISE)) * ratio)
     assert found["sd_low"] < found["sd"] < found["sd_high"]
     written(NOISE, [0.04, 0.04, 0.004, *[0.004] * 5])
-    assert floor() == 0
+    assert ended_with() == 0
     text = capsys.readouterr().out
     assert text.startswith("SD over seeds of test_accuracy: ") and "at 0.1 of the largest learning rate" in text
 
@@ -147,7 +140,7 @@ def test_points_in_per_cent_have_an_sd_in_per_cent(capsys):
     found = []
     for factor in (1, 100):
         written([factor * value for value in NOISE])
-        floor("--rate", "1", "--json")
+        ended_with("--rate", "1", "--json")
         found.append(json.loads(capsys.readouterr().out)["sd"])
     assert found[1] == pytest.approx(100 * found[0])
 
@@ -163,7 +156,7 @@ def test_points_in_per_cent_have_an_sd_in_per_cent(capsys):
 @pytest.mark.usefixtures("here")
 def test_what_it_cannot_say_ends_with_one(values, words, why, capsys):
     written(values)
-    assert floor("--rate", "1", *words) == 1
+    assert ended_with("--rate", "1", *words) == 1
     printed = capsys.readouterr()
     assert printed.out.startswith("cannot say: ") and why in printed.out and not printed.err
 
@@ -181,8 +174,6 @@ def test_what_it_cannot_say_ends_with_one(values, words, why, capsys):
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_bad_input_is_one_line(text, words, says, capsys):
+def test_bad_input_is_one_line(text, words, says, refused_by_verb):
     Path("h.csv").write_text(text)
-    assert floor(*words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert says in line
+    assert says in refused_by_verb("floor", "h.csv", "--metric", "test_accuracy", "--task", "images", *words)

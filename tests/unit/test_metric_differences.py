@@ -10,9 +10,9 @@ from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import two_arm_power
+from toolnoise.comparison import figures, two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.tables import compared_tables, intervals_figure, pilot, text
+from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.stats.power import runs_needed
 
@@ -21,9 +21,8 @@ METRICS = ("accuracy", "loss")
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(here):
     """Write runs of arms, {arm: {seed: (accuracy, loss)}}, as one table, and as one for each arm."""
-    monkeypatch.chdir(tmp_path)
 
     def write(runs):
         lines = {
@@ -32,8 +31,8 @@ def files(tmp_path, monkeypatch):
         }
         heading = "seed,model,accuracy,loss"
         for arm, of in lines.items():
-            (tmp_path / f"{arm}.csv").write_text("\n".join([heading, *of]) + "\n")
-        (tmp_path / "all.csv").write_text("\n".join([heading, *itertools.chain(*lines.values())]) + "\n")
+            (here / f"{arm}.csv").write_text("\n".join([heading, *of]) + "\n")
+        (here / "all.csv").write_text("\n".join([heading, *itertools.chain(*lines.values())]) + "\n")
         return runs
 
     return write
@@ -53,9 +52,13 @@ def values(runs, arm, metric):
     return np.array([of[METRICS.index(metric)] for of in runs[arm].values()])
 
 
-def compared(given, metrics=("accuracy",), **more):
-    asked = {name: more.pop(name) for name in ("paired", "seed", "lower", "higher", "by") if name in more}
-    return compared_tables.compare([[path] for path in given], Asked(tuple(metrics), **asked), **more)
+def read(given, metrics=("accuracy",), **asked):
+    return reading.read([[path] for path in given], Asked(tuple(metrics), **asked))
+
+
+def compared(given, metrics=("accuracy",), **asked):
+    which = {name: asked.pop(name) for name in ("against", "all_pairs") if name in asked}
+    return differences.compare(read(given, metrics, **asked), **which)
 
 
 def holm_by_hand(pvalues):
@@ -73,7 +76,7 @@ def holm_by_hand(pvalues):
 @pytest.mark.parametrize("given", [["all.csv"], ["base.csv", "wide.csv", "deep.csv"]])
 def test_shared_seeds_are_scipys_paired_test(given, files):
     runs = files(drawn(dict.fromkeys(ARMS, range(7))))
-    found = compared(given, METRICS).comparisons
+    found = compared(given, METRICS)
     assert [(each.a.name, each.b.name, each.metric) for each in found] == [
         ("base", arm, metric) for arm in ("wide", "deep") for metric in METRICS
     ]
@@ -93,11 +96,11 @@ def test_shared_seeds_are_scipys_paired_test(given, files):
 
 def test_the_order_of_lines_does_not_change_the_pairs(files, tmp_path):
     files(drawn(dict.fromkeys(ARMS, range(7))))
-    before = compared(["all.csv"]).comparisons
+    before = compared(["all.csv"])
     head, *lines = (tmp_path / "all.csv").read_text().splitlines()
     turned = sorted(lines, key=lambda line: (ARMS.index(line.split(",")[1]), -int(line.split(",")[0])))
     (tmp_path / "all.csv").write_text("\n".join([head, *turned]) + "\n")
-    for one, other in zip(before, compared(["all.csv"]).comparisons, strict=True):
+    for one, other in zip(before, compared(["all.csv"]), strict=True):
         assert one.difference == pytest.approx(other.difference, rel=1e-12)
         assert one.pvalue == pytest.approx(other.pvalue, rel=1e-12)
 
@@ -106,7 +109,7 @@ def test_the_order_of_lines_does_not_change_the_pairs(files, tmp_path):
 def test_unshared_seeds_are_scipys_welch_test(unpaired, files):
     other = unpaired == "other seeds"
     runs = files(drawn({"base": range(6), "wide": range(20, 28) if other else range(8)}))
-    (each,) = compared(["all.csv"], seed=None if other else "none").comparisons
+    (each,) = compared(["all.csv"], seed=None if other else "none")
     a, b = (values(runs, arm, "accuracy") for arm in ("base", "wide"))
     by_scipy = stats.ttest_ind(b, a, equal_var=False)
     assert each.way == "independent"
@@ -116,7 +119,7 @@ def test_unshared_seeds_are_scipys_welch_test(unpaired, files):
 
 def test_some_shared_seeds_are_the_partly_paired_test(files):
     runs = files(drawn({"base": range(8), "wide": range(2, 12)}))
-    (each,) = compared(["all.csv"]).comparisons
+    (each,) = compared(["all.csv"])
     a, b = values(runs, "base", "accuracy"), values(runs, "wide", "accuracy")
     shared_first = np.concatenate([a[2:], a[:2]])
     wanted = partly_paired_difference(shared_first, b, 6)
@@ -128,15 +131,15 @@ def test_some_shared_seeds_are_the_partly_paired_test(files):
 
 def test_all_pairs_or_one_arm_against_all_others(files):
     files(drawn(dict.fromkeys(ARMS, range(5))))
-    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], all_pairs=True).comparisons]
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], all_pairs=True)]
     assert pairs == list(itertools.combinations(ARMS, 2))
-    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], against="deep").comparisons]
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], against="deep")]
     assert pairs == [("deep", "base"), ("deep", "wide")]
 
 
 def test_what_is_better_is_better_whichever_way(files):
     files(drawn(dict.fromkeys(ARMS[:2], range(6))))
-    (up,), (down,) = (compared(["all.csv"], **way).comparisons for way in ({"higher": ()}, {"lower": ()}))
+    (up,), (down,) = (compared(["all.csv"], **way) for way in ({"higher": ()}, {"lower": ()}))
     assert up.difference == down.difference
     assert up.probability_of_improvement.value == pytest.approx(1 - down.probability_of_improvement.value)
     assert (up.lower_is_better, down.lower_is_better) == (False, True)
@@ -144,27 +147,20 @@ def test_what_is_better_is_better_whichever_way(files):
 
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
     """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
-    files(
-        {
-            "base": {n: (v, v) for n, v in enumerate((0.91, 0.92, 0.93))},
-            "wide": {n: (v, v) for n, v in enumerate((0.92, 0.93, 0.94))},
-        }
-    )
-    found = compared(["all.csv"])
-    assert np.isnan(found.comparisons[0].pvalue)
-    assert text.as_text(*found).endswith(
-        "accuracy: wide - base is +0.01 in every pair: without any noise, there is no test."
-    )
+    both = {"base": (0.91, 0.92, 0.93), "wide": (0.92, 0.93, 0.94)}
+    files({arm: {seed: (value, value) for seed, value in enumerate(of)} for arm, of in both.items()})
+    (found,) = compared(["all.csv"])
+    assert np.isnan(found.pvalue)
+    assert told(["all.csv"]).endswith("wide - base is +0.01 in every pair: without any noise, there is no test.")
 
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
-    (each,) = compared(["all.csv"]).comparisons
+    (each,) = compared(["all.csv"])
     assert np.isnan(each.pvalue)
-    says = (
-        "That is no winner: base is one run and wide is one run" if runs == 1 else "without any noise, there is no test"
-    )
+    alone = "That is no winner: base is one run and wide is one run"
+    says = alone if runs == 1 else "without any noise, there is no test"
     assert says in told(["all.csv"])
     assert "is better: " not in told(["all.csv"])
 
@@ -172,8 +168,8 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
 # What is said
 
 
-def told(given, **more):
-    return text.as_text(*compared(given, **more))
+def told(given, **asked):
+    return text.as_text(read(given, **asked), compared(given, **asked))
 
 
 def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
@@ -183,16 +179,12 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
     said = told(["all.csv"])
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
-    sentence = (
-        f"wide is better: its accuracy is higher by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
-    )
-    assert sentence in said
+    by = f"by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
+    assert f"wide is better: its accuracy is higher {by}" in said
     assert "accuracy: higher is better (assumed, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
     assert 'loss: lower is better (by the word "loss" in its name, --higher if not).' in said
-    assert (
-        f"base is better: its loss is lower by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and" in said
-    )
+    assert f"base is better: its loss is lower {by}" in said
     assert "points" not in said
 
 
@@ -202,10 +194,10 @@ def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
         a, b = [0.90, 0.91, 0.92, 0.90, 0.93, 0.92], [0.95, 0.93, 0.96, 0.94, 0.95][:count]
         for name, numbers in (("a", a), ("b", b)):
             (tmp_path / f"{name}.csv").write_text("".join(f"{number}\n" for number in numbers))
-        runs, (found,) = compared_tables.compare([["a.csv"], ["b.csv"]], Asked(("accuracy",)))
+        (found,) = compared(["a.csv", "b.csv"])
         says = f"Welch's t, at most {limit} degrees of freedom" if limit else "Welch's t"
         assert found.test == says
-        assert (f"6 and {count} runs. With so few runs: {says}.\n" in text.as_text(runs, [found])) == bool(limit)
+        assert (f"6 and {count} runs. With so few runs: {says}.\n" in told(["a.csv", "b.csv"])) == bool(limit)
         assert (found.pvalue == pytest.approx(stats.ttest_ind(b, a, equal_var=False).pvalue, rel=1e-9)) == (not limit)
 
 
@@ -221,14 +213,14 @@ def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypat
 def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
     files(drawn(dict.fromkeys(ARMS, range(4))))
     found = compared(["all.csv"], METRICS)
-    unsure = [each for each in found.comparisons if not each.pvalue_holm < 0.05]
+    unsure = [each for each in found if not each.pvalue_holm < 0.05]
     assert unsure
-    said = text.as_text(*found)
+    said = told(["all.csv"], metrics=METRICS)
     for each in unsure:
         assert text.sentence(each).startswith(f"No significant difference in {each.metric}")
         assert text.sentence(each) in said
     assert said.count("(4 tests).") == 4
-    assert text.as_json(*found)["tests"] == 4
+    assert text.as_json(read(["all.csv"], METRICS), found)["tests"] == 4
 
 
 def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
@@ -248,23 +240,20 @@ def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
 def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monkeypatch):
     files(drawn(dict.fromkeys(ARMS, range(5))))
     kept = []
-    monkeypatch.setattr(intervals_figure.sheets, "save_as", lambda figure, _: kept.append(figure))
-    found = compared(["all.csv"], METRICS).comparisons
-    intervals_figure.draw(found, "f.png")
+    monkeypatch.setattr(figures.sheets, "save_as", lambda figure, _: kept.append(figure))
+    found = compared(["all.csv"], METRICS)
+    figures.write_differences(found, "f.png")
     panels = kept[0].axes
-    assert [panel.get_xlabel() for panel in panels] == [
-        "difference in accuracy (higher is better)",
-        "difference in loss (lower is better)",
-    ]
+    better = {"accuracy": "higher", "loss": "lower"}
+    assert [each.get_xlabel() for each in panels] == [f"difference in {m} ({better[m]} is better)" for m in METRICS]
     for panel, metric in zip(panels, METRICS, strict=True):
         of = [each for each in found if each.metric == metric]
         lines = [line for line in panel.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 1]
         assert [tuple(line.get_xdata()) for line in lines] == [tuple(each.difference[1:]) for each in of]
         dots = [line for line in panel.lines if line.get_marker() == "o"]
         assert [dot.get_markerfacecolor() != "white" for dot in dots] == [each.pvalue_holm < 0.05 for each in of]
-        assert [label.get_text() for label in panel.get_yticklabels()] == [
-            f"{arm} - base\n5 paired seeds" for arm in ("wide", "deep")
-        ]
+        labels = [label.get_text() for label in panel.get_yticklabels()]
+        assert labels == ["wide - base\n5 paired seeds", "deep - base\n5 paired seeds"]
 
 
 @pytest.mark.parametrize(
@@ -283,13 +272,9 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
         (["base.csv", "--metric", "accuracy"], "base.csv: --by: missing"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, capsys):
+def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, refused_by_verb):
     files(drawn(dict.fromkeys(ARMS, range(4))))
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["compare", *words])
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert says in line
+    assert says in refused_by_verb("compare", *words)
 
 
 # The pilot of a plan
@@ -353,9 +338,8 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
     found, (needed,) = planned("all.csv"), printed["needed"]
     assert printed["unit"] == "accuracy"
     assert needed["seeds"] == runs_needed(lambda runs: two_arm_power.paired_power(runs, 0.004, found.shared.sd.value))
-    assert needed["runs_per_arm"] == runs_needed(
-        lambda runs: two_arm_power.difference_power(runs, 0.004, found.sd.value)
-    )
+    apart = runs_needed(lambda runs: two_arm_power.difference_power(runs, 0.004, found.sd.value))
+    assert needed["runs_per_arm"] == apart
     assert needed["seeds_low"] < needed["seeds"] < needed["seeds_high"]
     assert needed["seeds"] < needed["runs_per_arm"]
     cli.main(["plan", "--pilot", "base.csv", "wide.csv", "--metric", "accuracy", "--gain", "0.004"])
@@ -381,12 +365,8 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
     ],
 )
-def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, capsys):
+def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, refused_by_verb):
     files(drawn(dict.fromkeys(ARMS, range(4))))
     (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
     (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["plan", "--pilot", *words])
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert says in line
+    assert says in refused_by_verb("plan", "--pilot", *words)

@@ -38,9 +38,8 @@ def refusal(refused):
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(here):
     """Write an array, a table, or a text to a file here; its name."""
-    monkeypatch.chdir(tmp_path)
 
     def save(value, name="a.csv", **how):
         if isinstance(value, np.ndarray):
@@ -48,7 +47,7 @@ def write(tmp_path, monkeypatch):
         elif isinstance(value, pd.DataFrame):
             value.to_csv(name, **{"index": False} | how)
         else:
-            (tmp_path / name).write_bytes(value.encode())
+            (here / name).write_bytes(value.encode())
         return name
 
     return save
@@ -65,14 +64,8 @@ def table(runs=RUNS, names=SEEDS):
 def long(runs=RUNS, **names):
     """A line for each run and example, in any order."""
     run, example, pred, label = (names.get(name, name) for name in ("run", "example", "pred", "label"))
-    lines = pd.DataFrame(
-        {
-            run: np.repeat(np.arange(S), N),
-            example: np.tile(np.arange(N), S),
-            pred: runs.ravel(),
-            label: np.tile(TRUTH, S),
-        }
-    )
+    columns = {run: np.repeat(np.arange(S), N), example: np.tile(np.arange(N), S)}
+    lines = pd.DataFrame(columns | {pred: runs.ravel(), label: np.tile(TRUTH, S)})
     return lines.sample(frac=1, random_state=1)
 
 
@@ -281,89 +274,30 @@ def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal
     assert "found scores p_1 to p_5, of classes from 1" in refusal(name, Labels("y.npy", np.maximum(TRUTH, 1), N))
 
 
+ANIMALS = "cat,dog,cow,hen,fox"
+ONE_HOT = np.eye(C, dtype=int)[TRUTH]
+OPEN = "of whole numbers: predicted classes, a run in each, or scores"
+
+
 @pytest.mark.parametrize(
     ("first", "values", "line"),
     [
-        (
-            "cat,dog,cow,hen,fox",
-            RUNS.T,
-            "found 5 columns cat to fox of whole numbers: predicted classes, a run in each, or",
-        ),
-        (
-            "cat,dog,cow,hen,fox",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns cat to fox of whole numbers: predicted class",
-        ),
-        (
-            "pred_0,pred_1,pred_2,pred_3,pred_4",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns of whole numbers: predicted c",
-        ),
-        (
-            "",
-            np.eye(C, dtype=int)[TRUTH],
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "",
-            np.eye(C, dtype=int)[TRUTH] * 70 + 6,
-            "found 5 columns of whole numbers: predicted classes, a run in each",
-        ),
-        (
-            "",
-            DRAW.integers(-9, 9, (N, C)),
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "",
-            DRAW.integers(0, 99, (N, C)),
-            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
-        ),
-        (
-            "id,label",
-            np.stack([range(N), TRUTH], axis=1),
-            "found no predictions among the columns id, label; predictions in",
-        ),
-        (
-            "",
-            np.stack([range(N), RUNS[0], TRUTH], axis=1),
-            "found 3 columns without names, one of which counts the lines",
-        ),
-        (
-            "pred,prediction",
-            RUNS[:2].T,
-            "found 2 columns of predictions: pred, prediction; one of them, or a column a run",
-        ),
-        (
-            "prob_seed0,prob_seed1",
-            RUNS[:2].T / 7,
-            "found one score of each run: prob_seed0, prob_seed1; predicted classes,",
-        ),
-        (
-            "seed0,seed1",
-            RUNS[:2].T / 2,
-            "found fractions in seed0, a column of a run; predicted classes; scores in a file",
-        ),
-        (
-            "run,a,b",
-            np.stack([TRUTH * 0, *RUNS[:2]], 1),
-            "found 2 columns a to b of whole numbers beside run: scores, or",
-        ),
-        (
-            "correct_0,correct_1",
-            RUNS[:2].T,
-            "found more than right and wrong in what is named correct; 0 and 1, or True",
-        ),
-        (
-            "pred,label,target",
-            np.stack([TRUTH, TRUTH, TRUTH % 3], 1),
-            "target: differs from label; one column of labels",
-        ),
-        (
-            "id,pred",
-            np.stack([TRUTH, TRUTH], axis=1),
-            "id: differs between runs, or repeats within one; each example once",
-        ),
+        (ANIMALS, RUNS.T, f"found 5 columns cat to fox {OPEN}"),
+        (ANIMALS, ONE_HOT, f"found 5 columns cat to fox {OPEN}"),
+        ("pred_0,pred_1,pred_2,pred_3,pred_4", ONE_HOT, f"found 5 columns {OPEN}"),
+        ("", ONE_HOT, f"found 5 columns {OPEN}"),
+        ("", ONE_HOT * 70 + 6, f"found 5 columns {OPEN}"),
+        ("", DRAW.integers(-9, 9, (N, C)), f"found 5 columns {OPEN}"),
+        ("", DRAW.integers(0, 99, (N, C)), f"found 5 columns {OPEN}"),
+        ("id,label", np.stack([range(N), TRUTH], 1), "found no predictions among the columns id, label; predictions"),
+        ("", np.stack([range(N), RUNS[0], TRUTH], 1), "found 3 columns without names, one of which counts the lines"),
+        ("pred,prediction", RUNS[:2].T, "found 2 columns of predictions: pred, prediction; one of them, or a column a"),
+        ("prob_seed0,prob_seed1", RUNS[:2].T / 7, "found one score of each run: prob_seed0, prob_seed1; predicted"),
+        ("seed0,seed1", RUNS[:2].T / 2, "found fractions in seed0, a column of a run; predicted classes; scores in"),
+        ("run,a,b", np.stack([TRUTH * 0, *RUNS[:2]], 1), "found 2 columns a to b of whole numbers beside run: scores,"),
+        ("correct_0,correct_1", RUNS[:2].T, "found more than right and wrong in what is named correct; 0 and 1, or"),
+        ("pred,label,target", np.stack([TRUTH, TRUTH, TRUTH % 3], 1), "target: differs from label; one column of"),
+        ("id,pred", np.stack([TRUTH, TRUTH], 1), "id: differs between runs, or repeats within one; each example once"),
         ("score", RUNS[:1].T, "found scores of 1 class; a score of each class, 2 or more"),
     ],
 )
@@ -431,12 +365,8 @@ def test_labels_may_be_texts(write, text):
 
 @pytest.mark.usefixtures("write")
 def test_what_savetxt_writes_is_read():
-    for how in (
-        {"delimiter": ","},
-        {"fmt": "%d"},
-        {"fmt": "%d", "header": " ".join(SEEDS)},
-        {"fmt": "%d", "delimiter": "\t"},
-    ):
+    whole = {"fmt": "%d"}
+    for how in ({"delimiter": ","}, whole, whole | {"header": " ".join(SEEDS)}, whole | {"delimiter": "\t"}):
         np.savetxt("a.csv", RUNS.T, **how)
         np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
         np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
@@ -458,9 +388,8 @@ def test_a_line_a_run_may_have_names(write):
 def test_a_square_of_whole_numbers_is_refused_and_names_decide(write, refusal):
     square = RUNS[:, :5]
     labels = Labels("y.npy", TRUTH[:5], 5)
-    assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in refusal(
-        write(square, "a.npy"), labels
-    )
+    line = refusal(write(square, "a.npy"), labels)
+    assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in line
     np.testing.assert_array_equal(read(write(table(square)), labels).predicted, square)
     np.savez("a.npz", **dict(zip(SEEDS, square, strict=True)))
     np.testing.assert_array_equal(read("a.npz", labels).predicted, square)
@@ -528,9 +457,8 @@ def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(
     assert labels.classes is None
     found = read_arms.read([str(tmp_path)], labels)
     np.testing.assert_array_equal(found.predicted, RIGHT)
-    assert found.notes == [
-        "read 400 values as 1 run of 400 right or wrong answers (churn counts changes between right and wrong)"
-    ]
+    said = "read 400 values as 1 run of 400 right or wrong answers"
+    assert found.notes == [f"{said} (churn counts changes between right and wrong)"]
     write(RUNS[0], "run5.npy")
     line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
     assert line in refused(read_arms.read, [str(tmp_path)], labels)

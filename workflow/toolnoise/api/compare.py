@@ -20,13 +20,13 @@ from toolnoise.comparison import (
     read_arms,
 )
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import logs_text, of_arms
+from toolnoise.comparison.evals import compared_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.comparison.tables import arguments, compared_tables
-from toolnoise.datasets.outcomes import LOSSES, VALUES
+from toolnoise.comparison.tables import arguments, without_metric
+from toolnoise.datasets.outcomes import LOSSES
 
 
 def compare(
@@ -79,7 +79,7 @@ def compare(
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
     files = [paths for paths in named if paths is not None]
-    if len(files) == len(arms) > 0 and of_arms.are_logs(files, correct=correct, cluster=cluster):
+    if len(files) == len(arms) > 0 and log_files.are_logs(files, correct=correct, cluster=cluster):
         _require_two(arms)
         given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
         given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
@@ -90,11 +90,11 @@ def compare(
         given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
-    compared_tables.require_predictions(files)
+    without_metric.require_predictions(files)
     _require_two(arms)
-    kind = VALUES if values else LOSSES if losses else None
+    kind = numbers.kind_asked(values=values, losses=losses)
     if named[0] is not None:
-        kind = numbers.kind_of(named[0], values=values, losses=losses)
+        kind = numbers.kind_of(named[0], kind)
     if kind:
         if by_label:
             raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
@@ -118,7 +118,8 @@ def _of_logs(
     """Logs of language models, by the one score that is named or that they have."""
     if len(metrics) > 1:
         raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
-    logs = of_arms.compare(files, Scores(next(iter(metrics), None), cluster), assumption)
+    arms = log_files.read_all(files, Scores(next(iter(metrics), None), cluster), paired=assumption == "paired")
+    logs = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if logs[0].shares else (1, "")
     label = f"difference in {logs[0].metric}{unit}"
     return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
@@ -172,9 +173,7 @@ def _labels(labels: Any, first: Any) -> Labels:
             return read_arms.labels_of(paths)
         # Right and wrong answers, run x N, need none; whatever else does is told so.
         return Labels("", None, given.arrays(_name(0), first)[0].shape[-1])
-    if given.is_path(labels):
-        return label_files.read(str(labels))
-    return label_files.of_values("labels", given.array("labels", labels))
+    return given.labels(labels)
 
 
 def _answers(place: int, arm: Any, labels: Labels) -> Answers:
@@ -186,28 +185,30 @@ def _answers(place: int, arm: Any, labels: Labels) -> Answers:
 
 
 def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, labels: Any) -> list[Numbers]:
-    if all(paths is not None for paths in named) and (labels is None or given.is_path(labels)):
-        return numbers.read_all([paths for paths in named if paths], kind, None if labels is None else str(labels))
     if kind == LOSSES and labels is not None:
         raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = _truth(labels) if kind == VALUES else np.empty(0)
+    truth = None if kind == LOSSES else _truth(labels, named[0]).astype(np.float64)
     found = []
     for place, (arm, paths) in enumerate(zip(arms, named, strict=True)):
-        if paths is not None:
-            found.append(numbers.joined(paths[0], [numbers.read(path, kind, truth) for path in paths]))
-            continue
-        arrays = given.arrays(_name(place), arm)
-        of_runs = (
-            [numbers.of_losses(_name(place), arrays)]
-            if kind == LOSSES
-            else [numbers.of_values(_name(place), array, truth) for array in arrays]
-        )
-        found.append(numbers.joined(_name(place), of_runs))
+        if paths is None:
+            found.append(_numbers_of(_name(place), given.arrays(_name(place), arm), truth))
+        else:
+            found.append(numbers.read_arm(paths, kind, truth))
     numbers.require_alike(found)
     return found
 
 
-def _truth(labels: Any) -> np.ndarray:
+def _truth(labels: Any, first: list[str] | None) -> np.ndarray:
+    """The true values: an array, or in a file, which is that of the study if the first arm is its dump."""
+    if labels is None and first is not None:
+        labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
     if given.is_path(labels):
-        return label_files.numbers(str(labels)).astype(np.float64)
-    return label_files.numbers_of("labels", given.array("labels", labels)).astype(np.float64)
+        return label_files.numbers(str(labels))
+    return label_files.numbers_of("labels", given.array("labels", labels))
+
+
+def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: np.ndarray | None) -> Numbers:
+    """The losses in an arm's arrays, or values beside the true ones."""
+    if truth is None:
+        return numbers.of_losses(name, arrays)
+    return numbers.joined(name, [numbers.of_values(name, array, truth) for array in arrays])

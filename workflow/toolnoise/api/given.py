@@ -9,6 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison import label_files
+from toolnoise.comparison.label_files import Labels
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
@@ -64,6 +66,13 @@ def array(name: str, given: Any) -> np.ndarray:
         raise BadInput(name, "", f"found {type(given).__name__} of {min(kind.__name__ for kind in kinds)}", WANTED)
     # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
+
+
+def labels(given: Any) -> Labels:
+    """The labels in a file, or in an array."""
+    if is_path(given):
+        return label_files.read(str(given))
+    return label_files.of_values("labels", array("labels", given))
 
 
 def texts(given: str | Sequence[str] | None) -> list[str] | None:

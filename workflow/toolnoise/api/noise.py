@@ -10,7 +10,8 @@ from toolnoise import streams
 from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import label_files, prediction_files, read_arms
+from toolnoise.base.printing import counted
+from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import Row, stability
@@ -33,7 +34,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     >>> round(found["accuracy_mean"]["value"], 3), round(found["churn"]["value"], 3)
     (0.921, 0.142)
     """
-    of_all = _labels(labels)
+    of_all = given.labels(labels)
     answers = _answers(predictions, of_all)
     if answers.rights or of_all.classes is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
@@ -75,19 +76,13 @@ def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
 def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     of = {metric: estimate for metric, group, estimate in rows if group == "all"}
     mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
-    lines = [f"{runs} run{'s' * (runs > 1)} of {labels.examples} examples"]
+    lines = [f"{counted(runs, 'run')} of {labels.examples} examples"]
     lines += [f"accuracy {in_percent(mean)}"] if mean else []
     lines += [f"SD of accuracy {in_percent(sd, ' points')}"] if sd else ["SD of accuracy and churn: from two runs on"]
     nulls = [f"{POINTS * of[name].value:.3g}" for name in NULLS if name in of]
     lines += [f"  if examples erred independently: {nulls[0]} points"] if sd and nulls else []
     lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
     return "\n".join(lines)
-
-
-def _labels(labels: Any) -> Labels:
-    if given.is_path(labels):
-        return label_files.read(str(labels))
-    return label_files.of_values("labels", given.array("labels", labels))
 
 
 def _answers(predictions: Any, labels: Labels) -> Answers:

@@ -94,15 +94,15 @@ def _rows(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _picture(planned: sample_size.SampleSize, axes: "Axes | None") -> "Axes":
-    from toolnoise.comparison import power_curves
+    from toolnoise.comparison import figures
 
-    return power_curves.first(planned, axes)
+    return figures.draw_power(planned, axes)
 
 
 def _figure(planned: sample_size.SampleSize, path: str) -> None:
-    from toolnoise.comparison import power_curves
+    from toolnoise.comparison import figures
 
-    power_curves.draw(planned, path)
+    figures.write_power(planned, path)
 
 
 def _several(given: Any) -> Any:

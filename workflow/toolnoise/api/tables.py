@@ -15,7 +15,7 @@ from toolnoise.api import given
 from toolnoise.api.results import Compared, of_intervals
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import read_arms
-from toolnoise.comparison.tables import compared_tables, text
+from toolnoise.comparison.tables import differences, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.differences import MetricComparison
 
@@ -29,7 +29,8 @@ def compare(arms: Sequence[Any], asked: Asked, against: str | None, *, all_pairs
     if not arms:
         raise BadInput("command line", "ARMS", "missing", "a table, or one for each arm, before --metric")
     with as_files(arms) as files:
-        runs, found = compared_tables.compare(files, asked, against, all_pairs=all_pairs)
+        runs = reading.read(files, asked)
+        found = differences.compare(runs, against, all_pairs=all_pairs)
     runs = runs._replace(notes=[given_as(note) for note in runs.notes])
     values, drawn = text.as_json(runs, found), _picture(found)
     return Compared(text.as_text(runs, found), values, partial(_rows, found), drawn, partial(_figure, found))
@@ -101,6 +102,6 @@ def _picture(found: Sequence[MetricComparison]) -> Any:
 
 
 def _figure(found: Sequence[MetricComparison], path: str) -> None:
-    from toolnoise.comparison.tables import intervals_figure  # draws with Matplotlib, slow to import
+    from toolnoise.comparison import figures
 
-    intervals_figure.draw(found, path)
+    figures.write_differences(found, path)

@@ -64,6 +64,11 @@ def plainly() -> Iterator[None]:
         sys.stdout, sys.stderr = kept
 
 
+def counted(number: int, noun: str, ending: str = "s") -> str:
+    """So many of something, with the ending of its plural."""
+    return f"{number} {noun}{'' if number == 1 else ending}"
+
+
 def span(seconds: float) -> str:
     """A span of time in the unit that a person would use."""
     if seconds < 90:

@@ -18,11 +18,10 @@ from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.pairs_of_units import in_arm
 from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.read_arms import NAMES
-from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
+from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
 from toolnoise.datasets.outcomes import LOSSES
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
-from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import sd_chi2
 
 
@@ -77,9 +76,7 @@ class NumberComparison(NamedTuple):
 def compare_all(arms: Sequence[Numbers], assumption: Assumption = "independent") -> list[NumberComparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm."""
     sides = [_side(name, arm, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    comparisons = [_compare(sides[0], other, assumption) for other in sides[1:]]
-    adjusted = holm(np.array([each.pvalue for each in comparisons])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(comparisons, adjusted, strict=True)]
+    return adjusted([_compare(sides[0], other, assumption) for other in sides[1:]])
 
 
 def _side(name: str, arm: Numbers, assumption: Assumption) -> ArmRuns:

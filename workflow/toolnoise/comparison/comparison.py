@@ -20,6 +20,7 @@ from toolnoise.comparison.partly_paired import pair_weight, partly_paired_differ
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import (
+    adjusted,
     bad_flips,
     cross_churn,
     good_flips,
@@ -33,7 +34,6 @@ from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import Result, mean_difference
@@ -141,20 +141,14 @@ class ArmRuns(NamedTuple):
 
 
 def compare_all(
-    arms: Sequence[Answers],
-    labels: np.ndarray,
-    assumption: Assumption = "independent",
-    by_label: Sequence[str] = (),
+    arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent", by_label: Sequence[str] = ()
 ) -> list[Comparison]:
     """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm.
 
     Of many labels, those in `by_label` are compared one by one, too.
     """
     sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    comparisons = [_compare(sides[0], other, assumption, by_label) for other in sides[1:]]
-    adjusted = holm(np.array([comparison.pvalue for comparison in comparisons]))
-    pairs = zip(comparisons, adjusted.tolist(), strict=True)
-    return [comparison._replace(pvalue_holm=pvalue) for comparison, pvalue in pairs]
+    return adjusted([_compare(sides[0], other, assumption, by_label) for other in sides[1:]])
 
 
 def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> ArmRuns:
@@ -241,8 +235,7 @@ def _by_label(plan: Design, a: ArmRuns, b: ArmRuns, names: Sequence[str]) -> lis
         test = difference(plan, of_a, of_b, _step(a, b) * len(names))
         means = (float(each.mean()) for each in unit_means(plan, of_a, of_b))
         found.append(OfLabel(name, *means, test.effect.within(-1, 1), test.pvalue, np.nan))
-    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+    return adjusted(found)
 
 
 def _arm(side: ArmRuns) -> ArmSummary:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
+# A name, the numbers of both arms and of their difference, its interval, and what that is over.
+Row = tuple[str, ...]
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -38,7 +40,6 @@ def _block(comparison: Comparison, tests: int) -> str:
     a, b = comparison.a, comparison.b
     by, examples = over_what(comparison), _examples(comparison)
     rows = [
-        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
         ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(comparison.accuracy_difference, by)),
         ("  these runs", "", "", *_points(comparison.accuracy_difference_over_examples, examples)),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
@@ -63,23 +64,25 @@ def _block(comparison: Comparison, tests: int) -> str:
     for each in comparison.by_label:
         means = (f"{100 * mean:.2f}" for mean in (each.a, each.b))
         rows.append((f"accuracy of {each.label} %", *means, *_points(each.difference, by)))
-    # A line without any number is left out.
-    rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
-    lines = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
-    lines += [
-        _units(comparison),
-        *pairing(comparison),
-        *comparison.notes,
-        "",
-        *aligned(rows),
-        "",
-        *_sentences(comparison),
-    ]
-    lines += _of_labels(comparison)
+    about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
+    about += [_units(comparison), *pairing(comparison), *comparison.notes]
+    return block(comparison, tests, about, rows, [*_sentences(comparison), *_of_labels(comparison)])
+
+
+def block(comparison: Any, tests: int, about: Sequence[str], rows: Sequence[Row], says: Sequence[str]) -> str:
+    """What is printed of one of several comparisons: what was compared, the numbers in a table, the conclusions."""
+    a, b = comparison.a.name, comparison.b.name
+    heading = ("", a, b, f"{a} to {b}", "95 % interval", "over")
+    lines = [*about, "", *aligned([heading, *with_numbers(rows)]), "", *says]
     if tests > 1 and not math.isnan(comparison.pvalue):
-        by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
+        by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a})"
         lines.append(f"p = {comparison.pvalue:.2g}, {by_holm}.")
     return "\n".join(lines)
+
+
+def with_numbers(rows: Sequence[Row]) -> list[Row]:
+    """The lines of a table that have a number."""
+    return [row for row in rows if any(cell not in ("", "n/a") for cell in row[1:-1])]
 
 
 def _examples(comparison: Comparison) -> str:
@@ -222,8 +225,8 @@ def over_what(comparison: Comparison) -> str:
 def runs(arm: ArmSummary) -> str:
     """How many runs and draws an arm has."""
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
-    draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
-    return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
+    draws = "" if arm.n_draws == arm.n_runs else f" of {counted(arm.n_draws, 'draw')}"
+    return f"{counted(arm.n_runs, 'run')}{draws}{missing}"
 
 
 def _of(sources: Sequence[str]) -> str:
@@ -249,6 +252,13 @@ def _percent(estimate: Estimate) -> str:
 
 def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
+
+
+def in_own_unit(a: Any, b: Any, quantity: str) -> tuple[str, str]:
+    """A quantity of both arms."""
+    values = (getattr(arm, quantity).value for arm in (a, b))
+    first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
+    return first, second
 
 
 def _points(estimate: Estimate, over: str) -> tuple[str, str, str]:

@@ -19,6 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 
 ENCODING = "utf-8-sig"
+LARGEST = 1e100  # of a metric or a score: its square is finite, too
 LONGEST = 2**26  # characters in a line: zeros after the content of a damaged file are one
 BOOLEANS = {"true": True, "false": False}
 

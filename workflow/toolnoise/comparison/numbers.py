@@ -16,7 +16,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, label_files, read_arms
 from toolnoise.comparison.column_roles import role_of
-from toolnoise.comparison.prediction_files import data_of, is_dump
+from toolnoise.comparison.prediction_files import is_dump
 from toolnoise.datasets.losses import lengths, require_losses
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
 from toolnoise.dumps import stacks
@@ -50,12 +50,16 @@ class Numbers(NamedTuple):
         return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in self.values]
 
 
-def kind_of(given: Sequence[str], *, values: bool, losses: bool) -> str | None:
-    """The kind of numbers that files have, by options or by the index of a dump; None where they are predictions."""
-    path = read_arms.files_of(given[0])[0]
+def kind_asked(*, values: bool, losses: bool) -> str | None:
+    """The kind of numbers that options name; None for predictions."""
     if values and losses:
         raise BadInput("command line", "--values", "found --losses, too", "one of them")
-    asked = VALUES if values else LOSSES if losses else None
+    return VALUES if values else LOSSES if losses else None
+
+
+def kind_of(given: Sequence[str], asked: str | None) -> str | None:
+    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
+    path = read_arms.files_of(given[0])[0]
     if is_dump(Path(path)):
         left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
         if asked not in (None, left):
@@ -74,21 +78,11 @@ def require_no_losses(path: str, asked: str | None) -> None:
         raise BadInput(path, "", what, "--losses: each token's negative log-likelihood; or another name")
 
 
-def read_all(given: Sequence[Sequence[str]], kind: str, labels: str | None) -> list[Numbers]:
-    """The arms, of which each has the same examples."""
-    if kind == LOSSES and labels:
-        raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = None
-    if kind == VALUES:
-        source = labels or data_of(read_arms.files_of(given[0][0])[0])
-        truth = label_files.numbers(source).astype(np.float64)
-    arms = []
-    for arm in given:
-        paths = [path for pattern in arm for path in read_arms.files_of(pattern)]
-        name = paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
-        arms.append(joined(name, [read(path, kind, truth) for path in paths]))
-    require_alike(arms)
-    return arms
+def read_arm(given: Sequence[str], kind: str, truth: np.ndarray | None) -> Numbers:
+    """The runs of an arm, from what was given for it; values are held against the true ones."""
+    paths = [path for pattern in given for path in read_arms.files_of(pattern)]
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
+    return joined(name, [read(path, kind, truth) for path in paths])
 
 
 def require_alike(arms: Sequence[Numbers]) -> None:
@@ -162,25 +156,26 @@ def losses_of_a_run(path: str) -> np.ndarray:
 
 
 def _losses(path: str) -> list[np.ndarray]:
-    if array_files.zipped(path):
-        named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
-        if len({run.shape for run in named.values()}) != 1:
-            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", OF_LOSSES)
-        return list(named.values())
-    if array_files.is_array(path):
-        return [arrays.read_npy(path)]
-    raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
+    found = _arrays(path, OF_LOSSES)
+    if not found:
+        raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
+    return found
 
 
 def _values(path: str) -> np.ndarray:
     """The values in a file, of one run or of several."""
-    if array_files.zipped(path):
-        named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
-        found = list(named.values())
-        if len({run.shape for run in found}) != 1:
-            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "an array of one shape for each run")
-        return found[0] if len(found) == 1 else np.stack(found)
-    return arrays.read_npy(path) if array_files.is_array(path) else label_files.numbers(path)
+    found = _arrays(path, "an array of one shape for each run") or [label_files.numbers(path)]
+    return found[0] if len(found) == 1 else np.stack(found)
+
+
+def _arrays(path: str, wanted: str) -> list[np.ndarray]:
+    """The array of an .npy, or those of an .npz but labels, of one shape; none of another file."""
+    if not array_files.zipped(path):
+        return [arrays.read_npy(path)] if array_files.is_array(path) else []
+    named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
+    if len({run.shape for run in named.values()}) != 1:
+        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
+    return list(named.values())
 
 
 def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:

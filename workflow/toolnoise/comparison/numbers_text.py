@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.compared_numbers import NumberArm, NumberComparison
-from toolnoise.comparison.comparison_text import LEVEL, over_what, shares, shown
+from toolnoise.comparison.compared_numbers import NumberComparison
+from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, over_what, shares, shown
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
@@ -25,35 +25,28 @@ def as_text(comparisons: Sequence[NumberComparison]) -> str:
 def _block(found: NumberComparison, tests: int) -> str:
     a, b, by = found.a, found.b, over_what(found)
     words = NUMBERS[found.outcome]
-    examples = f"{found.n_examples} {words.example}{'s' * (found.n_examples != 1)}"
-    difference = name_of(found)
+    examples = counted(found.n_examples, words.example)
     rows = [
-        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
-        (difference, *_means(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
+        (name_of(found), *in_own_unit(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
         ("  these runs", "", "", *shown(found.difference_over_examples, "{:+.4g}", examples)),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} is lower, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
-        ("  SD", *_means(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
+        ("  SD", *in_own_unit(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
     ]
     if found.outcome == LOSSES:
         of_examples = shown(found.perplexity_ratio_over_examples, "x {:.4f}", examples)
-        rows.append(("perplexity", *_means(a, b, "perplexity"), *shown(found.perplexity_ratio, "x {:.4f}", by)))
+        rows.append(("perplexity", *in_own_unit(a, b, "perplexity"), *shown(found.perplexity_ratio, "x {:.4f}", by)))
         rows.append(("  these runs", "", "", *of_examples))
     else:
-        rows.append(("RMSE", *_means(a, b, "rmse"), *shown(found.rmse_difference, "{:+.4g}", by)))
+        rows.append(("RMSE", *in_own_unit(a, b, "rmse"), *shown(found.rmse_difference, "{:+.4g}", by)))
     rows += [
-        ("between runs", *_means(a, b, "apart"), *shown(found.apart_other_draws, "{:.4g}", by)),
+        ("between runs", *in_own_unit(a, b, "apart"), *shown(found.apart_other_draws, "{:.4g}", by)),
         ("between runs, same draw", "", "", *shown(found.apart_same_draw, "{:.4g}", by)),
     ]
-    # A line without any number is left out.
-    rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
-    lines = [f"{arm.name}: {arm.file}, {comparison_text.runs(arm)}" for arm in (a, b)]
+    about = [f"{arm.name}: {arm.file}, {comparison_text.runs(arm)}" for arm in (a, b)]
     units = f"{examples}, {found.n_units} {words.unit}s" if found.n_units != found.n_examples else examples
-    lines += [units, *comparison_text.pairing(found), *found.notes, "", *aligned(rows), "", *_sentences(found)]
-    if tests > 1 and not math.isnan(found.pvalue):
-        by_holm = f"by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
-        lines.append(f"p = {found.pvalue:.2g}, {by_holm}.")
-    return "\n".join(lines)
+    about += [units, *comparison_text.pairing(found), *found.notes]
+    return comparison_text.block(found, tests, about, rows, _sentences(found))
 
 
 def _sentences(found: NumberComparison) -> list[str]:
@@ -113,9 +106,3 @@ def _apart(found: NumberComparison) -> list[str]:
 def name_of(found: NumberComparison) -> str:
     """What is compared, with its unit if it has one."""
     return "loss (nats)" if found.outcome == LOSSES else "mean absolute error"
-
-
-def _means(a: NumberArm, b: NumberArm, quantity: str) -> tuple[str, str]:
-    values = (getattr(arm, quantity).value for arm in (a, b))
-    first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
-    return first, second

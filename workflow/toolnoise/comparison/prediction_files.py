@@ -73,7 +73,7 @@ def labels_of(path: str) -> Labels:
         table = csv_columns.read(path, None)
         if any(role_of(name) == "label" for name in table.names):
             return label_files.of_table(path, table)
-    reading, _ = _reading(path, Labels("", None, None))
+    reading = _reading(path, Labels("", None, None))
     if reading.what != "rights":
         what = f"{path} has no labels, and is no dump of a study"
         raise BadInput("command line", "--labels", what, "a file with the labels")
@@ -93,35 +93,25 @@ def data_of(path: str) -> str:
 def read(path: str, labels: Labels) -> Answers:
     """The predictions in a file for the examples with these labels."""
     if is_dump(Path(path)):
-        reading, missing, drawn = _dumped(path, labels)
-        name = "logits"
-    else:
-        (reading, name), missing, drawn = _reading(path, labels), 0, None
-    return _answers(path, reading, name, labels, missing, drawn)
+        return _answers(path, *_dumped(path, labels), labels)
+    return _answers(path, _reading(path, labels), 0, None, labels)
 
 
 def of_array(path: str, values: np.ndarray, labels: Labels) -> Answers:
     """The predictions in an array, which is an argument's by this name."""
     if labels.shape:
-        return _answers(path, unit_readings.of_arrays(path, "", [values], labels), "", labels)
-    if values.dtype.kind == "U":  # of classes that are texts
-        how = f"{values.size} texts as predicted classes"
-        return _answers(path, Reading(np.atleast_2d(values), "classes", how), "", labels)
-    array_files.require_array(path, values, 3)
-    known = readings.known_of(path, path, labels.classes, labels.examples, labels.source)
-    reading = readings.of_array(known, values)
-    # An array of one run has one reading.
-    return _answers(path, reading._replace(how="") if values.ndim == 1 else reading, "", labels)
+        reading = unit_readings.of_arrays(path, "", [values], labels)
+    elif values.dtype.kind == "U":  # of classes that are texts
+        reading = Reading(np.atleast_2d(values), "classes", f"{values.size} texts as predicted classes")
+    else:
+        array_files.require_array(path, values, 3)
+        reading = readings.of_array(readings.known_of(path, path, labels), values)
+        # An array of one run has one reading.
+        reading = reading._replace(how="") if values.ndim == 1 else reading
+    return _answers(path, reading, 0, None, labels)
 
 
-def _answers(
-    path: str,
-    reading: Reading,
-    name: str,
-    labels: Labels,
-    missing: int = 0,
-    drawn: Sequence[Drawn] | None = None,
-) -> Answers:
+def _answers(path: str, reading: Reading, missing: int, drawn: Sequence[Drawn] | None, labels: Labels) -> Answers:
     """What was read, in the order of the labels."""
     values, given, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
@@ -142,7 +132,7 @@ def _answers(
     if given is not None:
         _require_labels_of_its_own(path, given, labels)
     if reading.what == "scores":
-        answers = _scored(path, name, values, labels)
+        answers = _scored(path, reading.name, values, labels)
         return answers._replace(notes=(*said, *answers.notes), **about)
     predicted = _coded(path, values, labels, "class")
     _require_labels_among(path, predicted, labels)
@@ -156,43 +146,33 @@ def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
     missing, kept = sum(dump.diverged), dump.finished
     values = dump.logits[kept] if missing else dump.logits
     array_files.require_array(path, values, 3)
-    known = readings.known_of(path, "", labels.classes, labels.examples, labels.source)
-    known.require_examples(values.shape[1], f"shape {values.shape}")
+    readings.known_of(path, "", labels).require_examples(values.shape[1], f"shape {values.shape}")
     drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
-    return Reading(values, "scores" if values.ndim == 3 else "classes", ""), missing, drawn
+    return Reading(values, "scores" if values.ndim == 3 else "classes", "", name="logits"), missing, drawn
 
 
-def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
-    """How a file is read, and the name of its array if it has one of STACKS in an .npz."""
-    known = (labels.classes, labels.examples, labels.source)
-    if not array_files.is_array(path) and not array_files.zipped(path):
+def _reading(path: str, labels: Labels) -> Reading:
+    """How a file is read."""
+    zipped = array_files.zipped(path)
+    if not zipped and not array_files.is_array(path):
         if labels.shape:
             what = f"found no array, and labels of shape {labels.shape} in {labels.source}"
             raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
         table = csv_columns.read(path, labels.examples)
-        return readings.of_table(readings.known_of(path, "", *known), table), ""
-    given = None
-    if array_files.zipped(path):
-        named = arrays.read_npz(path)
-        beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
-        given = next((array for array in beside if array.dtype.kind in "biuf"), None)
-        runs = _runs_of(path, named, most=4 if labels.shape else 2)
-        if labels.shape:
-            name = next(iter(runs)) if len(runs) == 1 else ""
-            return unit_readings.of_arrays(path, name, list(runs.values()), labels), name
-        for array in runs.values():
-            array_files.require_array(path, array, 3)
-        name = next(iter(runs))
-        about = readings.known_of(path, name, *known)
-        if len(runs) > 1:
-            return readings.of_arrays(about, runs)._replace(labels=given), ""
-        values = runs[name]
-        return readings.of_array(about, values)._replace(labels=given), name
-    values = arrays.read_npy(path)
+        return readings.of_table(readings.known_of(path, "", labels), table)
+    named = arrays.read_npz(path) if zipped else {}
+    runs = _runs_of(path, named, most=4 if labels.shape else 2) if zipped else {"": arrays.read_npy(path)}
+    first, *others = runs
+    name = "" if others else first
     if labels.shape:
-        return unit_readings.of_arrays(path, "", [values], labels), ""
-    array_files.require_array(path, values, 3)
-    return readings.of_array(readings.known_of(path, "", *known), values), ""
+        return unit_readings.of_arrays(path, name, list(runs.values()), labels)._replace(name=name)
+    for array in runs.values():
+        array_files.require_array(path, array, 3)
+    known = readings.known_of(path, first, labels)
+    reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
+    beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
+    given = next((array for array in beside if array.dtype.kind in "biuf"), None)
+    return reading._replace(labels=given, name=name)
 
 
 def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers:

@@ -8,7 +8,7 @@ runs; of several files, each is one run.
 import string
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +16,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files, table_rows
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.stats.draws import Drawn
-
-
-class Runs(Protocol):
-    """What is known of an arm's runs: the file, their number, draws and the numbers that name them."""
-
-    @property
-    def file(self) -> str: ...  # noqa: D102
-    @property
-    def runs(self) -> int: ...  # noqa: D102
-    @property
-    def drawn(self) -> Sequence[Drawn] | None: ...  # noqa: D102
-    @property
-    def numbers(self) -> Sequence[int] | None: ...  # noqa: D102
-
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -127,8 +112,8 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
     require_possible(arms, paired, same_start)
 
 
-def require_possible(arms: Sequence[Runs], paired: bool, same_start: bool) -> None:
-    """Refuse arms and assumptions that cannot be compared or cannot hold."""
+def require_possible(arms: Sequence[Any], paired: bool, same_start: bool) -> None:
+    """Refuse arms of answers or of numbers, and assumptions, that cannot be compared or cannot hold."""
     if len(arms) > len(NAMES):
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
     counts = [arm.runs for arm in arms]

@@ -29,9 +29,11 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
 from toolnoise.comparison import table_rows
 from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.comparison.csv_columns import Table
+from toolnoise.comparison.label_files import Labels
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
@@ -42,7 +44,8 @@ What = Literal["classes", "scores", "rights"]
 class Reading(NamedTuple):
     """Runs as they stand in a file: [S, N] classes or rights, or [S, N, C] scores; `how` says so for people.
 
-    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs.
+    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs,
+    and `name` is that of the one array in an .npz.
     """
 
     values: np.ndarray
@@ -51,6 +54,7 @@ class Reading(NamedTuple):
     ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     runs: list[int] | None = None
+    name: str = ""
 
 
 class Known(NamedTuple):
@@ -79,15 +83,16 @@ class Known(NamedTuple):
             self.refuse(f"found {what} for the {n} labels of {self.source}", allowed)
 
 
-def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
+def known_of(path: str, name: str, labels: Labels) -> Known:
     """What is known about an array, or about a file with a nameless one."""
-    return Known(path, role_of_words(words_of(name or Path(path).stem)), labels, examples, source)
+    role = role_of_words(words_of(name or Path(path).stem))
+    return Known(path, role, labels.classes, labels.examples, labels.source)
 
 
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
     """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
     shape, examples = values.shape, known.examples
-    called = called or (_count(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
+    called = called or (counted(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
     if values.ndim == 3:
         known.require_examples(shape[1], f"shape {shape}")
         return _scores(known, values, called)
@@ -128,15 +133,15 @@ def _scores(known: Known, values: np.ndarray, called: str) -> Reading:
     """Scores of each run, [S, N, C]."""
     runs, examples, classes = values.shape
     if known.role == "correct" or values.dtype.kind not in "iuf":
-        what = f"found {_count(classes, 'value')} of {values.dtype} for each example and run"
+        what = f"found {counted(classes, 'value')} of {values.dtype} for each example and run"
         known.refuse(what, "a class, or right or wrong; or scores, which are numbers")
-    return Reading(values, "scores", f"{called} as {_count(runs, 'run')} of {examples} x {classes} scores")
+    return Reading(values, "scores", f"{called} as {counted(runs, 'run')} of {examples} x {classes} scores")
 
 
 def _answers(known: Known, values: np.ndarray, called: str) -> Reading:
     """One answer of each run to each example, [S, N]: a class, or right or wrong."""
     runs, examples = values.shape
-    how = f"{called} as {_count(runs, 'run')} of {examples}"
+    how = f"{called} as {counted(runs, 'run')} of {examples}"
     if _are_rights(known, values):
         return Reading(values, "rights", f"{how} right or wrong answers (churn counts changes between right and wrong)")
     return Reading(values, "classes", f"{how} predicted classes")
@@ -156,7 +161,7 @@ def _are_rights(known: Known, values: np.ndarray) -> bool:
     if (boolean and not (named and known.classes < 3)) or (both and not named and known.classes > 2):
         what = "True and False" if boolean else "0 and 1"
         known.refuse(
-            f"found only {what}, with labels of {_count(known.classes, 'class', 'es')}: right and wrong, or classes",
+            f"found only {what}, with labels of {counted(known.classes, 'class', 'es')}: right and wrong, or classes",
             "name it correct (correct_0, ...; a_correct.npy), or pred if it has predicted classes",
         )
     return False
@@ -190,7 +195,7 @@ def of_table(known: Known, table: Table) -> Reading:
     """The reading of a table."""
     if not table.names:
         every = table_rows.stacked(known.path, table, range(len(table.columns)))
-        return of_array(known, every, _count(len(table.columns), "column"))
+        return of_array(known, every, counted(len(table.columns), "column"))
     roles = [role_of(name) for name in table.names]
     role, places = _content(known, table.names, roles)
     names, values = [table.names[place] for place in places], table_rows.stacked(known.path, table, places)
@@ -202,7 +207,7 @@ def of_table(known: Known, table: Table) -> Reading:
         if place not in places and of not in ("run", "example", "index", "label")
     ]
     reading = _of_columns(known, role, names, values, table)
-    known.require_examples(reading.values.shape[1], _count(reading.values.shape[1], "example"))
+    known.require_examples(reading.values.shape[1], counted(reading.values.shape[1], "example"))
     return reading._replace(how=reading.how + (f"; not read: {_short(rest)}" if rest else ""))
 
 
@@ -232,7 +237,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
     if columns > 1 and role in LEFT and lines != known.examples == columns:
         # A line a run: the columns are examples.
         examples = by_number(names) if table_rows.are_places(numbers_of(names)) else range(columns)
-        return _answers(known, values[:, list(examples)], _count(lines, "line"))
+        return _answers(known, values[:, list(examples)], counted(lines, "line"))
     rows, ids, runs = table_rows.layout(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
     if columns == 1 and role != "score":
@@ -276,10 +281,6 @@ def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
         allowed = "score_0, ... if class 0 is the first"
         known.refuse(f"found scores {names[0]} to {names[-1]}, of classes from 1", allowed)
     return by_number(names)
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{'' if number == 1 else plural}"
 
 
 def _listed(noun: str, names: Sequence[str]) -> str:

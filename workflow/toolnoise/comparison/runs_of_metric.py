@@ -13,7 +13,6 @@ from toolnoise.comparison import csv_columns
 
 # Names of columns, in small letters.
 SEEDS = ("seed", "run", "replicate", "trial")
-LARGEST = 1e100  # its square is finite, too
 TIMES = ("started", "time", "timestamp", "date", "created")
 
 
@@ -34,7 +33,7 @@ def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
         named = ", ".join(table.names) or "no names"
         raise BadInput(path, f"column {metric}", f"found {named}", "a column of this name, with a line for each run")
     values = columns[metric]
-    if values.dtype.kind != "f" or not (np.abs(values) <= LARGEST).all():
+    if values.dtype.kind != "f" or not (np.abs(values) <= csv_columns.LARGEST).all():
         raise BadInput(path, f"column {metric}", "found what is no finite number", "a number for each run")
     seeds, times = (
         next((column for name, column in columns.items() if name.lower() in names and name != metric), None)

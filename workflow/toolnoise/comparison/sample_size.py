@@ -86,27 +86,21 @@ class SampleSize(NamedTuple):
     level: float
     power: float
 
-    def power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
-        """The power to show a claim with this number of runs per arm; `sd` replaces the SD of the plan."""
-        if claim.kind == "gain":
-            return two_arm_power.difference_power(
-                runs, claim.size, self.spread.sd.value if sd is None else sd, self.level
-            )
-        of = {"ratio": two_arm_power.ratio_power, "margin": two_arm_power.equivalence_power}[claim.kind]
-        return of(runs, claim.size, level=self.level)
+    def power_of(self, claim: Claim, runs: Any, sd: float | None = None, *, paired: bool = False) -> Any:
+        """The power to show a claim with this number of runs per arm; `sd` replaces the SD of the plan.
 
-    def paired_power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
-        """The power to show a gain with this number of seeds that both arms share."""
-        spread = self.spread.shared.sd.value if sd is None else sd
-        return two_arm_power.paired_power(runs, claim.size, spread, self.level)
+        Of a gain, arms may be `paired`: runs are seeds that both share, and the SD is that of their differences.
+        """
+        if claim.kind != "gain":
+            of = {"ratio": two_arm_power.ratio_power, "margin": two_arm_power.equivalence_power}[claim.kind]
+            return of(runs, claim.size, level=self.level)
+        of = two_arm_power.paired_power if paired else two_arm_power.difference_power
+        known = self.spread.shared.sd if paired else self.spread.sd
+        return of(runs, claim.size, known.value if sd is None else sd, self.level)
 
-    def needed(self, claim: Claim, sd: float | None = None) -> int | None:
-        """The fewest runs per arm for a claim."""
-        return runs_needed(lambda runs: self.power_of(claim, runs, sd), self.power)
-
-    def seeds_needed(self, claim: Claim, sd: float | None = None) -> int | None:
-        """The fewest seeds that both arms share for a gain."""
-        return runs_needed(lambda runs: self.paired_power_of(claim, runs, sd), self.power)
+    def needed(self, claim: Claim, sd: float | None = None, *, paired: bool = False) -> int | None:
+        """The fewest runs per arm for a claim, or seeds that both arms share."""
+        return runs_needed(lambda runs: self.power_of(claim, runs, sd, paired=paired), self.power)
 
 
 def plan(
@@ -307,11 +301,11 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
         return entry
     spread = question.spread
     if spread.runs:
-        entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
+        _, low, high = spread.sd
+        entry |= {"runs_per_arm_low": question.needed(claim, low), "runs_per_arm_high": question.needed(claim, high)}
     if spread.shared:
-        sd = spread.shared.sd
-        entry |= {"seeds": question.seeds_needed(claim)}
-        entry |= {f"seeds_{end}": question.seeds_needed(claim, getattr(sd, end)) for end in ("low", "high")}
+        ends = zip(("seeds", "seeds_low", "seeds_high"), spread.shared.sd, strict=True)
+        entry |= {name: question.needed(claim, sd, paired=True) for name, sd in ends}
     shares = {
         runs: two_arm_power.chance_difference(claim.size, spread.sd.value, runs, spread.runs)
         for runs in (1, spread.runs or 1)

@@ -7,10 +7,14 @@ difference is the difference of the accuracies. Churn counts both, and also exam
 ways.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy import optimize, special, stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.two_means import UNDECIDED, Result, equal_arms
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
@@ -83,6 +87,12 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
     low = optimize.brentq(excess, 0, min(chance, 1 - 1e-9)) if chance > 0 else 0.0
     high = optimize.brentq(excess, max(chance, 1e-9), 1) if chance < 1 else 1.0
     return Estimate(chance, float(low), float(high))
+
+
+def adjusted(comparisons: Sequence[Any]) -> list[Any]:
+    """Comparisons of arms with their p-values adjusted by Holm, too."""
+    pvalues = holm(np.array([each.pvalue for each in comparisons])).tolist()
+    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(comparisons, pvalues, strict=True)]
 
 
 def good_flips(right_a: np.ndarray, right_b: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
 from toolnoise.comparison import array_files
 from toolnoise.comparison.column_roles import role_of_words, words_of
 from toolnoise.comparison.label_files import Labels
@@ -42,7 +43,7 @@ def of_arrays(path: str, name: str, values: Sequence[np.ndarray], labels: Labels
     if not fitting[0].startswith("run"):
         stack = stack[np.newaxis]
     runs, units = len(stack), int(np.prod(shape))
-    what = f"{' x '.join(map(str, stack.shape))} values as {runs} run{'s' * (runs > 1)} of {units}"
+    what = f"{' x '.join(map(str, stack.shape))} values as {counted(runs, 'run')} of {units}"
     if scored:
         return Reading(stack.reshape(runs, units, -1), "scores", f"{what} x {stack.shape[-1]} scores")
     flat = stack.reshape(runs, units)

@@ -1,20 +1,23 @@
 """Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
 
-Differences are B - A. Each question counts once, whatever its samples, and each run counts the same.
+Differences are B - A. Each question counts once, whatever its samples, and each run counts the same. Churn is how often
+answers as texts differ: between the arms, between runs of an arm, and between samples of a run.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from toolnoise.comparison.clusters import mean_error
-from toolnoise.comparison.evals import churn, crossed
-from toolnoise.comparison.evals.aligned import Aligned, Answered, align
+from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison.evals import crossed
+from toolnoise.comparison.evals.aligned import Aligned, Answered, Cell, align
 from toolnoise.comparison.evals.log_files import Runs
 from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
-from toolnoise.stats.multiplicity import holm
 
 Way = Literal["paired", "independent", "one run"]
 
@@ -72,26 +75,21 @@ class LogComparison(NamedTuple):
 
 
 def compare_all(
-    arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False, one_draw: bool = False
+    arms: Sequence[Runs], cluster: str | None = None, assumption: Assumption = "independent"
 ) -> list[LogComparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Runs of paired arms share their seeds in turn; those of one draw are no draws of their own.
+    Runs of paired arms share their seeds in turn; those with the same start are no draws of their own.
     """
-    found = [
-        _compare(arms[0], other, name, cluster, paired=paired, one_draw=one_draw)
-        for name, other in zip(NAMES[1:], arms[1:], strict=False)
-    ]
-    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+    named = zip(NAMES[1:], arms[1:], strict=False)
+    return adjusted([_compare(arms[0], other, name, cluster, assumption) for name, other in named])
 
 
-def _compare(
-    first: Runs, other: Runs, name: str, cluster: str | None, *, paired: bool, one_draw: bool
-) -> LogComparison:
+def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
     aligned = align(first, other, cluster)
     a, b, lengths = aligned[:3]
-    alone = one_draw or min(len(a.scores), len(b.scores)) < 2
+    paired = assumption == "paired"
+    alone = assumption == "same start" or min(len(a.scores), len(b.scores)) < 2
     every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
     shares = bool(every.min() >= 0 and every.max() <= 1)
     runs = [arm.scores.mean(axis=0, keepdims=True) if alone else arm.scores for arm in (a, b)]
@@ -99,7 +97,7 @@ def _compare(
     step = 1.0 if shares else np.nan
     result = crossed.tested(squares, len(lengths), step)
     of_these = crossed.tested(squares._replace(runs=crossed.NOTHING, interaction=crossed.NOTHING), len(lengths), step)
-    texts = churn.known(a) and churn.known(b)
+    texts = _has_answers(a) and _has_answers(b)
     flips = _flips(aligned) if _binary(aligned) else (None, None)
     most = (-1.0, 1.0) if shares else (-np.inf, np.inf)
     return LogComparison(
@@ -120,15 +118,15 @@ def _compare(
         of_these.effect.within(*most),
         crossed.over_runs(squares).within(*most),
         _parts(squares, a, b),
-        _share(churn.between_arms(a, b), lengths) if texts else None,
+        _share(_churn_of_arms(a, b), lengths) if texts else None,
         *flips,
     )
 
 
 def _arm(name: str, runs: Runs, arm: Answered, lengths: np.ndarray) -> LogArm:
     samples = (int(arm.samples.min()), int(arm.samples.max()))
-    texts = churn.known(arm)
-    changes = [of(arm) if texts else None for of in (churn.between_runs, churn.between_samples)]
+    texts = _has_answers(arm)
+    changes = [of(arm) if texts else None for of in (_churn_of_runs, _churn_of_samples)]
     of_arm = (None if each is None else _share(each, lengths) for each in changes)
     return LogArm(name, runs.file, len(arm.scores), samples, float(arm.scores.mean()), *of_arm)
 
@@ -152,6 +150,52 @@ def _flips(aligned: Aligned) -> tuple[Estimate, Estimate]:
     """The shares of pairs of samples that go from wrong to right, and from right to wrong."""
     of_a, of_b = (arm.scores.mean(axis=0) for arm in (aligned.a, aligned.b))
     return _share((1 - of_a) * of_b, aligned.lengths), _share(of_a * (1 - of_b), aligned.lengths)
+
+
+def _has_answers(arm: Answered) -> bool:
+    """Whether every sample has its answer."""
+    return all(row.answer is not None for run in arm.cells for cell in run for row in cell)
+
+
+def _churn_of_arms(a: Answered, b: Answered) -> np.ndarray:
+    """The share of pairs of a sample of A and one of B whose answers differ, of each question."""
+    pairs = zip(*(map(_counts, zip(*arm.cells, strict=True)) for arm in (a, b)), strict=True)
+    return np.array([1 - _together(one, other) / (one.total() * other.total()) for one, other in pairs])
+
+
+def _churn_of_runs(arm: Answered) -> np.ndarray | None:
+    """The same of two runs of an arm."""
+    if len(arm.cells) < 2:
+        return None
+    found = []
+    for cells in zip(*arm.cells, strict=True):
+        runs = [_counts([cell]) for cell in cells]
+        of_all = sum(runs, Counter())
+        equal = _together(of_all, of_all) - sum(_together(run, run) for run in runs)
+        pairs = of_all.total() ** 2 - sum(run.total() ** 2 for run in runs)
+        found.append(1 - equal / pairs)
+    return np.array(found)
+
+
+def _churn_of_samples(arm: Answered) -> np.ndarray | None:
+    """The same of two samples of a run."""
+    if arm.samples.min() < 2:
+        return None
+    found = []
+    for cells in zip(*arm.cells, strict=True):
+        runs = [_counts([cell]) for cell in cells]
+        equal = sum(_together(run, run) - run.total() for run in runs)
+        found.append(1 - equal / sum(run.total() * (run.total() - 1) for run in runs))
+    return np.array(found)
+
+
+def _counts(cells: Sequence[Cell]) -> Counter[str | None]:
+    return Counter(row.answer for cell in cells for row in cell)
+
+
+def _together(one: Counter[str | None], other: Counter[str | None]) -> int:
+    """The number of pairs of equal answers."""
+    return sum(count * other[answer] for answer, count in one.items())
 
 
 def _parts(squares: crossed.Squares, a: Answered, b: Answered) -> Parts | None:

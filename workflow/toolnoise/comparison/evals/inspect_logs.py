@@ -2,17 +2,24 @@
 
 Scores are numbers, or C, P, I and N for 1, 1/2, 0 and 0, as in Inspect's `value_to_float`; of a score with several
 values, each is named `scorer/value`. A sample that ended in an error has no score.
+
+The zip may be packed with Zstandard, which Python 3.14 reads and earlier versions do not. Each file in it is read on
+its own, none is larger than the memory allows, and nothing is written.
 """
 
+import io
 import re
-from collections.abc import Iterator, Mapping
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import is_below, read_bytes, readable
+from toolnoise.base.files import LARGEST_TEXT, is_below, read_bytes, readable
 from toolnoise.comparison import array_files
-from toolnoise.comparison.evals import json_text, zipped
+from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, digest, field, listed, number
 
 WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -20,6 +27,10 @@ SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
 # Letters of a log, before which its first keys stand.
 BEGINNING = 10_000
 HEADERS = ("header.json", "_journal/start.json")
+ZSTANDARD = 93
+OF_INSPECT = "a log of Inspect"
+# The header of a file within a zip: its last fields are the lengths of the name and of what stands behind it.
+LOCAL = struct.Struct("<4s22xHH")
 
 
 def is_json(path: str) -> bool:
@@ -31,7 +42,7 @@ def is_json(path: str) -> bool:
 
 def is_zip(path: str) -> bool:
     """Whether a zip is a log of Inspect."""
-    return not {*HEADERS}.isdisjoint(zipped.names(path))
+    return not {*HEADERS}.isdisjoint(_names(path))
 
 
 def read(path: str, asked: Asked) -> Log:
@@ -53,7 +64,7 @@ def read(path: str, asked: Asked) -> Log:
 
 
 def _of_zip(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
-    names = zipped.names(path)
+    names = _names(path)
     header = next((name for name in HEADERS if name in names), None)
     samples = [name for name in names if SAMPLE.fullmatch(name)]
     if header is None or not samples:
@@ -61,9 +72,60 @@ def _of_zip(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, An
     wrong = next((name for name in (header, *samples) if not is_below(name)), None)
     if wrong is not None:
         raise BadInput(path, wrong, "found a name that leads elsewhere", "samples/ID_epoch_N.json")
-    read_one = zipped.reader(path)
+    read_one = _reader(path)
     parts = ((name, json_text.as_object(path, name, read_one(name))) for name in samples)
     return json_text.as_object(path, header, read_one(header)), parts
+
+
+def _names(path: str) -> list[str]:
+    """The names in a zip; none if it is no zip."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return packed.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return []
+
+
+def _reader(path: str) -> Callable[[str], bytes]:
+    """A function that gives the bytes of a file in a zip."""
+    with readable(path, OF_INSPECT), zipfile.ZipFile(path) as packed:
+        parts = {part.filename: part for part in packed.infolist()}
+
+    def read(name: str) -> bytes:
+        part = parts[name]
+        if part.file_size > LARGEST_TEXT:
+            raise BadInput(path, name, f"unpacks to {part.file_size} bytes", f"at most {LARGEST_TEXT}")
+        with readable(path, OF_INSPECT):
+            if part.compress_type == ZSTANDARD:
+                return _unpacked(path, part)
+            with zipfile.ZipFile(path) as packed:
+                return packed.read(name)
+
+    return read
+
+
+def _unpacked(path: str, part: zipfile.ZipInfo) -> bytes:
+    """The bytes of a file that is packed with Zstandard."""
+    try:
+        import zstandard
+    except ImportError:
+        allowed = "pip install zstandard; or a copy that inspect log convert --to json makes"
+        raise BadInput(path, part.filename, "is packed with Zstandard", allowed) from None
+    with Path(path).open("rb") as file:
+        file.seek(part.header_offset)
+        sign, name, further = LOCAL.unpack(file.read(LOCAL.size))
+        if sign != b"PK\3\4":
+            raise ValueError("no file where the zip says")
+        file.seek(name + further, io.SEEK_CUR)
+        packed = io.BytesIO(file.read(part.compress_size))
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:
+            content = stream.read(part.file_size + 1)
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from None
+    if len(content) != part.file_size or zlib.crc32(content) != part.CRC:
+        raise ValueError(f"{part.filename} has other bytes than the zip says")
+    return content
 
 
 def _of_json(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:

@@ -61,15 +61,11 @@ def _metrics(line: dict[str, Any]) -> dict[str, float]:
 def _chosen(path: str, kept: list[Any], filters: set[str], asked: str | None) -> tuple[str, str]:
     """The metric and the filter that are asked for."""
     pairs = [(metric, of) for _, _, of, metrics in kept for metric in metrics]
-    if len(filters) < 2:
-        names = {metric: (metric, of) for metric, of in pairs} | {
-            f"{metric},{of}": (metric, of) for metric, of in pairs
-        }
-        if asked in names:
-            return names[asked]
-        return names[chosen(path, (metric for metric, _ in pairs), asked)]
-    names = {f"{metric},{of}": (metric, of) for metric, of in pairs}
-    return names[chosen(path, names, asked)]
+    full = {f"{metric},{of}": (metric, of) for metric, of in pairs}
+    if asked in full or len(filters) > 1:
+        return full[chosen(path, full, asked)]
+    short = {metric: (metric, of) for metric, of in pairs}
+    return short[chosen(path, short, asked)]
 
 
 def _answer(line: dict[str, Any]) -> str | None:

@@ -51,6 +51,17 @@ def reader_of(path: str) -> Reader | None:
     return tables.read if found else BY_NAME.get(suffix)
 
 
+def are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
+    """Whether arms are logs: by an option, or by what the first file of the first arm has."""
+    files = files_of(given[0][0])
+    if correct or (files and reader_of(files[0]) is not None):
+        return True
+    if cluster:
+        what = f"found predictions or numbers in {given[0][0]}"
+        raise BadInput("command line", "--cluster", what, "only for logs of language models, or with --correct")
+    return False
+
+
 def files_of(given: str) -> list[str]:
     """The files that a path or a pattern stands for; of a folder, those that may be logs."""
     require_plain(given)
@@ -61,6 +72,25 @@ def files_of(given: str) -> list[str]:
         if files := [file for file in inside if file.endswith(ends)]:
             return files
     return []
+
+
+def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Runs]:
+    """The arms, which all have one score and, if they are paired, the same runs."""
+    arms = [read(arm, asked) for arm in given]
+    if len(arms) > len(read_arms.NAMES):
+        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
+    for arm in arms:
+        if arm.metric != arms[0].metric:
+            what = f"found the score {arm.metric}, and {arms[0].metric} in {arms[0].file}"
+            raise BadInput(arm.file, "", what, "the same score")
+    counts = [len(arm.runs) for arm in arms]
+    if paired and (len(set(counts)) > 1 or counts[0] == 1):
+        allowed = "equal numbers of runs, two or more"
+        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", allowed)
+    names = [arm.names for arm in arms if arm.names is not None]
+    if paired and any(each != names[0] for each in names):
+        raise BadInput("command line", "--paired", "found other names of runs in one arm", "the same runs in each arm")
+    return arms
 
 
 def read(given: Sequence[str], asked: Asked) -> Runs:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.comparison_text import LEVEL, shares, shown
 from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
@@ -25,12 +25,8 @@ def _block(found: LogComparison, tests: int) -> str:
     a, b = found.a, found.b
     questions, runs = _questions(found), _runs(found)
     of_a, of_b = (f"{100 * arm.mean:.2f}" if found.shares else f"{arm.mean:.4g}" for arm in (a, b))
-    several = found.way != "one run"
-    rows = [
-        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
-        (found.metric + " %" * found.shares, of_a, of_b, *_score(found, found.difference, _over(found))),
-    ]
-    if several:
+    rows = [(found.metric + " %" * found.shares, of_a, of_b, *_score(found, found.difference, _over(found)))]
+    if found.way != "one run":
         rows.append(("  these runs", "", "", *_score(found, found.difference_over_questions, questions)))
         rows.append(("  these questions", "", "", *_score(found, found.difference_over_runs, runs)))
     for name, of in (
@@ -44,14 +40,11 @@ def _block(found: LogComparison, tests: int) -> str:
         cells = tuple("" if getattr(arm, key) is None else f"{100 * getattr(arm, key).value:.2f}" for arm in (a, b))
         if any(cells):
             rows.append((name, *cells, "", "", ""))
-    lines = [f"{arm.name}: {arm.file}, {_count(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
+    about = [f"{arm.name}: {arm.file}, {counted(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
     groups = "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
-    lines.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
-    lines += [*found.notes, *_assumed(found), "", *aligned(rows), "", *_sentences(found)]
-    if tests > 1 and not math.isnan(found.pvalue):
-        by_holm = f"by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
-        lines.append(f"p = {found.pvalue:.2g}, {by_holm}.")
-    return "\n".join(lines)
+    about.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
+    about += [*found.notes, *_assumed(found)]
+    return comparison_text.block(found, tests, about, rows, _sentences(found))
 
 
 def _samples(arm: LogArm) -> str:
@@ -62,8 +55,8 @@ def _samples(arm: LogArm) -> str:
 
 
 def _missing(found: LogComparison) -> str:
-    said = f"; {_count(found.n_left_out, 'other')} left out" if found.n_left_out else ""
-    return said + (f"; {_count(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
+    said = f"; {counted(found.n_left_out, 'other')} left out" if found.n_left_out else ""
+    return said + (f"; {counted(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
 
 
 def _assumed(found: LogComparison) -> list[str]:
@@ -154,7 +147,3 @@ def _interval(found: LogComparison, low: float, high: float) -> str:
     if math.isnan(low):
         return "an interval that is not known"
     return f"{100 * low:.2f} to {100 * high:.2f} points" if found.shares else f"{low:.4g} to {high:.4g}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.csv_columns import LARGEST
 
-# Squares of scores are finite, too.
-LARGEST = 1e100
 # Of names that an error lists.
 MOST_LISTED = 12
 

@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy import stats
-
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, write_json
 from toolnoise.comparison.sequential import bounds
-from toolnoise.comparison.two_arm_power import difference_power
+from toolnoise.comparison.two_arm_power import difference_power, paired_power
 
 MOST_RUNS, MOST_LOOKS, USUAL_LOOKS = 1000, 100, 5
 FEWEST = 2  # runs of each arm at a look: one has no SD
@@ -127,9 +125,8 @@ def needed(
 
 def fixed_power(runs: float, effect: float, paired: bool, level: float) -> float:
     """The power of the test with one look, for a difference of so many SDs (of the pairs' differences, if paired)."""
-    if not paired:
-        return float(difference_power(runs, effect, 1.0, level))
-    return float(stats.ncf.sf(stats.f.isf(level, 1, runs - 1), 1, runs - 1, effect**2 * runs))
+    power_of = paired_power if paired else difference_power
+    return float(power_of(runs, effect, 1.0, level))
 
 
 def write(plan: Plan, path: str) -> None:

@@ -16,9 +16,8 @@ from toolnoise.comparison.designs import Design, Way
 from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.tables.directions import Metric
 from toolnoise.comparison.tables.runs import LEFT, Run, Runs
-from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
+from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
-from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import sd_chi2
 from toolnoise.stats.two_means import Result, most_freedom
 
@@ -67,14 +66,14 @@ def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) 
         left = " ".join(note for note in runs.notes if note.startswith(LEFT))
         what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
         raise BadInput("command line", "--by", what.rstrip(". "), "two arms or more, with runs that have the metric")
-    found = [
-        _compared(runs, metric, a, b)
-        for a, b in _pairs(runs.arms, against, all_pairs=all_pairs)
-        for metric in runs.metrics
-        if runs.of(a, metric.name) and runs.of(b, metric.name)
-    ]
-    adjusted = holm(np.array([each.pvalue for each in found])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(found, adjusted, strict=True)]
+    return adjusted(
+        [
+            _compared(runs, metric, a, b)
+            for a, b in _pairs(runs.arms, against, all_pairs=all_pairs)
+            for metric in runs.metrics
+            if runs.of(a, metric.name) and runs.of(b, metric.name)
+        ]
+    )
 
 
 def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:

@@ -7,13 +7,13 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
+from toolnoise.comparison.csv_columns import LARGEST
 from toolnoise.comparison.tables.directions import words_of
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.
 BLANK = {"", "-", "none", "null", "n/a", "na", "<na>"}
 # What loggers write before the name of a column.
 PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.")
-LARGEST = 1e100
 SHOWN = 20  # names in an error
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import column_roles, csv_columns, read_arms
 from toolnoise.comparison.tables import frame as frames
-from toolnoise.comparison.tables import layouts, roles, run_names, steps
+from toolnoise.comparison.tables import layouts, roles, run_names
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import directed
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
-from toolnoise.comparison.tables.runs import LEFT, Line, Run, Runs
+from toolnoise.comparison.tables.runs import LEFT, ONCE, Line, Run, Runs, as_runs
 
 NUMBERED = "run "  # begins what stands for a seed if --paired is given
 MOST_NAMED = 3  # files in a sentence
@@ -64,7 +64,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
             found = _lines(path, name, asked, seeds[place] if seeds else None, notes, units, alone=alone)
             # Of an arm in a file or several, each file has runs of its own.
             lines += [line._replace(file=path) for line in found] if name else found
-    runs, said = steps.as_runs(lines, asked)
+    runs, said = as_runs(lines, asked)
     if asked.paired:
         runs = _numbered(runs)
     elif asked.seed is None and all(run.seed is None for run in runs) and not alone:
@@ -141,7 +141,7 @@ def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[
         return [default] * found.lines, ("", None)
     if named is None:
         raise BadInput(found.path, "--by", "missing", "no column says a run's arm; or a file for each arm")
-    return named.arms, ("arms by the names of runs, before their numbers", None)
+    return named, ("arms by the names of runs, before their numbers", None)
 
 
 def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tuple[list[str | None], tuple]:
@@ -202,5 +202,5 @@ def _require_different(runs: list[Run]) -> None:
         if run.seed is None:
             continue
         if other := seen.get((run.arm, run.seed)):
-            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", steps.ONCE)
+            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", ONCE)
         seen[run.arm, run.seed] = run.where

@@ -11,19 +11,8 @@ from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, 
 
 # Of these, a file of one arm has one value.
 SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
-ARMS = SURELY_ARMS | {
-    "group",
-    "experiment",
-    "condition",
-    "treatment",
-    "architecture",
-    "arch",
-    "network",
-    "net",
-    "config",
-    "configuration",
-    "setting",
-}
+ARMS = SURELY_ARMS | {"group", "experiment", "condition", "treatment", "setting", "config", "configuration"}
+ARMS |= {"architecture", "arch", "network", "net"}
 ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
 SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
 # Of a run: what may be made of its arm and its seed, and what else tells it apart.

@@ -5,21 +5,13 @@ A number is a seed only where the name says so: W&B, for instance, numbers all r
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 ENDS = re.compile(r"(?P<arm>.*?)[\s_\-/.=,(]*(?P<word>[A-Za-z]*)[\s_\-=:]*(?P<number>\d+)\W*", re.ASCII)
 SEED = re.compile(r"(?<![a-z])s(?:eed)?[\s_\-=:]*(\d+)(?!\d)", re.IGNORECASE)
 WORDS = {"", "seed", "s", "run", "rep", "replicate", "trial", "r"}
 
 
-class Named(NamedTuple):
-    """What names say: the arm of each, and its seed if they say so."""
-
-    arms: list[str]
-    seeds: list[str] | None
-
-
-def split(names: Sequence[str]) -> Named | None:
+def split(names: Sequence[str]) -> list[str] | None:
     """The arms that names have before a number, if there are two or more, and several runs of one; None if not."""
     arms = []
     for name in names:
@@ -31,7 +23,7 @@ def split(names: Sequence[str]) -> Named | None:
         arms.append(arm.rstrip(" _-/.=,("))
     if "" in arms or len(set(arms)) < 2 or len(set(arms)) == len(set(names)):
         return None
-    return Named(arms, seeds(names))
+    return arms
 
 
 def seeds(names: Sequence[str]) -> list[str] | None:

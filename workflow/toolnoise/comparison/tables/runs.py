@@ -1,10 +1,22 @@
-"""Runs with their metrics, and the lines of tables that they come from."""
+"""Runs with their metrics, from the lines of tables.
 
+Where a run has several steps, the last or the best counts, and never without being asked.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolnoise.comparison.tables.directions import Metric
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.tables.directions import Metric, directed
 
 LEFT = "Left out: "  # begins a note on what does not count
+ONCE = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
+OPTIMISTIC = "the best of noisy steps is better than any step will be on new data"
 
 
 class Line(NamedTuple):
@@ -48,3 +60,66 @@ class Runs(NamedTuple):
         """What was read, for people: the arms with their runs, what was chosen, and which way metrics are better."""
         counts = ", ".join(f"{arm} {sum(run.arm == arm for run in self.runs)}" for arm in self.arms)
         return [f"Runs: {counts}.", *self.notes, *(f"{metric.better}." for metric in self.metrics)]
+
+
+def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
+    """The runs, in the order of their first lines, and notes: a metric that is not finite is left out of its run."""
+    lost: Counter[tuple[str, str]] = Counter()
+    ends: dict[str, list[float]] = {}
+    runs, notes, metrics = [], [], directed(asked)
+    for of_run in _by_run(lines):
+        first, values = of_run[0], {}
+        for metric in metrics:
+            known = [line for line in of_run if not np.isnan(line.values[metric.name])]
+            if not known:
+                continue
+            line = known[0] if len(known) == 1 else _one(known, metric, asked.steps)
+            if len(known) > 1:
+                ends.setdefault(metric.name, []).append(line.step)
+            if np.isfinite(line.values[metric.name]):
+                values[metric.name] = line.values[metric.name]
+            else:
+                lost[first.arm, metric.name] += 1
+        runs.append(Run(first.where, first.arm, first.seed, values))
+    for metric, steps in ends.items():
+        span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"
+        more = f" ({OPTIMISTIC})" if asked.steps == "best" else ""
+        notes.append(f"{metric}: the {asked.steps} step of each run counts, {span}{more}.")
+    for (arm, metric), count in lost.items():
+        notes.append(f"{LEFT}{counted(count, 'run')} of {arm} whose {metric} is not a finite number.")
+    return runs, notes
+
+
+def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
+    """The lines of each run: those of one name and seed, or, without either, of one file if they are steps."""
+    groups: dict[tuple, list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line.arm, line.file, line.run, line.seed), []).append(line)
+    runs = []
+    for group in groups.values():
+        are_steps = len({line.step for line in group if not np.isnan(line.step)}) > 1
+        if are_steps or group[0].seed is not None:
+            runs.append(group)
+        else:
+            runs += [[line] for line in group]
+    return runs
+
+
+def _one(known: Sequence[Line], metric: Metric, steps: str | None) -> Line:
+    """The line that counts of several."""
+    first = known[0]
+    of = f"seed {first.seed}" if first.seed is not None else first.run or "this run"
+    seen: dict[float | None, Line] = {}
+    for line in known:
+        other = seen.setdefault(None if np.isnan(line.step) else line.step, line)
+        if other is not line and (np.isnan(line.step) or other.values[metric.name] != line.values[metric.name]):
+            what = f"{of} of {first.arm} stands in {other.where}, too"
+            raise BadInput(line.where, metric.name, what, ONCE)
+    if steps is None and len(seen) > 1:
+        what = f"found {len(seen)} steps of {of} of {first.arm}"
+        raise BadInput(first.where, metric.name, what, "--last or --best says which of them counts")
+    ordered = sorted(seen.values(), key=lambda line: line.step)
+    finite = [line for line in ordered if np.isfinite(line.values[metric.name])]
+    if steps != "best" or not finite:
+        return ordered[-1]
+    return (min if metric.lower else max)(finite, key=lambda line: line.values[metric.name])

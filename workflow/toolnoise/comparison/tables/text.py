@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned
-from toolnoise.comparison.comparison_text import LEVEL, plain, shares, shown
+from toolnoise.base.printing import aligned, counted
+from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, plain, shares, shown, with_numbers
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
-from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
 
@@ -43,14 +42,14 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
     rows = [("", a, b, f"{b} - {a}", "95 % interval", "over")]
     for each in found:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
-        of = [
-            (name, *_numbers(each, "mean"), *shown(each.difference, "{:+.4g}", by)),
-            ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
-            (f"  {b} is better, % of pairs", "", "", *shares(each.probability_of_improvement, by)),
-            ("  SD", *_numbers(each, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
-        ]
-        # A line without any number is left out.
-        rows += [row for row in of if any(cell not in ("", "n/a") for cell in row[1:-1])]
+        rows += with_numbers(
+            [
+                (name, *in_own_unit(each.a, each.b, "mean"), *shown(each.difference, "{:+.4g}", by)),
+                ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
+                (f"  {b} is better, % of pairs", "", "", *shares(each.probability_of_improvement, by)),
+                ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
+            ]
+        )
     says = [sentence(each) for each in found]
     for each in found if count > 1 else ():
         if not math.isnan(each.pvalue):
@@ -75,16 +74,12 @@ def _pairing(found: MetricComparison) -> str:
     if found.way == "independent":
         few = f" With so few runs: {found.test}." if "," in found.test else ""
         return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
-    return f"{a.name} has {_runs(a.n_runs)}, {b.name} has {_runs(b.n_runs)}."
+    return f"{a.name} has {counted(a.n_runs, 'run')}, {b.name} has {counted(b.n_runs, 'run')}."
 
 
 def shortened(name: str, most: int) -> str:
     """A name of so many letters at most."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
 
 
 def sentence(found: MetricComparison) -> str:
@@ -117,9 +112,3 @@ def sentence(found: MetricComparison) -> str:
         f"{winner.name} is better: its {name} is {way} by {value:.4g}{unit} ({low:.4g} to {high:.4g}, {by}), "
         f"and its run beats the other's in {100 * beats:.0f} % of pairs."
     )
-
-
-def _numbers(found: MetricComparison, quantity: str) -> tuple[str, str]:
-    of: list[Estimate] = [getattr(arm, quantity) for arm in (found.a, found.b)]
-    first, second = ("n/a" if math.isnan(each.value) else f"{each.value:.4g}" for each in of)
-    return first, second

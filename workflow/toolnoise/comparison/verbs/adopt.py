@@ -2,17 +2,13 @@
 
 import argparse
 
-from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import STUDY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import existing_runs
-    from toolnoise.datasets.outcomes import LOSSES, VALUES
+    from toolnoise.comparison import existing_runs, numbers
 
-    if options.values and options.losses:
-        raise BadInput("command line", "--values", "found --losses, too", "one of them")
-    asked = VALUES if options.values else LOSSES if options.losses else None
+    asked = numbers.kind_asked(values=options.values, losses=options.losses)
     columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
     print(existing_runs.adopt(options.found, options.name, options.labels, columns, asked))
 

@@ -7,14 +7,12 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison.floor import prediction
-    from toolnoise.comparison.floor.tail import Cannot, tail
+    from toolnoise.comparison import floor
 
-    values, rates = prediction.history(options.history, options.metric, options.rate)
+    values, rates = floor.history(options.history, options.metric, options.rate)
     try:
-        learnt = prediction.learnt(options.task, options.metric)
-        expected = prediction.expected(learnt, tail(values, rates))
-    except Cannot as reason:
+        expected = floor.expected(floor.learnt(options.task, options.metric), floor.tail(values, rates))
+    except floor.Cannot as reason:
         show({"cannot": str(reason)} if options.json else f"cannot say: {reason}")
         sys.exit(1)
     show(expected.as_json() if options.json else expected.as_text(options.metric, options.task))

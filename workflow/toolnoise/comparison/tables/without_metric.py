@@ -1,38 +1,19 @@
-"""Arms in tables of metrics, compared; and tables of metrics that are given for predictions."""
+"""Tables of metrics that are given without --metric, as if they had predictions: which command is meant."""
 
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import column_roles, read_arms
-from toolnoise.comparison.tables import differences, frame, layouts, reading
-from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.differences import MetricComparison
+from toolnoise.comparison.tables import frame, layouts
 from toolnoise.comparison.tables.directions import words_of
-from toolnoise.comparison.tables.runs import Runs
 
 LARGEST = 2**22  # bytes: larger files than any table of metrics, which would be read twice
 # What the columns of predictions are called.
 PREDICTIONS = {"pred", "label", "example", "pred by run", "correct by run"}
-
-
-class Compared(NamedTuple):
-    """The runs of tables, and their arms compared."""
-
-    runs: Runs
-    comparisons: list[MetricComparison]
-
-
-def compare(
-    given: Sequence[Sequence[str]], asked: Asked, against: str | None = None, *, all_pairs: bool = False
-) -> Compared:
-    """Compare the arms in tables: one table of all, or for each arm its files, folder or pattern."""
-    runs = reading.read(given, asked)
-    return Compared(runs, differences.compare(runs, against, all_pairs=all_pairs))
 
 
 def require_predictions(given: Sequence[Sequence[str]]) -> None:

@@ -1,6 +1,13 @@
-"""From the tail of one run to the SD over seeds: by what bench/floor.py has learnt, in resources/learnt/floor.yaml."""
+"""The SD over seeds to expect, from the late checkpoints of one run.
+
+How far the last checkpoints at one learning rate lie apart becomes an SD over seeds by what bench/floor.py has learnt
+from finished studies (resources/learnt/floor.yaml). Under a rate that falls at every step, late checkpoints become
+equal, whatever seeds do. So only checkpoints at a rate that stays are taken, and the rate is stated as a share of the
+largest, because the spread falls with it.
+"""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +19,10 @@ from toolnoise.base.files import read_text
 from toolnoise.base.program import path_of
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.column_roles import words_of
-from toolnoise.comparison.floor.tail import Cannot, Tail
-from toolnoise.comparison.runs_of_metric import LARGEST
 from toolnoise.stats.estimates import TAIL, Estimate
 
+FEWEST, MOST = 4, 8  # checkpoints: with fewer there is no spread, earlier ones may be those of another network
+TREND_LEVEL = 0.05
 # In a folder of its own: each YAML file of resources/ is a registry, which every study is read with.
 LEARNT = "resources/learnt/floor.yaml"
 RATES = ("learning_rate", "lr")
@@ -24,6 +31,18 @@ KINDS = {
     "accuracy": {"accuracy", "acc", "error", "top1"},
     "loss": {"loss", "nll", "entropy", "crossentropy"},
 }
+
+
+class Tail(NamedTuple):
+    """The spread of the last checkpoints, their number, and their rate as a share of the largest."""
+
+    spread: float
+    checkpoints: int
+    rate: float
+
+
+class Cannot(Exception):  # noqa: N818 (an answer, not an error)
+    """Why late checkpoints say nothing here."""
 
 
 class Learnt(NamedTuple):
@@ -95,11 +114,43 @@ def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.
     values = columns[metric]
     rates = columns[name] if name else np.full(len(values), rate)
     for column, given in ((metric, values), (name or "", rates)):
-        if given.dtype.kind != "f" or not (np.abs(given) <= LARGEST).all():
+        if given.dtype.kind != "f" or not (np.abs(given) <= csv_columns.LARGEST).all():
             raise BadInput(path, f"column {column}", "found what is no finite number", "a number for each checkpoint")
     if rates.min() < 0 or rates.max() == 0:
         raise BadInput(path, f"column {name}", "found no rate above 0, or one below", "learning rates")
     return values, rates / rates.max() if name else rates
+
+
+def tail(values: Sequence[float], rates: Sequence[float]) -> Tail:
+    """The tail of a run, from each checkpoint's metric and learning rate, as a share of the largest."""
+    values, rates = np.asarray(values, float), np.asarray(rates, float)
+    count = staying(rates)
+    if count < FEWEST:
+        raise Cannot(f"{count} of the last checkpoints have one learning rate; it takes {FEWEST} or more")
+    last = values[-min(count, MOST) :]
+    spread = of_checkpoints(last)
+    if not spread > 0:
+        raise Cannot(f"the last {len(last)} checkpoints are equal")
+    if changes(last):
+        raise Cannot(f"the last {len(last)} checkpoints still change: their trend has p < {TREND_LEVEL:g}")
+    return Tail(spread, len(last), float(rates[-1]))
+
+
+def staying(rates: np.ndarray) -> int:
+    """How many of the last checkpoints have the last one's rate."""
+    others = np.flatnonzero(~np.isclose(rates, rates[-1], rtol=1e-3, atol=0))
+    return len(rates) - (int(others[-1]) + 1 if len(others) else 0)
+
+
+def of_checkpoints(values: np.ndarray) -> float:
+    """The SD of checkpoints by the differences of neighbours, which a slow trend hardly moves (von Neumann 1941)."""
+    return float(np.sqrt(np.mean(np.diff(values) ** 2) / 2))
+
+
+def changes(values: np.ndarray) -> bool:
+    """Whether a line through the checkpoints has a slope, by Student's two-sided test."""
+    line = stats.linregress(np.arange(len(values)), values)
+    return bool(line.pvalue < TREND_LEVEL)
 
 
 def learnt(task: str, metric: str) -> Learnt:
