@@ -89,7 +89,7 @@ def test_units_needed_include_the_number_of_parts():
 
 
 def test_a_number_of_units_is_rounded_as_it_deserves():
-    from toolnoise.analyses.claims.needed import rounded
+    from toolnoise.analyses.claims.tests import rounded
 
     assert [rounded(units) for units in (3, 10, 11, 51, 501, 1000)] == [10, 10, 20, 100, 1000, 1000]
     assert np.isinf(rounded(1001))

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.analyses.claims import tests
-from toolnoise.analyses.claims.arms import Arms, Subject
+from toolnoise.analyses.claims.arms import Arms, Subject, Toolings, injected
 from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart, parts
 from toolnoise.analyses.claims.tests import Finding
-from toolnoise.analyses.claims.toolings import Toolings, injected
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm

@@ -17,8 +17,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from toolnoise.analyses.claims import hypotheses, needed
-from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
+from toolnoise.analyses.claims import claim_parts, tests
+from toolnoise.analyses.claims.arms import (
+    EMULATED,
+    Arms,
+    Tables,
+    Toolings,
+    injected,
+    names_of,
+    of_published,
+    of_study,
+    sizes_by_null,
+    stand_for_accelerators,
+)
 from toolnoise.analyses.claims.claim_parts import Claim, about_groups
 from toolnoise.analyses.claims.effects import (
     PUBLISHED,
@@ -31,8 +42,7 @@ from toolnoise.analyses.claims.effects import (
     Sizes,
     examine,
 )
-from toolnoise.analyses.claims.needed import TestedContrast
-from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
+from toolnoise.analyses.claims.tests import TestedContrast
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
@@ -141,7 +151,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     keys = [_hypothesis(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
     papers = [claim["paper"] for claim in claims]
     smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, keys, strict=True)]
-    adjusted = hypotheses.adjusted(papers, keys, smallest)
+    adjusted = claim_parts.adjusted(papers, keys, smallest)
     sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, keys, strict=True) if key})
     # The strictest of the levels of those who claim the same.
     families: dict[Hashable, int] = {}
@@ -164,7 +174,7 @@ def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
     if result.whole is None or math.isnan(_smallest(result.whole)):
         return None
     parts = [part for shown in result.each for part in shown.parts]
-    return side.name, hypotheses.hypothesis(claim, parts, result.bounds)
+    return side.name, claim_parts.hypothesis(claim, parts, result.bounds)
 
 
 def _smallest(shown: ShownEffect) -> float:
@@ -208,9 +218,9 @@ def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
     several, all_of_them = tested(claim, shown, each)
-    units = needed.units_needed(several, level, all_of_them=all_of_them)
+    units = tests.units_needed(several, level, all_of_them=all_of_them)
     agrees = shown.finding.agrees
-    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
+    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", tests.rounded(units))
 
 
 def tested(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect]) -> tuple[list[TestedContrast], bool]:
