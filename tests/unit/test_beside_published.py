@@ -4,9 +4,7 @@ import pandas as pd
 import pytest
 
 from toolnoise.analyses.overhead.metric import OVERHEAD
-from toolnoise.analyses.published import draw as beside_published
-from toolnoise.analyses.published.agreement import mean_range, sd_range
-from toolnoise.analyses.published.draw import Conditions
+from toolnoise.analyses.published.draw import Conditions, compare, mean_range, sd_range
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import published
@@ -46,14 +44,14 @@ def cell(metric, value, low=float("nan"), high=float("nan"), runs=10, group="all
 
 def one(wanted, rows=(), data=(), overhead=None, conditions=PAPERS):
     numbers = [each for each in NUMBERS if each.item == wanted.item]
-    compared = beside_published.compare(numbers, conditions, stability(*rows), counts(*data), overhead)
+    compared = compare(numbers, conditions, stability(*rows), counts(*data), overhead)
     (found,) = [each for each in compared if each.number == wanted]
     return found
 
 
 def test_a_cell_that_the_study_has_not_run_says_so_for_every_number():
     rows = stability(cell("accuracy_mean", 0.9, model="mine"))
-    compared = beside_published.compare(NUMBERS, PAPERS, rows, counts())
+    compared = compare(NUMBERS, PAPERS, rows, counts())
     assert [each.number for each in compared] == NUMBERS
     assert {each.verdict for each in compared} == {"not run"}
 
