@@ -35,7 +35,6 @@ from toolnoise.analyses.claims.effects import (
     PUBLISHED,
     STUDY,
     WHOLE,
-    Bounds,
     Examined,
     ShownEffect,
     Side,
@@ -122,7 +121,7 @@ def by_publication() -> Side:
 
     counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
     sizes = {(number.dataset, number.group): number.amount for number in counts}
-    return Side(PUBLISHED, arms, sizes, lambda claim: lambda _: claim["published"].get("reference", math.nan), {})
+    return Side(PUBLISHED, arms, sizes, lambda claim, _: claim["published"].get("reference", math.nan), {})
 
 
 def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = MappingProxyType({})) -> Side:
@@ -142,7 +141,8 @@ def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = M
     def arms(claim: Claim) -> Arms:
         return read(claim["measure"], bool(label_of) and about_groups(claim))
 
-    return Side(STUDY, arms, sizes, lambda claim: _by_size(claim, grouped), toolings)
+    null = functools.cache(lambda measure: sizes_by_null(measure, grouped.get("stability")))
+    return Side(STUDY, arms, sizes, lambda claim, subject: null(claim["measure"]).get(subject, math.nan), toolings)
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
@@ -268,11 +268,6 @@ def _not_estimated(shown: ShownEffect) -> str:
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"
     return "no values of single runs, or a value of 0 without one of them"
-
-
-def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
-    sizes = sizes_by_null(claim["measure"], tables.get("stability"))
-    return lambda subject: sizes.get(subject, math.nan)
 
 
 def _item(number: published.Number) -> str:
