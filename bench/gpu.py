@@ -337,7 +337,7 @@ class Work:
         spec = Spec.read(job.parameters["spec"]) if "spec" in job.parameters else None
         known = None
         if job.verb == "train" and (found := run_time.find(spec)):
-            known = found.run(spec.recipe["epochs"])
+            known = found.run(spec.recipe)
         elif job.verb == "profile":
             known = run_time.profiling(spec)
         return left > 0 and (known is None or known < left or known > self.ends - self.began)

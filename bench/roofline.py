@@ -289,11 +289,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 def show_operators(framework: str, name: str) -> None:
     """Print each operator's share of a step, as the framework's profiler has it, of the clock's time."""
-    from toolnoise.analyses.overhead.profilers import profile
+    from toolnoise.analyses.overhead.profile import kernels_of
 
     engine = started(framework)
     plan, _ = ready(engine, framework, name)
-    kernels = profile(engine, plan, nullcontext)
+    kernels = kernels_of(engine, plan, nullcontext)
     whole, rest = sum(kernel.microseconds for kernel in kernels), 1.0
     print(f"{framework}, {name}\n{'operator':<60}{'calls a step':>14}{'% of step':>12}")
     for kernel in kernels:

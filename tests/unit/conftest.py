@@ -134,8 +134,8 @@ def make_run(tmp_path, make_spec):
 def make_dump(tmp_path):
     """Write a dump of logits (run x example x class) of seeds 1, 2, ...; returns its two paths."""
 
-    def make(logits, **index):
-        paths = tmp_path / "control.npy", tmp_path / "control.json"
+    def make(logits, name="control", **index):
+        paths = tmp_path / f"{name}.npy", tmp_path / f"{name}.json"
         arrays.write_npy(paths[0], logits)
         seeds = list(range(1, len(logits) + 1))
         about = {"spec": {"study_seed": 0}, "seeds": seeds, "draws": dict.fromkeys(SOURCES, seeds)}

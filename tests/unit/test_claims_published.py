@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from toolnoise import steps
-from toolnoise.analyses.claims import arms, effects, hypotheses, judging
+from toolnoise.analyses.claims import arms, claim_parts, effects, judging
 from toolnoise.analyses.claims.decidable import decidable
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.base import metric_files
@@ -230,7 +230,7 @@ def disagreeing(claims, side):
         verdict = verdicts.loc[claim["name"]]
         if found.whole and verdict["verdict"] != CERTAIN:
             # What is compared, and with what: the same number turned round for a reciprocal.
-            compared, sign = hypotheses.contrast_of(claim, [part for one in found.each for part in one.parts])
+            compared, sign = claim_parts.contrast_of(claim, [part for one in found.each for part in one.parts])
             bounds = frozenset(round(sign * bound, 9) for bound in found.bounds)
             says = sign * {"above": 1, "rising": 1, "below": -1, "falling": -1}.get(claim.get("direction"), 0)
             turned = {SUPPORTED: REFUTED, REFUTED: SUPPORTED} if says < 0 else {}

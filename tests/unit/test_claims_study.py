@@ -11,10 +11,14 @@ from scipy import stats
 
 from toolnoise import steps
 from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.arms import Subject, of_study
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
+from toolnoise.analyses.claims.tests import rounded
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.per_run import RUNS, mean_churns
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.measures.by_draw import grouped, independent_variances
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Whole
 
@@ -42,11 +46,21 @@ def runs_of(variant, values, draw=lambda seed: seed, metric="accuracy", hardware
         yield (model, "digits", hardware, variant, str(seed), *drawn, metric, "all", value)
 
 
+def verdicts(claims, rows, toolings=MappingProxyType({}), label_of=MappingProxyType({}), **tables):
+    """The rows of verdicts on a study of these runs, and of other tables."""
+    tables = {"runs": pd.DataFrame(list(rows), columns=list(RUNS)), **tables}
+    return pd.DataFrame(judging.verdicts(claims, judging.by_study(tables, toolings, label_of)), columns=list(CLAIMS))
+
+
 def judged(claims, *rows, toolings=MappingProxyType({})):
-    """The rows of verdicts on a study of these runs: of the claim as a whole, and of its parts."""
-    table = pd.DataFrame(list(itertools.chain(*rows)), columns=list(RUNS))
-    found = pd.DataFrame(judging.verdicts(claims, judging.by_study({"runs": table}, toolings)), columns=list(CLAIMS))
+    """The verdict on a claim as a whole, and those on its parts."""
+    found = verdicts(claims, itertools.chain(*rows), toolings)
     return found[found["part"] == "all"].iloc[0], found[found["part"] != "all"]
+
+
+def as_wholes(claims, rows):
+    """The verdicts on several claims as wholes."""
+    return verdicts(claims, rows).query("part == 'all'").set_index("claim")
 
 
 NOISY, QUIET = np.random.default_rng(1).normal(0.9, 0.02, 20), np.random.default_rng(2).normal(0.9, 0.002, 20)
@@ -89,8 +103,6 @@ def test_units_needed_include_the_number_of_parts():
 
 
 def test_a_number_of_units_is_rounded_as_it_deserves():
-    from toolnoise.analyses.claims.needed import rounded
-
     assert [rounded(units) for units in (3, 10, 11, 51, 501, 1000)] == [10, 10, 20, 100, 1000, 1000]
     assert np.isinf(rounded(1001))
 
@@ -131,9 +143,6 @@ def jackknife(without):
 
 
 def test_a_run_moves_churn_by_all_its_pairs():
-    from toolnoise.analyses.claims.arms import Subject, of_study
-    from toolnoise.formulas.per_run import mean_churns
-
     predicted = np.random.default_rng(3).integers(0, 3, (5, 40))
     rows = list(runs_of("algo", mean_churns(predicted), metric="churn"))
     arm = of_study("churn", {"runs": pd.DataFrame(rows, columns=list(RUNS))})[Subject("small", "digits", "cpu", "algo")]
@@ -150,9 +159,6 @@ def test_distances_of_weights_are_judged_from_those_of_each_run():
         list(runs_of("impl", 0.1 + 0.001 * NOISY, metric="l2_unit")),
     ]
     assert judged(claimed(**l2), *rows)[0]["verdict"] == SUPPORTED
-    from toolnoise.analyses.claims.arms import of_study
-    from toolnoise.formulas.stability import STABILITY
-
     row = ("small", "digits", "cpu", "algo", "l2_unit", "all", 1.4, 1.3, 1.5, 5, 0)
     arm = of_study("l2_unit", {"stability": pd.DataFrame([row], columns=list(STABILITY))})
     (found,) = arm.values()
@@ -192,7 +198,6 @@ def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets(class
     for count in (25, 100, 400):
         by_label = {"1": count, "all": 1000} if classes == 2 else {"1": 7, "2": count - 7, "all": count}
         counts += [(f"deer-{count}", "train", "deer", label, number) for label, number in by_label.items()]
-    tables = {"runs": pd.DataFrame(rows, columns=list(RUNS)), "counts": pd.DataFrame(counts, columns=list(COUNTS))}
     trend = claimed(
         measure="churn",
         test="trend",
@@ -201,7 +206,7 @@ def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets(class
         along={"dataset": "positives"},
         direction="falling",
     )
-    found = pd.DataFrame(judging.verdicts(trend, judging.by_study(tables, {})), columns=list(CLAIMS)).iloc[0]
+    found = verdicts(trend, rows, counts=pd.DataFrame(counts, columns=list(COUNTS))).iloc[0]
     assert found["verdict"] == SUPPORTED
     assert found["value"] == pytest.approx(-0.25, abs=0.02)
 
@@ -225,9 +230,8 @@ def test_of_many_labels_a_claim_on_sub_groups_is_about_one(about, dataset, ratio
         for variant, factor in (("algo", 1), ("impl", 0.25)):
             of_all = runs_of(variant, 0.5 + factor * sd * spread, lambda seed, variant=variant: (variant, seed))
             rows += [(*row[:1], dataset, *row[2:-2], group, row[-1]) for row in of_all]
-    side = judging.by_study({"runs": pd.DataFrame(rows, columns=list(RUNS))}, {}, {"faces": "Blond"})
     where = {"variant": "algo"} if "group" in about["of"] else {}
-    found = pd.DataFrame(judging.verdicts(claimed(**about, where=where), side), columns=list(CLAIMS))
+    found = verdicts(claimed(**about, where=where), rows, label_of={"faces": "Blond"})
     assert found.iloc[0]["value"] == pytest.approx(ratio)
     assert (found["part"] != "all").sum() == 1
 
@@ -236,9 +240,6 @@ def test_of_many_labels_a_claim_on_sub_groups_is_about_one(about, dataset, ratio
     "draw", [lambda seed: seed, lambda seed: (seed + 1) // 2], ids=["one run each", "two runs each"]
 )
 def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
-    from toolnoise.analyses.claims.arms import Subject, of_study
-    from toolnoise.measures.by_draw import grouped, independent_variances
-
     wrong = np.random.default_rng(5).random((8, 60)) < np.random.default_rng(6).normal(0.3, 0.1, (8, 1))
     units = [
         [run for run in range(8) if draw(run + 1) == unit] for unit in sorted({draw(seed) for seed in range(1, 9)})
@@ -333,17 +334,12 @@ def test_what_cannot_fail_is_shown_and_neither_judged_nor_counted():
     one = claimed()[0]
     certain = one | {"name": "certain", "over": {"variant": "imp*"}, "cannot_fail": "a tautology"}
     alone = judged([one], rows)[0]
-    found = pd.DataFrame(judging.verdicts([one, certain], side_of(rows)), columns=list(CLAIMS))
-    found = found[found["part"] == "all"].set_index("claim")
+    found = as_wholes([one, certain], rows)
     assert found.loc["mine", "adjusted"] == alone["adjusted"]
     assert found.loc["certain", "verdict"] == CERTAIN
     assert np.isnan(found.loc["certain", "adjusted"])
     assert found.loc["certain", "value"] == found.loc["mine", "value"]
     assert sentences.counts(found) == {SUPPORTED: 1}
-
-
-def side_of(rows):
-    return judging.by_study({"runs": pd.DataFrame(list(rows), columns=list(RUNS))}, {})
 
 
 def test_every_line_says_what_is_emulated_and_what_stands_for_an_accelerator():
@@ -370,8 +366,7 @@ def test_the_interval_that_decides_excludes_what_the_verdict_excludes():
     claims = [claimed()[0] | {"name": f"n{place}", "where": {"model": f"m{place}*"}} for place in range(6)]
     rows = [row for place in range(6) for row in runs_of("algo_impl", QUIET[:8] * (1 + place / 2), model=f"m{place}")]
     rows += [row for place in range(6) for row in runs_of("impl", QUIET[8:16], lambda n: 100 + n, model=f"m{place}")]
-    found = pd.DataFrame(judging.verdicts(claims, side_of(rows)), columns=list(CLAIMS))
-    found = found[found["part"] == "all"]
+    found = as_wholes(claims, rows)
     assert set(found["verdict"]) == {SUPPORTED, OPEN}
     assert ((found["decides_low"] > 1) == (found["verdict"] == SUPPORTED)).all()
     assert (found["decides_low"] < found["ci_low"]).all()
@@ -411,8 +406,7 @@ def test_a_contrast_and_its_reciprocal_have_one_p_value_and_one_verdict_whatever
     turned = one | {"name": "turned", "paper": "another", "of": one["over"], "over": one["of"], "direction": "below"}
     denied = turned | {"name": "denied", "direction": "above"}
     more = [one | {"name": f"n{bound}", "reference": bound} for bound in (1.1, 1.2, 1.3, 1.4)]
-    found = pd.DataFrame(judging.verdicts([one, turned, denied, *more], side_of(rows)), columns=list(CLAIMS))
-    found = found[found["part"] == "all"].set_index("claim")
+    found = as_wholes([one, turned, denied, *more], rows)
     assert found.loc["mine", "adjusted"] == found.loc["turned", "adjusted"] == found.loc["denied", "adjusted"]
     assert found.loc["mine", "adjusted"] == pytest.approx(5 * found.loc["mine", "pvalue"]), "five hypotheses, not seven"
     assert found.loc["mine", "verdict"] == found.loc["turned", "verdict"]

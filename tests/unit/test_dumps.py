@@ -11,7 +11,7 @@ from toolnoise.analyses.layers import measure as layers
 from toolnoise.analyses.layers.dump import drawn, gram, in_groups
 from toolnoise.analyses.layers.metric import LAYERS
 from toolnoise.analyses.remedies import dump as remedy_dump
-from toolnoise.analyses.remedies import stack
+from toolnoise.analyses.remedies.measure import read
 from toolnoise.analyses.remedies.plan import SETS, remedies
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.base.timings import Timings
@@ -326,7 +326,7 @@ def plainly(run, name):
 
 
 def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
-    found = stack.read(*dumped_remedies())
+    found = read(dumped_remedies()[0])
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
     for name, remedied in zip(NAMES, found.logits, strict=True):
@@ -336,7 +336,7 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(d
 
 
 def test_a_diverged_run_is_there_as_nothing(dumped_remedies):
-    found = stack.read(*dumped_remedies(["flip"]))
+    found = read(dumped_remedies(["flip"])[0])
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
     assert np.isnan(found.logits[:, 1]).all()
     assert np.isfinite(found.logits[:, [0, 2]]).all()
@@ -352,7 +352,7 @@ def test_a_view_is_computed_once_for_all_the_remedies_that_have_it(dumped_remedi
 
 def test_the_dump_lies_in_its_file_and_its_index_names_the_remedies(dumped_remedies):
     paths = dumped_remedies(["flip"])
-    assert isinstance(stack.read(*paths).logits, np.memmap)
+    assert isinstance(read(paths[0]).logits, np.memmap)
     about = files.read_json(paths[1])
     assert (about["remedies"], about["seeds"], about["shape"]) == (["flip"], [1, 2, 5], [1, 3, EXAMPLES, CLASSES])
     assert "seed" not in about["spec"]
@@ -365,6 +365,6 @@ def test_an_index_that_lacks_a_key_or_counts_otherwise_is_one_line(key, dumped_r
     about = files.read_json(paths[1])
     whole = about.pop(key)
     files.write_json(paths[1], about)
-    assert refused(stack.read, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
+    assert refused(read, paths[0]) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
     files.write_json(paths[1], about | {key: [*whole, 7]})
-    assert refused(stack.read, *paths).startswith(str(paths[0 if key == "shape" else 1]))
+    assert refused(read, paths[0]).startswith(str(paths[0 if key == "shape" else 1]))

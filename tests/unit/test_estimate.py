@@ -365,7 +365,7 @@ def test_a_run_takes_its_start_and_its_epochs(leave_run, make_spec):
     leave_run(make_spec("control", 2))
     found = run_time.find(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
-    assert found.run(10) == 236.0
+    assert found.run({"epochs": 10}) == 236.0
     assert found.predictions(5) == 16.0
     assert found.source == "finished runs: 1"
 

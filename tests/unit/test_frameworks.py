@@ -15,7 +15,7 @@ from toolnoise.analyses.frameworks.metric import (
     parting,
     total,
 )
-from toolnoise.base import arrays, files, metric_files
+from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
@@ -199,21 +199,11 @@ LOGITS = np.arange(N_EXAMPLES * 4, dtype=np.float32).reshape(1, N_EXAMPLES, 4) %
 
 
 @pytest.fixture
-def measured(tmp_path, make_run):
+def measured(tmp_path, make_run, make_dump):
     """Measure two toolings of two runs each; `change` edits the other's runs, `dumps` replace the indices of dumps."""
 
     def dump(name, logits, **index):
-        logits = np.repeat(logits, 2, axis=0)
-        arrays.write_npy(tmp_path / f"{name}.npy", logits)
-        told = {
-            "spec": {"study_seed": 0},
-            "draws": dict.fromkeys(SOURCES),
-            "seeds": [1, 2],
-            "diverged": [False, False],
-            "shape": list(logits.shape),
-        }
-        files.write_json(tmp_path / f"{name}.json", told | index)
-        return str(tmp_path / f"{name}.npy")
+        return str(make_dump(np.repeat(logits, 2, axis=0), name, draws=dict.fromkeys(SOURCES), **index)[0])
 
     def measure(change=None, pair=PAIR, **dumps):
         moved = LOGITS.copy()

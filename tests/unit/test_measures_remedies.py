@@ -6,8 +6,7 @@ import pytest
 from toolnoise.analyses.remedies import measure as measures_remedies
 from toolnoise.analyses.remedies import metric as remedies
 from toolnoise.analyses.remedies.metric import REMEDIES
-from toolnoise.base import arrays, files, metric_files
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base import arrays, metric_files
 from toolnoise.study.cells import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")
@@ -18,34 +17,22 @@ NAMES = ["flip", "snapshots"]
 REMEDIED = np.stack([LOGITS + 0.6 * DRAWS.normal(size=LOGITS.shape) for _ in NAMES]).astype(np.float32)
 DIVERGED = [False, False, True, False, False]
 KEPT = ~np.array(DIVERGED)
-
-
-def written(path, stack, **index):
-    arrays.write_npy(path, stack)
-    about = {
-        "spec": {"study_seed": 0},
-        "draws": dict.fromkeys(SOURCES),
-        "seeds": [1, 2, 3, 4, 5],
-        "diverged": DIVERGED,
-        "shape": list(stack.shape),
-    } | index
-    files.write_json(path.with_suffix(".json"), about)
-    return str(path)
+RUNS = {"seeds": [1, 2, 3, 4, 5], "diverged": DIVERGED}
 
 
 @pytest.fixture
-def measured(tmp_path):
+def measured(tmp_path, make_dump):
     """Measure the cell; `single` are the logits of other runs. Returns the rows by remedy and metric."""
     data = {"maximum": np.array(255), "classes": np.array(list("abc"))}
     for part in ("train", "test"):
         data |= {f"{part}_images": np.zeros((60, 2, 2, 1), np.uint8), f"{part}_labels": LABELS}
     arrays.write_npz(tmp_path / "data.npz", data)
-    logits = written(tmp_path / "single.npy", np.where(KEPT[:, None, None], LOGITS, np.nan))
+    cell = make_dump(np.where(KEPT[:, None, None], LOGITS, np.nan), "single", **RUNS)
 
     def call(single=None, stack=REMEDIED, **index):
-        dumps = [] if stack is None else [written(tmp_path / "remedied.npy", stack, **{"remedies": NAMES, **index})]
-        others = [] if single is None else [written(tmp_path / "other.npy", single, diverged=[False] * 5)]
-        read = tmp_path / "data.npz", logits, tmp_path / "single.json", dumps, others
+        dumps = [] if stack is None else [make_dump(stack, "remedied", **{"remedies": NAMES, **RUNS, **index})[0]]
+        others = [] if single is None else [make_dump(single, "other")[0]]
+        read = tmp_path / "data.npz", *cell, dumps, others
         measures_remedies.measure(CELL, 0, *read, tmp_path / "out.csv")
         rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
         assert set(rows["group"]) == {"all"}

@@ -8,7 +8,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.replicas.study import blocks
 from toolnoise.base.errors import BadInput
-from toolnoise.study import config
+from toolnoise.study import config, layout
 
 JAX = {"accelerator": "cpu", "engine": "jax", "kernels": "xla", "impl_noise": "reduction-order"}
 OWN = {"many": JAX | {"replicas": 3}, "once": JAX | {"replicas": 2, "at_once": True}}
@@ -38,8 +38,7 @@ def test_a_process_trains_as_many_runs_as_its_tooling_says_and_the_first_of_cont
 
 def test_each_run_has_one_job_and_its_block_is_no_part_of_it(many, built):
     study = built(many)
-    trained = [job for job in steps.jobs(study) if job.verb in steps.writing("results/{study}/runs/{model}/{dataset}/"
-               "{hardware}/{variant}/{seed}/run.json")]  # fmt: skip
+    trained = [job for job in steps.jobs(study) if job.verb in steps.writing(layout.RECORD)]
     assert len({job.place for job in trained}) == len(trained) == 3 * (5 + 3)
     verbs = Counter((job.verb, job.place.hardware) for job in trained)
     assert verbs == {("train", "cpu"): 8, ("train-replica", "many"): 8, ("train-replica", "once"): 8}

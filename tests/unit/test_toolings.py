@@ -10,7 +10,7 @@ from toolnoise.analyses.atlas import rows
 from toolnoise.analyses.atlas.metric import ANY, ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, DIFFERENT, SEED, ToolingPart
 from toolnoise.analyses.frameworks import pair
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
-from toolnoise.base import arrays, files, metric_files
+from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.study.cells import Task
@@ -124,9 +124,8 @@ def measured_pair(tmp_path, make_run, make_dump):
         for name, predicted in (("one", one), ("other", other)):
             logits = 4 * np.eye(2, dtype=np.float32)[predicted] - 2
             logits[diverged] = np.nan
-            paths = make_dump(logits, diverged=diverged, draws=dict.fromkeys(SOURCES, draws))
-            kept = [path.rename(tmp_path / f"{name}{path.suffix}") for path in paths]
-            sides += [*kept, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
+            paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(SOURCES, draws))
+            sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
         pair.measure(NAMES, tmp_path / "d.npz", *sides, tmp_path / "out.csv")
         return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
 
@@ -310,7 +309,7 @@ def test_a_variant_with_noise_of_the_tooling_is_no_part_of_an_atlas(written, bui
 
 
 @pytest.fixture
-def measured_atlas(tmp_path, make_run):
+def measured_atlas(tmp_path, make_run, make_dump):
     """Measure three toolings of two draws each, the first two bit-equal; `diverged` names a tooling's first run."""
 
     def measure(diverged=""):
@@ -319,15 +318,7 @@ def measured_atlas(tmp_path, make_run):
             logits = LOGITS.copy()
             if name == "cpu-old":
                 logits[:, 0] = logits[:, 0, ::-1]
-            path = tmp_path / f"{name}.npy"
-            arrays.write_npy(path, logits)
-            about = {
-                "spec": {"study_seed": 0},
-                "draws": dict.fromkeys(SOURCES),
-                "seeds": [1, 2],
-                "shape": list(logits.shape),
-            }
-            files.write_json(path.with_suffix(".json"), about | {"diverged": [name == diverged, False]})
+            path, _ = make_dump(logits, name, draws=dict.fromkeys(SOURCES), diverged=[name == diverged, False])
             cells.append([name, "algo"])
             dumps.append(str(path))
 

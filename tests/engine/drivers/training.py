@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise import epoch_plan
-from toolnoise.analyses.overhead.profilers import profile
+from toolnoise.analyses.overhead.profile import kernels_of
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared, streaming
 from toolnoise.engines import State
@@ -40,7 +40,7 @@ def first_step(study_file, data_file, out, *others):
         found[f"gradient/{path}"] = -momentum
     found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
     found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
-    kernels = profile(engine, plan, nullcontext)
+    kernels = kernels_of(engine, plan, nullcontext)
     found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
     found["calls"] = np.array([kernel.calls for kernel in kernels])
     for number, other in enumerate(others):

@@ -12,19 +12,10 @@ import numpy as np
 
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.equal_runs import first_epochs
+from toolnoise.formulas.equal_runs import first_epochs, value_step
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
-
-# What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.
-FACTORS = ("framework", "version", "kernels", "isa", "threads")
-ANY, DIFFERENT, SEED = "any", "any, not bit-equal", "seed"
-
-ATLAS: Columns = {**dict.fromkeys(("model", "dataset", "hardware", "other_hardware"), str), **MEASURE}
-# `pairs` is the number of pairs of toolings that differ only in the factor; of frameworks, in kernels and version, too.
-ATLAS_FACTORS: Columns = {**dict.fromkeys(("model", "dataset", "factor", "metric"), str), "pairs": int, **ESTIMATE}
-ATLAS_TOOLINGS: Columns = dict.fromkeys(("model", "dataset", "hardware", *FACTORS, "environment"), str)
 
 
 class ToolingPart(NamedTuple):
@@ -35,6 +26,16 @@ class ToolingPart(NamedTuple):
     kernels: str
     isa: str
     threads: str
+
+
+# What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.
+FACTORS = ToolingPart._fields
+ANY, DIFFERENT, SEED = "any", "any, not bit-equal", "seed"
+
+ATLAS: Columns = {**dict.fromkeys(("model", "dataset", "hardware", "other_hardware"), str), **MEASURE}
+# `pairs` is the number of pairs of toolings that differ only in the factor; of frameworks, in kernels and version, too.
+ATLAS_FACTORS: Columns = {**dict.fromkeys(("model", "dataset", "factor", "metric"), str), "pairs": int, **ESTIMATE}
+ATLAS_TOOLINGS: Columns = dict.fromkeys(("model", "dataset", "hardware", *FACTORS, "environment"), str)
 
 
 class Distances(NamedTuple):
@@ -88,7 +89,7 @@ def pair(
     both, apart = alike[:, tooling, other], first[:, tooling, other]
     parted, count = apart[~np.isnan(apart)], len(both)
     rows = [
-        ((metric, "all", _over(gaps.toolings[:, tooling, other], both.all()).within(0, np.inf)), count)
+        ((metric, "all", mean_t(gaps.toolings[:, tooling, other], value_step(both.all())).within(0, np.inf)), count)
         for metric, gaps in measured.items()
     ]
     rows.append((("bit_equal", "all", wilson(int(both.sum()), count)), count))
@@ -112,7 +113,7 @@ def factors(
             sums, counts = (np.where(picked, gaps.toolings, 0).sum(axis=(1, 2)), picked.sum(axis=(1, 2)))
             means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
             means = means[counts > 0]
-            yield factor, metric, pairs, _over(means, not sums.any()).within(0, np.inf)
+            yield factor, metric, pairs, mean_t(means, value_step(not sums.any())).within(0, np.inf)
             yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
         yield SEED, metric, len(parts), Estimate(seeds.value, np.nan, np.nan)
         for factor, (shares, chance) in explained(parts, gaps.toolings**gaps.power).items():
@@ -132,8 +133,8 @@ def differs_only(parts: Sequence[ToolingPart], factor: str) -> np.ndarray:
     """
     differ = np.array([[[a != b for a, b in zip(part, other, strict=True)] for other in parts] for part in parts])
     free = ("framework", "version", "kernels") if factor == "framework" else (factor,)
-    rest = [place for place, name in enumerate(ToolingPart._fields) if name not in free]
-    return differ[..., ToolingPart._fields.index(factor)] & ~differ[..., rest].any(axis=-1)
+    rest = [place for place, name in enumerate(FACTORS) if name not in free]
+    return differ[..., FACTORS.index(factor)] & ~differ[..., rest].any(axis=-1)
 
 
 def explained(parts: Sequence[ToolingPart], squares: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
@@ -161,12 +162,6 @@ def explained(parts: Sequence[ToolingPart], squares: np.ndarray) -> dict[str, tu
             by_factor[factor] = shares, (rank - before) / (count - 1)
         kept, before = onto, rank
     return by_factor
-
-
-def _over(values: np.ndarray, bit_equal: bool) -> Estimate:
-    mean = mean_t(values)
-    # Equal values of runs that differ are luck: an interval without a width would claim too much.
-    return Estimate(mean.value, np.nan, np.nan) if mean.low == mean.high and not bit_equal else mean
 
 
 def _of_seeds(within: np.ndarray) -> Arm:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from toolnoise.analyses.claims import judging, needed
+from toolnoise.analyses.claims import judging, tests
 from toolnoise.analyses.claims.arms import Subject, by_the_papers_names
 from toolnoise.analyses.claims.claim_parts import Claim, parts
 from toolnoise.analyses.claims.effects import examine
@@ -33,4 +33,4 @@ def _power(claim: Claim, runs: int, family: Sequence[Claim]) -> float:
         return float("nan")
     several, all_of_them = judging.tested(claim, whole, each)
     level = LEVEL / Counter(each["paper"] for each in family)[claim["paper"]]
-    return needed.power(several, runs, level, all_of_them=all_of_them)
+    return tests.power(several, runs, level, all_of_them=all_of_them)

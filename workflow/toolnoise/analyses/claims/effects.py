@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.analyses.claims import tests
-from toolnoise.analyses.claims.arms import Arms, Subject
+from toolnoise.analyses.claims.arms import Arms, Subject, Toolings, injected
 from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart, parts
 from toolnoise.analyses.claims.tests import Finding
-from toolnoise.analyses.claims.toolings import Toolings, injected
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm
@@ -25,7 +24,6 @@ KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
 # Measures that a reader gets in per cent, by how their names begin.
 PERCENT = ("accuracy", "fpr", "fnr", "churn", "max_", "training_relative")
 Sizes = dict[tuple[str, str], float]
-Bounds = Callable[[Subject], float]
 
 
 class Side(NamedTuple):
@@ -34,7 +32,7 @@ class Side(NamedTuple):
     name: str
     arms: Callable[[Claim], Arms]
     sizes: Sizes
-    null: Callable[[Claim], Bounds]
+    null: Callable[[Claim, Subject], float]
     toolings: Toolings
 
 
@@ -213,7 +211,7 @@ def bound_of(claim: Claim, part: ClaimPart, side: Side) -> float:
         return 0.0
     if claim["measure"].endswith("_mean"):
         return reference / 100 if claim["measure"].startswith(PERCENT) else float(reference)
-    return float(np.log(side.null(claim)(part.subjects[0]) if reference == "size" else reference))
+    return float(np.log(side.null(claim, part.subjects[0]) if reference == "size" else reference))
 
 
 def _margin(claim: Claim) -> float:

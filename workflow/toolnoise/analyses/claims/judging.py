@@ -17,22 +17,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from toolnoise.analyses.claims import hypotheses, needed
-from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
+from toolnoise.analyses.claims import claim_parts, tests
+from toolnoise.analyses.claims.arms import (
+    EMULATED,
+    Arms,
+    Tables,
+    Toolings,
+    injected,
+    names_of,
+    of_published,
+    of_study,
+    sizes_by_null,
+    stand_for_accelerators,
+)
 from toolnoise.analyses.claims.claim_parts import Claim, about_groups
 from toolnoise.analyses.claims.effects import (
     PUBLISHED,
     STUDY,
     WHOLE,
-    Bounds,
     Examined,
     ShownEffect,
     Side,
     Sizes,
     examine,
 )
-from toolnoise.analyses.claims.needed import TestedContrast
-from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
+from toolnoise.analyses.claims.tests import TestedContrast
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
@@ -112,7 +121,7 @@ def by_publication() -> Side:
 
     counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
     sizes = {(number.dataset, number.group): number.amount for number in counts}
-    return Side(PUBLISHED, arms, sizes, lambda claim: lambda _: claim["published"].get("reference", math.nan), {})
+    return Side(PUBLISHED, arms, sizes, lambda claim, _: claim["published"].get("reference", math.nan), {})
 
 
 def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = MappingProxyType({})) -> Side:
@@ -132,7 +141,8 @@ def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = M
     def arms(claim: Claim) -> Arms:
         return read(claim["measure"], bool(label_of) and about_groups(claim))
 
-    return Side(STUDY, arms, sizes, lambda claim: _by_size(claim, grouped), toolings)
+    null = functools.cache(lambda measure: sizes_by_null(measure, grouped.get("stability")))
+    return Side(STUDY, arms, sizes, lambda claim, subject: null(claim["measure"]).get(subject, math.nan), toolings)
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
@@ -141,7 +151,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     keys = [_hypothesis(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
     papers = [claim["paper"] for claim in claims]
     smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, keys, strict=True)]
-    adjusted = hypotheses.adjusted(papers, keys, smallest)
+    adjusted = claim_parts.adjusted(papers, keys, smallest)
     sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, keys, strict=True) if key})
     # The strictest of the levels of those who claim the same.
     families: dict[Hashable, int] = {}
@@ -164,7 +174,7 @@ def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
     if result.whole is None or math.isnan(_smallest(result.whole)):
         return None
     parts = [part for shown in result.each for part in shown.parts]
-    return side.name, hypotheses.hypothesis(claim, parts, result.bounds)
+    return side.name, claim_parts.hypothesis(claim, parts, result.bounds)
 
 
 def _smallest(shown: ShownEffect) -> float:
@@ -208,9 +218,9 @@ def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
     several, all_of_them = tested(claim, shown, each)
-    units = needed.units_needed(several, level, all_of_them=all_of_them)
+    units = tests.units_needed(several, level, all_of_them=all_of_them)
     agrees = shown.finding.agrees
-    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
+    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", tests.rounded(units))
 
 
 def tested(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect]) -> tuple[list[TestedContrast], bool]:
@@ -258,11 +268,6 @@ def _not_estimated(shown: ShownEffect) -> str:
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"
     return "no values of single runs, or a value of 0 without one of them"
-
-
-def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
-    sizes = sizes_by_null(claim["measure"], tables.get("stability"))
-    return lambda subject: sizes.get(subject, math.nan)
 
 
 def _item(number: published.Number) -> str:

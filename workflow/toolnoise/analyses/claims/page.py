@@ -32,9 +32,7 @@ def _claims(path: Path) -> Iterator[dict[str, Any]]:
                     "says": row.says,
                     "verdict": row.verdict,
                     "here": sentences.sentence(row),
-                    "published": sentences.sentence(published.loc[row.claim], short=True)
-                    if row.claim in published.index
-                    else "",
+                    "published": sentences.sentence(published.loc[row.claim], short=True),
                 }
                 for row in rows.itertuples()
             ],

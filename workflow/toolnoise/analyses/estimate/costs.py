@@ -138,14 +138,12 @@ def _spec(study: Study, cell: Cell) -> Spec:
 
 def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
-    recipe = _spec(study, first).recipe
-    # An existing training program has no recipe.
-    epochs = recipe.get("epochs", pace.epochs if pace else 0)
+    a_run = pace.run(_spec(study, first).recipe) if pace else None
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
         if pace:
-            seconds += unfinished * pace.run(epochs)
+            seconds += unfinished * a_run
             for dump in _dumps(study, cell):
                 if unfinished or not Path(study.path(dump.pattern, cell)).exists():
                     seconds += pace.predictions(len(study.seeds[cell]) * dump.passes)
@@ -158,7 +156,7 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
         runs=_runs(study, cells),
         left=left,
-        seconds_a_run=pace.run(epochs) if pace else None,
+        seconds_a_run=a_run,
         seconds_left=seconds if pace else None,
         measured=pace.source if pace else "nothing",
     )

@@ -39,12 +39,11 @@ class Pace(NamedTuple):
     evaluation: float
     weight_bytes: int
     source: str
-    # Of the measured run: an existing training program has no recipe that says it.
-    epochs: int
+    epochs: int  # of the measured run
 
-    def run(self, epochs: int) -> float:
-        """Seconds of a whole run."""
-        return self.start + epochs * self.epoch
+    def run(self, recipe: dict[str, Any]) -> float:
+        """Seconds of a whole run; an existing training program has no recipe that says how many epochs it takes."""
+        return self.start + recipe.get("epochs", self.epochs) * self.epoch
 
     def predictions(self, runs: int) -> float:
         """Seconds of the job that dumps the predictions of `runs` runs."""

@@ -235,8 +235,7 @@ def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | Non
     pace = run_time.find(spec) if unfinished else None
     if unfinished and not pace:
         return None
-    epochs = spec.recipe.get("epochs", pace.epochs) if pace else 0
-    return sum(pace.run(epochs) - at.epoch * pace.epoch for at in unfinished)
+    return sum(pace.run(spec.recipe) - at.epoch * pace.epoch for at in unfinished)
 
 
 def _workers() -> ActiveWorkers:

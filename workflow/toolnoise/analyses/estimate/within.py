@@ -72,8 +72,7 @@ def groups_of(study: Study) -> list[Group]:
     for cells in study.alike:
         spec = study.spec(cells[0], study.seeds[cells[0]][0])
         pace = run_time.find(spec)
-        # An existing training program has no recipe.
-        seconds = pace.run(spec.recipe.get("epochs", pace.epochs)) if pace else None
+        seconds = pace.run(spec.recipe) if pace else None
         draws = tuple(study.draws.get(cell, 1) for cell in cells)
         planned = tuple(len(study.seeds[cell]) // each for cell, each in zip(cells, draws, strict=True))
         groups.append(Group(cells, draws, planned, seconds))

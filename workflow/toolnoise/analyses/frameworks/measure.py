@@ -86,7 +86,7 @@ def _dump(logits: str) -> Predictions:
 def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[PartingRow]:
     """Where and when runs of equal draws diverge: by tensor, in layer order, and in losses and accuracies."""
     if not pairs:
-        return [(ANY, 0, metric, estimate, count) for metric, estimate, count in frameworks.parting(np.empty(0))]
+        return _first(ANY, 0, np.empty(0))
     compared = [_compared(*pair) for pair in pairs]
     names = compared[0][0]
     tensors, courses, apart, course_apart = (np.array(part) for part in list(zip(*compared, strict=True))[1:])

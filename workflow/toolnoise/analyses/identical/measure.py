@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +29,6 @@ from toolnoise.training.runs import Run
 Rows = list[list[metric_files.Value]]
 
 
-class IdenticalRows(NamedTuple):
-    """The rows of the cell and those of its runs, for each criterion of the study."""
-
-    cell: Rows
-    runs: Rows
-
-
 def measure(
     cell: Sequence[str],
     study_seed: int,
@@ -53,13 +46,13 @@ def measure(
     """Write the measures of one cell, and its runs as identical runs, by the study's settings for these."""
     experiments = _experiments(cell, identical, *predictions_of(data, logits, index), records)
     kernel.measure(cell, study_seed, data, logits, index, records, out, out_runs, out_ensembles)
-    metric_files.write(out_identical, IDENTICAL, [row for found in experiments for row in found.cell])
-    metric_files.write(out_convergence, CONVERGENCE, [row for found in experiments for row in found.runs])
+    metric_files.write(out_identical, IDENTICAL, [row for of_cell, _ in experiments for row in of_cell])
+    metric_files.write(out_convergence, CONVERGENCE, [row for _, of_runs in experiments for row in of_runs])
 
 
 def _experiments(
     cell: Sequence[str], identical: dict[str, Any], dump: Predictions, dataset: Data, records: list[str]
-) -> list[IdenticalRows]:
+) -> list[tuple[Rows, Rows]]:
     """Identical runs share their draws, so each draw is an experiment of its own."""
     finished = dump.finished
     stack, measured = noise.stack_of(dump), finished_runs(records, dump)
@@ -80,8 +73,8 @@ def _rows(
     logits: np.ndarray,
     dataset: Data,
     block: dict[str, Any],
-) -> IdenticalRows:
-    """Both kinds of rows, over the runs that can be measured; the others are counted as missing."""
+) -> tuple[Rows, Rows]:
+    """Of each criterion the rows of the cell and those of its runs; runs that cannot be measured count as missing."""
     any_run, *_ = *measured, *missing
     histories, weak = [History.of(run.history()) for run in measured], Weak(**block["weak"])
     try:
@@ -92,14 +85,14 @@ def _rows(
     _, name, hardware, variant = cell
     about |= {"dataset": name, "hardware": hardware, "variant": variant, "n_missing": len(missing)}
     given = predictions(logits), dataset.test.labels, len(dataset.classes), histories
-    tables = IdenticalRows([], [])
+    of_cell, of_runs = [], []
     for criterion in block["criteria"]:
         whole = about | identical(*given, criterion, weak)
-        tables.cell.append([whole[column] for column in IDENTICAL])
+        of_cell.append([whole[column] for column in IDENTICAL])
         each = [{"try": run.seed} | row for run, row in zip(measured, each_run(*given, criterion, weak), strict=True)]
         each += [_empty(run.seed, criterion) for run in missing]
-        tables.runs.extend([(about | row)[column] for column in CONVERGENCE] for row in each)
-    return tables
+        of_runs.extend([(about | row)[column] for column in CONVERGENCE] for row in each)
+    return of_cell, of_runs
 
 
 def _empty(seed: int, criterion: str) -> dict[str, metric_files.Value]:

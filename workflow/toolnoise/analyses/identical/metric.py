@@ -22,13 +22,24 @@ from toolnoise.formulas.accuracy import accuracies, class_accuracies
 from toolnoise.stats.estimates import standard_deviation
 
 
-def _spread(name: str, epoch: str = "") -> tuple[str, ...]:
-    extremes = (f"max_{name}{epoch}", f"min_{name}{epoch}")
-    return (f"max_{name}_diff{epoch}", *extremes, f"std_dev_{name}{epoch}", f"mean_{name}{epoch}")
+def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:
+    """The five columns of a quantity."""
+    numbers = {
+        f"max_{name}_diff{epoch}": np.ptp,
+        f"max_{name}{epoch}": np.max,
+        f"min_{name}{epoch}": np.min,
+        f"std_dev_{name}{epoch}": standard_deviation,
+        f"mean_{name}{epoch}": np.mean,
+    }
+    return {column: float(number(values)) if len(values) else np.nan for column, number in numbers.items()}
 
 
 def _floats(*names: str) -> Columns:
     return dict.fromkeys(names, float)
+
+
+def _spreads(name: str, epoch: str = "") -> Columns:
+    return _floats(*_spread(name, np.empty(0), epoch))
 
 
 # First the columns of the table published with Pham et al. (2020), in their order, then ours.
@@ -36,15 +47,19 @@ _EXPERIMENT = ("backend", "backend_version", "cuda_version", "cudnn_version", "n
 IDENTICAL: Columns = {
     **dict.fromkeys((*_EXPERIMENT, "stopping_type"), str),
     "no_try": int,
-    **_floats(*_spread("accuracy")),
+    **_spreads("accuracy"),
     "max_diff_label": str,
     **_floats("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy"),
     "no_samples_max_diff": int,
     "max_std_label": str,
     "max_per_label_acc_std": float,
     "no_samples_max_std": int,
-    **_floats(*_spread("convergent"), *_spread("convergent", "_epoch"), *_spread("per_epoch"), *_spread("first_epoch")),
-    **_floats(*_spread("training"), "training_relative_diff"),
+    **_spreads("convergent"),
+    **_spreads("convergent", "_epoch"),
+    **_spreads("per_epoch"),
+    **_spreads("first_epoch"),
+    **_spreads("training"),
+    "training_relative_diff": float,
     "weak_rule": str,
     **dict.fromkeys(("n_weak", "n_converged", "n_missing"), int),
     **dict.fromkeys(("dataset", "hardware", "variant"), str),
@@ -89,22 +104,6 @@ TOLERANCE = 0.01  # of accuracy
 PATIENCE = 5  # epochs
 
 
-def _last(run: History) -> int:
-    return len(run.seconds)
-
-
-def _best_accuracy(run: History) -> int:
-    return int(np.argmax(run.test_accuracy)) + 1
-
-
-def _lowest_loss(run: History) -> int:
-    return int(np.argmin(run.test_loss)) + 1
-
-
-def _near_best(run: History) -> int:
-    return int(np.argmax(run.test_accuracy >= run.test_accuracy.max() - TOLERANCE)) + 1
-
-
 def _patience(run: History) -> int | None:
     best = np.minimum.accumulate(run.train_loss)
     stuck = np.flatnonzero(best[PATIENCE:] >= best[:-PATIENCE])
@@ -113,10 +112,10 @@ def _patience(run: History) -> int | None:
 
 # The epoch, counted from 1, at which a run has converged, or None if it has not.
 CRITERIA: dict[str, Callable[[History], int | None]] = {
-    "last": _last,
-    "best-accuracy": _best_accuracy,
-    "lowest-loss": _lowest_loss,
-    "near-best": _near_best,
+    "last": lambda run: len(run.seconds),
+    "best-accuracy": lambda run: int(np.argmax(run.test_accuracy)) + 1,
+    "lowest-loss": lambda run: int(np.argmin(run.test_loss)) + 1,
+    "near-best": lambda run: int(np.argmax(run.test_accuracy >= run.test_accuracy.max() - TOLERANCE)) + 1,
     "patience": _patience,
 }
 STATED = {
@@ -193,7 +192,7 @@ def identical(
         **_spread("first_epoch", np.array([run.first_epoch for run in histories])),
         **_spread("training", training),
         # Over the mean, as in the authors' 4_3_draw_graph_across_libraries.py.
-        "training_relative_diff": _gap(training) / training.mean() if len(training) else np.nan,
+        "training_relative_diff": float(np.ptp(training) / training.mean()) if len(training) else np.nan,
         "weak_rule": weak.stated,
         "n_weak": int((~kept).sum()),
         "n_converged": len(converged),
@@ -231,18 +230,6 @@ def each_run(
     return rows
 
 
-def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:
-    """The five columns of a quantity."""
-    most, mean = (float(values.max()), float(values.mean())) if len(values) else (np.nan, np.nan)
-    return {
-        f"max_{name}_diff{epoch}": _gap(values),
-        f"max_{name}{epoch}": most,
-        f"min_{name}{epoch}": _least(values),
-        f"std_dev_{name}{epoch}": float(standard_deviation(values)),
-        f"mean_{name}{epoch}": mean,
-    }
-
-
 def _labels(by_class: np.ndarray, labels: np.ndarray) -> dict[str, str | int | float]:
     """The class with the largest accuracy range over runs, [S, C], the class with the largest SD, and their sizes."""
     sizes = np.bincount(labels, minlength=by_class.shape[1])
@@ -269,14 +256,6 @@ def _labels(by_class: np.ndarray, labels: np.ndarray) -> dict[str, str | int | f
 
 def _largest_sd(label: str, sd: float, examples: int) -> dict[str, str | int | float]:
     return {"max_std_label": label, "max_per_label_acc_std": sd, "no_samples_max_std": examples}
-
-
-def _gap(values: np.ndarray) -> float:
-    return float(values.max() - values.min()) if len(values) else np.nan
-
-
-def _least(values: np.ndarray) -> float:
-    return float(values.min()) if len(values) else np.nan
 
 
 def experiment(record: Mapping[str, Any]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from toolnoise.base.metric_files import MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn, pairwise_churn
+from toolnoise.formulas.equal_runs import value_step
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
@@ -32,7 +33,7 @@ def way(logits: np.ndarray, others: np.ndarray, losses: np.ndarray, other_losses
     apart = np.abs(other_losses - losses) / np.abs(losses)
     return [
         ("bit_equal", "all", wilson(equal, count)),
-        ("churn", "all", _mean(churn, equal == count)),
+        ("churn", "all", mean_t(churn, value_step(equal == count)).within(0, 1)),
         ("churn_to_seeds", "all", ratio(_over_draws(np.diag(churn), diagonal=True), seeds(here))),
         ("first_loss_difference", "all", Estimate(float(apart.max()), np.nan, np.nan)),
     ]
@@ -53,10 +54,3 @@ def _over_draws(values: np.ndarray, diagonal: bool) -> Arm:
 
     every = np.arange(len(values))
     return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
-
-
-def _mean(values: np.ndarray, bit_equal: bool) -> Estimate:
-    mean = mean_t(values)
-    # Equal values of runs that differ are luck: an interval without a width would claim too much.
-    mean = Estimate(mean.value, np.nan, np.nan) if mean.low == mean.high and not bit_equal else mean
-    return mean.within(0, 1)

@@ -19,7 +19,7 @@ def ways(study: Study, task: Task) -> dict[str, str]:
 
     Empty if no tooling of the task divides batches.
     """
-    names = list(dict.fromkeys(cell.hardware for cell in cells(study, task, None)))
+    names = list(dict.fromkeys(cell.hardware for cell in _paired(study, task)))
     toolings = {name: dict(study.tooling(name)) for name in names}
     divided = [name for name in names if any(part in toolings[name] for part in PARTS)]
     if not divided:
@@ -40,18 +40,19 @@ def tasks(study: Study) -> list[Task]:
     return [task for task in dict.fromkeys(Task(*cell.task) for cell in study.cells) if ways(study, task)]
 
 
-def cells(study: Study, task: Task, names: dict[str, str] | None) -> list[Cell]:
-    """The cells of a task in these ways, or on all toolings, under the variants in which all have equal draws."""
-    return [
-        cell
-        for cell in study.cells
-        if cell.task == task and cell.variant in PAIRABLE and (names is None or cell.hardware in names)
-    ]
+def cells(study: Study, task: Task) -> list[Cell]:
+    """The cells of a task in its ways, under the variants in which all have equal draws."""
+    names = ways(study, task)
+    return [cell for cell in _paired(study, task) if cell.hardware in names]
+
+
+def _paired(study: Study, task: Task) -> list[Cell]:
+    return [cell for cell in study.cells if cell.task == task and cell.variant in PAIRABLE]
 
 
 def _computed_in_ways(grid: Grid) -> list[Cell]:
     study = grid.study
-    shown = {cell for task in tasks(study) for cell in cells(study, task, ways(study, task))}
+    shown = {cell for task in tasks(study) for cell in cells(study, task)}
     return [cell for cell in grid.cells if cell in shown]
 
 

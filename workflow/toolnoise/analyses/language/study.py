@@ -1,15 +1,17 @@
 """The figure and the table of language models."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from toolnoise.datasets.outcomes import TOKENS
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import outcome
-from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import TABLES, Kind, by_tooling
 
 
-def _of_text(grid: Grid) -> list[Cell]:
-    """The cells of language models that are built here."""
-    return [cell for cell in grid.built if outcome(grid.config["datasets"][cell.dataset]) == TOKENS]
+def of_text(cells: Iterable[Cell], config: dict[str, Any]) -> list[Cell]:
+    """Those of these cells whose data are text."""
+    return [cell for cell in cells if outcome(config["datasets"][cell.dataset]) == TOKENS]
 
 
 NEEDS = "a model that is built here, on a data set of text"
@@ -17,7 +19,7 @@ NEEDS = "a model that is built here, on a data set of text"
 KINDS = {
     "language": Kind(
         ("stability", "language", "runs"),
-        lambda grid: (_of_text(grid), by_tooling),
+        lambda grid: (of_text(grid.built, grid.config), by_tooling),
         needs=NEEDS,
         also=("ratios",),
         takes=("width",),
@@ -28,7 +30,7 @@ KINDS = {
     ),
     "table_language": Kind(
         ("stability", "language"),
-        lambda grid: (_of_text(grid), None),
+        lambda grid: (of_text(grid.built, grid.config), None),
         needs=NEEDS,
         category=TABLES,
         caption="""Language models of study *{study}* by the measures of Summers and Dinneen (arXiv:2103.04514):

@@ -45,12 +45,8 @@ def measure(
     metric_files.write(
         out_overhead, OVERHEAD, [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)]
     )
-    rows = [(mode, row) for mode in MODES for row in longest(runs[mode])]
-    metric_files.write(
-        out_kernels,
-        KERNELS,
-        [(*about, mode, row.rank, row.kernel, row.calls, *row.seconds, *counts) for mode, row in rows],
-    )
+    rows = [(mode, *row) for mode in MODES for row in longest(runs[mode])]
+    metric_files.write(out_kernels, KERNELS, [(*about, *names, *seconds, *counts) for *names, seconds in rows])
 
 
 def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:

@@ -20,8 +20,8 @@ _NETWORK: Columns = {"model": str, "hardware": str, "accelerator": str, **dict.f
 KERNELS: Columns = {**_NETWORK, "mode": str, "rank": str, "kernel": str, "calls_per_step": float, **ESTIMATE}
 OVERHEAD: Columns = {**_NETWORK, "metric": str, **ESTIMATE}
 
-TOP = 20  # kernels shown in the paper's figure 8
-REST = "rest"
+TOP = 20  # kernels have a name in each mode, as in the paper's figure 8
+REST = "rest"  # the rank of all others together
 
 
 class Cost(NamedTuple):
@@ -37,13 +37,7 @@ class Cost(NamedTuple):
         return sum(self.seconds.values())
 
 
-class KernelRow(NamedTuple):
-    """One kernel with its rank in a mode, its calls and its seconds per step, over runs."""
-
-    rank: str
-    kernel: str
-    calls: float
-    seconds: Estimate
+KernelRow = tuple[str, str, float, Estimate]  # its rank in a mode, its name, its calls and seconds per step over runs
 
 
 def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[str, Estimate]]:
@@ -80,7 +74,7 @@ def longest(runs: Sequence[Cost]) -> list[KernelRow]:
 
 
 def _row(rank: str, kernel: str, calls: np.ndarray, seconds: np.ndarray) -> KernelRow:
-    return KernelRow(rank, kernel, float(calls.mean()), mean_t(seconds).within(0, np.inf))
+    return rank, kernel, float(calls.mean()), mean_t(seconds).within(0, np.inf)
 
 
 def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:

@@ -25,7 +25,6 @@ def _profiles(study: Study, network: Network) -> list[str]:
 
 
 ROWS = {
-    # What determinism costs: training steps timed kernel by kernel, in either mode, each time in a process of its own.
     "profile": Step(
         "profile_step",
         "time a training step kernel by kernel",

@@ -48,46 +48,31 @@ class Plane(NamedTuple):
 
 
 def of_proto(space: Any) -> list[Plane]:
-    """The planes of an XSpace message."""
-    return [
-        Plane(
-            plane.name,
-            [
-                [
-                    Event(
-                        plane.event_metadata[event.metadata_id].name,
-                        event.offset_ps,
-                        event.duration_ps,
-                        frozenset(plane.stat_metadata[stat.metadata_id].name for stat in event.stats),
-                    )
-                    for event in line.events
-                ]
-                for line in plane.lines
-            ],
+    """The planes of an XSpace message, which has names by number."""
+
+    def event_of(plane: Any, event: Any) -> Event:
+        name, stats = plane.event_metadata[event.metadata_id].name, plane.stat_metadata
+        return Event(
+            name, event.offset_ps, event.duration_ps, frozenset(stats[stat.metadata_id].name for stat in event.stats)
         )
-        for plane in space.planes
-    ]
+
+    return _planes(space, event_of)
 
 
 def of_profile_data(data: Any) -> list[Plane]:
-    """The planes of JAX's ProfileData."""
+    """The planes of JAX's ProfileData, which has nanoseconds."""
+
+    def event_of(_: Any, event: Any) -> Event:
+        start, duration = (round(1000 * nanoseconds) for nanoseconds in (event.start_ns, event.duration_ns))
+        return Event(event.name, start, duration, frozenset(name for name, _ in event.stats))
+
+    return _planes(data, event_of)
+
+
+def _planes(trace: Any, event_of: Callable[[Any, Any], Event]) -> list[Plane]:
     return [
-        Plane(
-            plane.name,
-            [
-                [
-                    Event(
-                        event.name,
-                        round(event.start_ns * 1000),
-                        round(event.duration_ns * 1000),
-                        frozenset(name for name, _ in event.stats),
-                    )
-                    for event in line.events
-                ]
-                for line in plane.lines
-            ],
-        )
-        for plane in data.planes
+        Plane(plane.name, [[event_of(plane, event) for event in line.events] for line in plane.lines])
+        for plane in trace.planes
     ]
 
 

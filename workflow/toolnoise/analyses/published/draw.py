@@ -2,7 +2,8 @@
 
 A number is compared with the study's number of the same model, data set and variant, on the same tooling or, if the
 study has not run that, on another with an accelerator of the same kind. The two agree if the published number is within
-the range expected if both are draws from the same distribution.
+the range expected if both are draws from the same distribution: in 95 % of cases such a range contains the value of
+another study with `others` runs. Of that study only the published numbers are available, not its runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from toolnoise.analyses.published.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import part_of
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.study.published import ACCELERATOR, LARGEST, OVERHEAD_AT, SCALES, SMALLEST, Number
 from toolnoise.study.variants import variant
 
@@ -162,3 +163,35 @@ def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
     share = found / float(whole[whole["label"] == "all"]["count"].iloc[0])
     digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last printed digit
     return BesidePublished(number, Estimate(share, share - digit, share + digit))
+
+
+def mean_range(mean: float, sd: float, runs: int, other_sd: float, others: int) -> Estimate:
+    """Range of another mean of normal runs, by Welch's interval: the two SDs need not be equal."""
+    if runs < 2:
+        return Estimate(mean, np.nan, np.nan)
+    ours, theirs = sd**2 / runs, other_sd**2 / others
+    if ours + theirs == 0:
+        return Estimate(mean, mean, mean)
+    freedom = (ours + theirs) ** 2 / (ours**2 / (runs - 1) + theirs**2 / (others - 1))
+    half = stats.t.ppf(1 - TAIL, freedom) * np.sqrt(ours + theirs)
+    return Estimate(mean, float(mean - half), float(mean + half))
+
+
+def sd_range(sd: float, runs: int, others: int) -> Estimate:
+    """Range of another sample SD of normal runs: the ratio of two variances follows the F distribution."""
+    if runs < 2:
+        return Estimate(sd, np.nan, np.nan)
+    low, high = sd * np.sqrt(stats.f.ppf([TAIL, 1 - TAIL], others - 1, runs - 1))
+    return Estimate(sd, float(low), float(high))
+
+
+def sd_ratio_range(ratio: float, runs: int, others: int) -> Estimate:
+    """Range of another ratio of a part's SD to the whole's, on a log scale, as if both were independent.
+
+    Part and whole are not independent, so the range is too wide rather than too narrow. The extent of their dependence
+    is not published.
+    """
+    if runs < 2:
+        return Estimate(ratio, np.nan, np.nan)
+    half = stats.norm.ppf(1 - TAIL) * np.sqrt(1 / (runs - 1) + 1 / (others - 1))
+    return Estimate(ratio, float(ratio * np.exp(-half)), float(ratio * np.exp(half)))

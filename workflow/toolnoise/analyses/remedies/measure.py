@@ -2,16 +2,37 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from toolnoise import streams
+import numpy as np
+
 from toolnoise.analyses.remedies import metric as remedies
 from toolnoise.analyses.remedies.metric import REMEDIES
-from toolnoise.analyses.remedies.stack import read
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import TEXT
+from toolnoise.dumps.stacks import read_stack, require_logits
+from toolnoise.measures import noise
 from toolnoise.measures.reading import counts, predictions_of
 
 SINGLE = "single"  # runs without a remedy
+
+
+class Remedied(NamedTuple):
+    """Logits (remedy x run x example x class) with the name of each remedy, the seed and the status of each run."""
+
+    logits: np.ndarray
+    remedies: list[str]
+    seeds: list[int]
+    diverged: list[bool]
+
+
+def read(logits: str | Path) -> Remedied:
+    """Read a dump under remedies and check that it is whole and fits the index beside it."""
+    axes = {"remedies": 0, "seeds": 1, "diverged": 1}
+    stack, entry = read_stack(logits, Path(logits).with_suffix(".json"), axes, "remedy", {"remedies": [TEXT]})
+    require_logits(logits, np.moveaxis(stack, 1, 0), entry["diverged"])
+    return Remedied(stack, *(entry[name] for name in axes))
 
 
 def measure(
@@ -30,11 +51,10 @@ def measure(
     be empty. Diverged runs are excluded and counted as missing.
     """
     dump, dataset = predictions_of(data, logits, index)
-    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     labels, finished = dataset.test.labels, dump.finished
     by_remedy = {SINGLE: remedies.measure(dump.logits[finished], labels)}
     for path in remedied:
-        stack = read(path, Path(path).with_suffix(".json"))
+        stack = read(path)
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
             raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
         for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
@@ -46,7 +66,7 @@ def measure(
         before = remedies.measure(other.logits[other.finished], labels)
     rows = []
     for name, measured in by_remedy.items():
-        rows += [(name, *row) for row in measured.rows(stream)]
+        rows += [(name, *row) for row in measured.rows(noise.bootstrap(study_seed, cell))]
         if measured is not before:
             reduced = remedies.reduction(before, measured, same_runs=not single)
             rows.append((name, "variability_reduction", "all", reduced))

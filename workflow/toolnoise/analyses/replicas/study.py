@@ -29,14 +29,13 @@ def sharing(study: Study) -> list[Cell]:
 def blocks(study: Study) -> Iterator[tuple[Training, ...]]:
     """The runs of each process, in the order of their places."""
     for cell in sharing(study):
-        runs, most = (
-            tuple(Training(*cell, seed) for seed in study.seeds[cell]),
-            study.tooling(cell.hardware)["replicas"],
-        )
-        # The control gate is to compare runs of different processes, too.
-        alone = 1 if cell.variant == "control" else 0
-        yield from (runs[:alone],) * alone
-        yield from (runs[start : start + most] for start in range(alone, len(runs), most))
+        runs = tuple(Training(*cell, seed) for seed in study.seeds[cell])
+        if cell.variant == "control":
+            # The control gate is to compare runs of different processes, too.
+            yield runs[:1]
+            runs = runs[1:]
+        most = study.tooling(cell.hardware)["replicas"]
+        yield from (runs[start : start + most] for start in range(0, len(runs), most))
 
 
 def check_registry(name: str, entries: config.Config, file: str | Path) -> None:
@@ -59,7 +58,8 @@ def check(given: config.Config, _claims: config.Config, file: str | Path) -> Non
                 known = variant(name)
                 if known and not set(known.varying) <= set(ALGORITHMIC):
                     problem = f"found {name!r} on {tooling!r}, whose runs share a process"
-                    raise BadInput(file, f"{at}.variants", problem, f"control, algo and those of {_listed()}")
+                    allowed = f"control, algo and those of {', '.join(ALGORITHMIC)}"
+                    raise BadInput(file, f"{at}.variants", problem, allowed)
             for model, dataset in itertools.product(block["models"], block["datasets"]):
                 if programs.is_program(models.get(model, {})):
                     raise BadInput(file, f"{at}.hardware", f"found {tooling!r} for a program", "engine: command")
@@ -72,10 +72,6 @@ def check(given: config.Config, _claims: config.Config, file: str | Path) -> Non
         if shares_process(toolings.get(name, {})):
             problem = f"found {name!r}, whose runs share a process"
             raise BadInput(file, "overhead.hardware", problem, "toolings without replicas")
-
-
-def _listed() -> str:
-    return ", ".join(ALGORITHMIC)
 
 
 def _require_unkept(recipe: Mapping[str, Any], named: str, tooling: str, key: str, file: str | Path) -> None:
