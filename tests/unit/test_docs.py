@@ -237,7 +237,7 @@ coverage = load("coverage")
 @pytest.mark.slow
 @pytest.mark.parametrize("section", coverage.SECTIONS)
 def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkeypatch, capsys):
-    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
+    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "MANY_STUDIES": 4, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
     for name, number in few.items():
         monkeypatch.setattr(coverage, name, number)
     coverage.SECTIONS[section][1](np.random.Generator(np.random.Philox(1)))
