@@ -106,11 +106,8 @@ docs: .environments/docs ## the docs as a site, in dist/site
 bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/engine_vs_fit.py
 	@.venv/bin/python bench/roofline.py
-	@.venv/bin/python bench/workflow_tax.py
-	@.venv/bin/python bench/pairwise.py
 	@.venv/bin/python bench/demo_time.py
 	@.venv/bin/python bench/warm_starts.py
-	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
 	@.venv/bin/python bench/sequential.py
