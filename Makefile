@@ -106,11 +106,8 @@ docs: .environments/docs ## the docs as a site, in dist/site
 bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/engine_vs_fit.py
 	@.venv/bin/python bench/roofline.py
-	@.venv/bin/python bench/workflow_tax.py
-	@.venv/bin/python bench/pairwise.py
 	@.venv/bin/python bench/demo_time.py
 	@.venv/bin/python bench/warm_starts.py
-	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
 	@.venv/bin/python bench/sequential.py
@@ -135,12 +132,14 @@ sbom: .environments/supply ## a bill of materials of what the demo installs
 
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:
-# uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked.
+# uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked. As pip does,
+# it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set, every job would compile its framework again.
 $(LOCKED): requirements/$$(@F).txt pyproject.toml | .environments/uv
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@started=$$(date +%s); \
-	{ .environments/uv/bin/uv pip install --quiet --python $(@D)/bin/python --require-hashes --requirement $< || \
+	{ .environments/uv/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python \
+	--require-hashes --requirement $< || \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<; } && \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@

@@ -2,12 +2,11 @@
 
 First for each way in which two arms can share draws. Runs come from artificial classifiers. A run's share of right
 answers depends on its algorithmic draw: in part alike for both methods, in part not. Over all draws both methods are
-equally accurate, so every winner is a false one; then B gains. Beside it stand the rule before all runs counted, and
-Welch's test over runs, which takes every run for a draw of its own. Then normal runs: arms of which some runs are
-paired, by their correlation, and arms of unequal sizes, by their SDs. A line is marked if false winners exceed 6 %.
-Then three arms of a table by two metrics, with one test of each and Holm's correction. Then the ratio of two SDs of
-pairs, of runs with several distributions. Last, two methods differ, and the intervals of their differences are held
-against the truth.
+equally accurate, so every winner is a false one; then B gains. Beside it stands Welch's test over runs, which takes
+every run for a draw of its own. Then normal runs: arms of which some runs are paired, by their correlation, and arms of
+unequal sizes, by their SDs. A line is marked if false winners exceed 6 %. Then three arms of a table by two metrics,
+with one test of each and Holm's correction. Then the ratio of two SDs of pairs, of runs with several distributions.
+Last, two methods differ, and the intervals of their differences are held against the truth.
 
     python bench/winners.py         4,000 studies a line: some minutes
     python bench/winners.py 20000   of more
@@ -23,12 +22,11 @@ from scipy import special, stats
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.comparison import compare_all, side, tested
-from toolnoise.comparison.designs import Assumption, unit_means
+from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import differences
 from toolnoise.comparison.tables.runs import Run
-from toolnoise.comparison.two_arms import paired_difference
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.two_means import cautious, mean_difference
@@ -88,8 +86,8 @@ def main(studies: int = STUDIES) -> None:
     """Simulate and print, one line per way."""
     started = time.process_time()
     rng = np.random.Generator(np.random.Philox(1))
-    print(f"winners in {studies:,} studies, %                without a difference       with a gain of {GAIN} SD")
-    print(f"  {'':44}  compare   before  over runs    compare   before")
+    print(f"winners in {studies:,} studies, %                without a difference  with a gain of {GAIN} SD")
+    print(f"  {'':44}  compare  over runs    compare")
     for name, way in WAYS.items():
         report(name, np.array([study(rng, *way) for _ in range(studies)]))
     report("both bit-identical runs (Control)", np.array([study(rng, [0], [1], None, 5) for _ in range(studies)]))
@@ -110,7 +108,7 @@ def main(studies: int = STUDIES) -> None:
 def study(
     rng: np.random.Generator, a: Sequence[int], b: Sequence[int], assumption: Assumption | None, copies: int = 1
 ) -> list[bool]:
-    """Whether `compare`, the rule before and Welch's test over runs name a winner: without a difference, with one."""
+    """Whether `compare` and Welch's test over runs name a winner: without a difference, with one."""
     difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
     common = COMMON * rng.standard_normal(20)
     labels, drawn, shifts, chances = np.zeros(EXAMPLES, np.int64), [], [], []
@@ -131,45 +129,23 @@ def study(
             side(name, Answers("", answers, None, None, drawn=own), labels, assumption or "independent")
             for name, answers, own in zip("AB", wrong, drawn, strict=True)
         ]
-        plan, test = tested(*arms)
-        means = [
-            unit_means(arm.scores, *of)
-            for arm, of in zip(arms, ((plan.a, plan.units_a), (plan.b, plan.units_b)), strict=True)
-        ]
-        runs = mean_difference(*(arm.scores for arm in arms)).pvalue
-        named += [found < LEVEL for found in (test.pvalue, before(*means, plan.shared), runs)]
+        _, test = tested(*arms)
+        runs = mean_difference(*(arm.scores for arm in arms))
+        named += [test.pvalue < LEVEL, runs.pvalue < LEVEL]
     return named
-
-
-def before(a: np.ndarray, b: np.ndarray, pairs: int) -> float:
-    """The p-value by the rule of earlier versions: two pairs or more count alone, and a single one does not count."""
-    if pairs >= 2:
-        return paired_difference(a[:pairs], b[:pairs]).pvalue
-    a, b = a[pairs:], b[pairs:]
-    if min(len(a), len(b)) < 2:
-        return np.nan
-    squares = np.array([np.var(arm, ddof=1) / len(arm) for arm in (a, b)])
-    error = np.sqrt(squares.sum())
-    if error == 0:
-        return np.nan
-    freedom = error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1])
-    return float(2 * special.stdtr(freedom, -abs(b.mean() - a.mean()) / error))
 
 
 def report(name: str, named: np.ndarray) -> None:
     """Print the shares of winners, with the standard error of false ones."""
-    now, earlier, runs, power, power_earlier, _ = 100 * named.mean(axis=0)
+    now, runs, power, _ = 100 * named.mean(axis=0)
     error = np.sqrt(now * (100 - now) / len(named))
     mark = "  <- above" if now > 100 * MOST else ""
-    print(
-        f"  {name:44} {now:4.1f} ± {error:.1f} {earlier:6.1f} {runs:9.1f} {power:12.1f} {power_earlier:8.1f}{mark}",
-        flush=True,
-    )
+    print(f"  {name:44} {now:4.1f} ± {error:.1f} {runs:9.1f} {power:12.1f}{mark}", flush=True)
 
 
 def partly_paired(rng: np.random.Generator, studies: int) -> None:
-    """Normal runs of which some are paired: false winners and power, with those of the rule before."""
-    print("10 and 10 normal runs, some paired: false winners, power (before); the gain is 1.3 SDs")
+    """Normal runs of which some are paired: false winners and power."""
+    print("10 and 10 normal runs, some paired: false winners, power; the gain is 1.3 SDs")
     print(f"  {'pairs':5}{''.join(f'   correlation {correlation:<12}' for correlation in CORRELATIONS)}")
     for pairs in (0, 1, 2, 3, 5, 8, 10):
         cells = []
@@ -179,8 +155,7 @@ def partly_paired(rng: np.random.Generator, studies: int) -> None:
                 winners(lambda a, b, n=pairs: partly_paired_difference(a, b, n).pvalue, a, b + gain)
                 for gain in (0, 1.3)
             ]
-            earlier = [winners(lambda a, b, n=pairs: before(a, b, n), a, b + gain) for gain in (0, 1.3)]
-            cells.append(f"{now[0]:4.1f} {now[1]:5.1f} ({earlier[0]:.1f} {earlier[1]:5.1f})")
+            cells.append(f"{now[0]:4.1f} {now[1]:5.1f}")
         print(f"  {pairs:5}   {'    '.join(f'{cell:22}' for cell in cells)}", flush=True)
 
 
@@ -195,7 +170,10 @@ def unequal(rng: np.random.Generator, studies: int) -> None:
             gain = 3 * np.hypot(ratio / np.sqrt(runs[0]), 1 / np.sqrt(runs[1]))
             now, welch = (
                 [winners(test, a, b + more) for more in (0, gain)]
-                for test in (lambda a, b: mean_difference(a, b).pvalue, lambda a, b: before(a, b, 0))
+                for test in (
+                    lambda a, b: mean_difference(a, b).pvalue,
+                    lambda a, b: stats.ttest_ind(a, b, equal_var=False).pvalue,
+                )
             )
             cells.append(f"{now[0]:4.1f} {now[1]:4.0f} ({welch[0]:4.1f} {welch[1]:4.0f})")
         now, welch = worst(*runs, cautious), worst(*runs, lambda freedom, *_: freedom)

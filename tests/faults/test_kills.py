@@ -99,7 +99,10 @@ fault_sweep = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(fault_sweep)
 # Neither processes nor signals repeat after so many points.
 EACH = 11
-POINTS = fault_sweep.points()[::EACH][:20]
+SAMPLE = fault_sweep.points()[::EACH][:20]
+# With TURN in the environment, a third of the sample, another at each commit.
+TURN = os.environ.get("TURN")
+POINTS = SAMPLE[int(TURN) % 3 :: 3] if TURN else SAMPLE
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,7 @@ def outcomes(base, tmp_path_factory):
 
 def test_the_sample_has_every_signal_process_and_phase():
     columns = (fault_sweep.SIGNALS, fault_sweep.PROCESSES, fault_sweep.PHASES)
-    assert [{*column} for column in zip(*POINTS, strict=True)] == [{*column} for column in columns]
+    assert [{*column} for column in zip(*SAMPLE, strict=True)] == [{*column} for column in columns]
 
 
 @pytest.mark.parametrize("point", POINTS, ids=str)

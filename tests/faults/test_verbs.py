@@ -13,7 +13,7 @@ from pathlib import Path
 
 import power
 import pytest
-from conftest import NAME, ROOT, bits, files_of, study_of
+from conftest import NAME, ROOT, bits, compiled, files_of, study_of
 
 from toolnoise.base import scratch
 
@@ -164,12 +164,11 @@ def ordinary(run):
 @pytest.fixture(scope="module")
 def late(tmp_path_factory):
     """Variables under which new files of a study appear late to a process, but not to what it starts."""
-    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
-    built = tmp_path_factory.mktemp("late") / "late.so"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-o", built, Path(__file__).with_name("late.c"), "-ldl"], check=True
-    )
-    return {"LD_PRELOAD": str(built), "LATE_BELOW": f"results/{NAME}/", "LATE_SECONDS": "3"}
+    return {
+        "LD_PRELOAD": str(compiled("late", tmp_path_factory)),
+        "LATE_BELOW": f"results/{NAME}/",
+        "LATE_SECONDS": "3",
+    }
 
 
 def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakemake, findings, tmp_path):

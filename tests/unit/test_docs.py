@@ -221,23 +221,14 @@ def test_the_page_shows_every_picture_and_is_small(gallery):
     assert sum(path.stat().st_size for path in gallery.PICTURES.iterdir()) < MOST_BYTES
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "bench")
-        spec.loader.exec_module(module)
-    return module
-
-
-coverage = load("coverage")
+coverage = script("coverage")
 
 
 # Minutes of simulated studies.
 @pytest.mark.slow
 @pytest.mark.parametrize("section", coverage.SECTIONS)
 def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkeypatch, capsys):
-    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
+    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "MANY_STUDIES": 4, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
     for name, number in few.items():
         monkeypatch.setattr(coverage, name, number)
     coverage.SECTIONS[section][1](np.random.Generator(np.random.Philox(1)))
@@ -248,7 +239,7 @@ def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkey
 
 @pytest.mark.slow
 def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypatch, capsys):
-    winners = load("winners")
+    winners = script("winners")
     monkeypatch.setattr(winners, "DIFFERING", 2)
     winners.main(2)
     printed = capsys.readouterr().out
@@ -256,7 +247,7 @@ def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypa
 
 
 def test_sequential_studies_are_counted_for_each_rule(monkeypatch, capsys):
-    sequential = load("sequential")
+    sequential = script("sequential")
     monkeypatch.setattr(sequential, "MOST", (10,))
     sequential.main(50)
     printed = capsys.readouterr().out

@@ -312,7 +312,9 @@ def test_a_program_is_ended_at_its_time_limit(write_study, snakemake, tmp_path):
 
 KINDS = {
     "values": 'np.save(f"{out}/predictions.npy", values); np.save(f"{out}/labels.npy", truth)',
-    "classes": 'np.save(f"{out}/predictions.npy", (values > 0).astype(int)); np.save(f"{out}/labels.npy", truth > 0)',
+    "classes": """for name, numbers in (("predictions", values), ("labels", truth)):
+    np.save(f"{out}/{name}.npy", (numbers > 0).astype(int))
+""",
     "metric": 'import json; json.dump({"perplexity": float(values.sum())}, open(f"{out}/metric.json", "w"))',
 }
 LEAVES = """
@@ -324,22 +326,34 @@ values = truth + np.random.default_rng(int(sys.argv[1])).normal(size=50)
 """
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snakemake, toolnoise, refusal, tmp_path):
-    # It never reads its seed of dropout.
-    model = {"command": "python programs/train.py {init}", "sources": ["init", "dropout"], "outcome": kind}
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory, write_study, snakemake):
+    """A study of a program and its data for each kind of outcome; none reads its seed of dropout."""
+    folder = tmp_path_factory.mktemp("outcomes")
+    (folder / "programs").mkdir()
+    models = {}
+    for kind, leaves in KINDS.items():
+        (folder / f"programs/{kind}.py").write_text(LEAVES + leaves)
+        command = f"python programs/{kind}.py {{init}}"
+        models[kind] = {"command": command, "sources": ["init", "dropout"], "outcome": kind}
     variants = ["control", "init", "dropout"]
-    study = {**STUDY, "models": {"mine": model}, "grid": [{**STUDY["grid"][0], "variants": variants}]}
-    study.pop("figures")
-    leaves = LEAVES + KINDS[kind].replace("truth > 0", "(truth > 0).astype(int)")
-    folder = write(tmp_path / kind, write_study, study, leaves)
-    done = snakemake(folder)
+    grid = [STUDY["grid"][0] | {"models": [kind], "datasets": [kind], "variants": variants} for kind in KINDS]
+    datasets = {kind: {"reader": "outcome"} for kind in KINDS}
+    study = {"study": "programs", "models": models, "datasets": datasets, "grid": grid}
+    done = snakemake(write_study(folder, study))
     assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_outcomes_are_measured_by_what_they_allow(kind, outcomes, toolnoise, refusal):
     rows = {
         (row["variant"], row["metric"]): row["value"]
-        for row in table(folder / "results/programs/metrics/stability.csv")
+        for row in table(outcomes / "results/programs/metrics/stability.csv")
+        if row["model"] == kind
     }
-    left = [outcome(folder, "init", seed) for seed in (1, 2, 3)]
+    runs = outcomes / f"results/programs/runs/{kind}/{kind}/command/init"
+    left = [arrays.read_npz(runs / f"{seed}/weights.npz") for seed in (1, 2, 3)]
     if kind == "metric":
         found = [float(one["metric/perplexity:"]) for one in left]
         assert float(rows["init", "perplexity_sd"]) == pytest.approx(np.std(found, ddof=1))
@@ -354,15 +368,10 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
         pairs = [(found[a] != found[b]).mean() for a, b in ((0, 1), (0, 2), (1, 2))]
         assert float(rows["init", "churn"]) == pytest.approx(np.mean(pairs))
         assert "cross_entropy_mean" not in {metric for _, metric in rows}
-    summary = toolnoise(folder, "summary", "--study", "study.yaml", "--cells")
-    assert summary.returncode == 0, summary.stderr
-    (unread,) = [line for line in summary.stdout.splitlines() if "bit-equal, so" in line]
-    assert unread.startswith("mine/outcome/command/dropout: ")
-    audit = toolnoise(folder, "audit", "results/programs")
-    assert audit.returncode == 0, audit.stdout
-    dumps = [f"results/programs/predictions/mine/outcome/command/{name}.npy" for name in ("init", "control")]
-    compared = toolnoise(folder, "compare", *dumps)
-    planned = toolnoise(folder, "plan", "--pilot", "results/programs/metrics/stability.csv", "--variant", "init")
+    dumps = [f"results/programs/predictions/{kind}/{kind}/command/{name}.npy" for name in ("init", "control")]
+    compared = toolnoise(outcomes, "compare", *dumps)
+    cell = f"results/programs/metrics/cells/{kind}/{kind}/command/init.csv"
+    planned = toolnoise(outcomes, "plan", "--pilot", cell, "--variant", "init")
     if kind == "classes":
         assert (compared.returncode, planned.returncode) == (0, 0), compared.stderr + planned.stderr
     else:
@@ -371,6 +380,15 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
         else:
             assert f"{dumps[0]}: found an outcome of kind {kind}; classes or scores" in refusal(compared)
         assert "cells: none with an accuracy" in refusal(planned)
+
+
+def test_a_study_of_other_outcomes_is_clean_and_its_summary_names_what_is_never_read(outcomes, toolnoise):
+    summary = toolnoise(outcomes, "summary", "--study", "study.yaml", "--cells")
+    assert summary.returncode == 0, summary.stderr
+    unread = [line.partition(":")[0] for line in summary.stdout.splitlines() if "bit-equal, so" in line]
+    assert unread == [f"{kind}/{kind}/command/dropout" for kind in KINDS]
+    audit = toolnoise(outcomes, "audit", "results/programs")
+    assert audit.returncode == 0, audit.stdout
 
 
 @pytest.mark.parametrize(

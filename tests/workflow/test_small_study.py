@@ -135,8 +135,9 @@ def test_the_findings_are_one_screen_and_name_what_else_can_be_asked(small_study
     assert claims.startswith("Zhuang et al.: ")
 
 
-def test_a_finished_study_plans_nothing(small_study, planned):
-    assert planned(small_study) == {}
+def test_a_finished_study_plans_nothing_and_a_plan_needs_no_scipy(small_study, planned, blocking):
+    # Every job of a cluster plans its own again.
+    assert planned(small_study, env=blocking("scipy")) == {}
 
 
 def test_nor_does_it_when_tree_and_results_have_moved(copied, checkout, planned):

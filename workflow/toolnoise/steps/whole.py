@@ -191,11 +191,6 @@ def _web(_: Parameters) -> tuple[str, ...]:
     return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in analyses.web())
 
 
-def _adding(*names: str) -> tuple[str, ...]:
-    """The modules of these names that analyses have."""
-    return tuple(module.__name__ for name in names for module in analyses.modules(name))
-
-
 def _rendered(study: Study, place: Shown) -> Names:
     return outputs_of(ROWS["render"], place, _figure(study, place), study.name)
 
@@ -315,7 +310,7 @@ ROWS = {
             "out": Write(layout.PAGE),
             "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work=Work("toolnoise.pages.study_page:show", further=lambda _: _adding("page", "study"), files=_web),
+        work=Work("toolnoise.pages.study_page:show", further=lambda _: analyses.named("page", "study"), files=_web),
     ),
     ROOT: Step(
         "write_audit",
@@ -330,7 +325,7 @@ ROWS = {
             "out": Write(layout.AUDITED, timed=True),
             "out-statements": Write(layout.STATEMENTS, timed=True),
         },
-        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("study", "rows")),
+        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: analyses.named("study", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
@@ -342,7 +337,7 @@ ROWS = {
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
             "toolnoise.figures.snakemake_report:write",
-            further=lambda _: (catalogue.__name__, *_adding("study")),
+            further=lambda _: (catalogue.__name__, *analyses.named("study")),
             files=lambda _: tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")),
         ),
         unrepeatable="the page says when Snakemake wrote it",

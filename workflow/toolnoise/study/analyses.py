@@ -24,12 +24,21 @@ class Dump(NamedTuple):
 
 
 @functools.cache
+def named(*names: str) -> tuple[str, ...]:
+    """The modules of these names that analyses have, and rooms with verbs of their own, in the order of their folders.
+
+    None is imported: a plan needs their names alone, and what shows claims imports SciPy.
+    """
+    folders = sorted((*PACKAGE.glob("analyses/*"), *(path.parent for path in PACKAGE.glob("*/verbs"))))
+    paths = [folder / f"{name}.py" for name in names for folder in folders]
+    return tuple(
+        ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]) for path in paths if path.is_file()
+    )
+
+
 def modules(name: str) -> tuple[ModuleType, ...]:
-    """The modules of this name that analyses have, and rooms with verbs of their own, in the order of their folders."""
-    rooms = (path.parent for path in PACKAGE.glob("*/verbs"))
-    paths = sorted(folder / f"{name}.py" for folder in (*PACKAGE.glob("analyses/*"), *rooms))
-    folders = (path.relative_to(PACKAGE).parent.parts for path in paths if path.is_file())
-    return tuple(importlib.import_module(".".join([PACKAGE.name, *folder, name])) for folder in folders)
+    """These modules, imported."""
+    return tuple(map(importlib.import_module, named(name)))
 
 
 def adding(module: str, name: str) -> tuple[Any, ...]:
