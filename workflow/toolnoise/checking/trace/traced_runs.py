@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.trace import explanation, program_lines, traces
+from toolnoise.checking.trace import explanation, traces
 from toolnoise.checking.trace.explanation import FirstCause
 from toolnoise.checking.trace.traces import Trace
 from toolnoise.checking.trial_runs import TrialRuns
@@ -112,23 +112,13 @@ def _equal(one: Trace, other: Trace, alike: bool) -> Parting:
 
 
 def _found(pair: Any, one: Trace, other: Trace, alike: bool) -> Parting:
-    explained, event = explanation.explain(pair, one, other), pair[0] or pair[1]
-    code = program_lines.text(event.file, event.line)
-    forward = event.about.get("forward")
+    (says, causes), event = explanation.explain(*pair, one, other), pair[0] or pair[1]
+    about, code = event.about, explanation.text_of(event.file, event.line)
     parting = Parting(
-        explained.says,
-        one.count,
-        alike,
-        event.index,
-        event.name,
-        event.about.get("layer", ""),
-        event.file,
-        event.line,
-        code,
-        tuple(forward) if forward else None,
-        tuple(explained.causes),
+        says, one.count, alike, event.index, event.name, about.get("layer", ""), event.file, event.line, code
     )
-    return _with(parting, one)
+    forward = tuple(about["forward"]) if about.get("forward") else None
+    return _with(parting._replace(forward=forward, causes=tuple(causes)), one)
 
 
 def as_json(parting: Parting) -> dict[str, Any]:
@@ -149,7 +139,7 @@ def as_text(parting: Parting) -> list[str]:
         lines += [f"  {parting.name} in {parting.file}:{parting.line}{within}: {parting.code}"]
         if parting.forward:
             file, line = parting.forward
-            lines.append(f"  It is in the backward pass of {file}:{line}: {program_lines.text(file, line)}")
+            lines.append(f"  It is in the backward pass of {file}:{line}: {explanation.text_of(file, line)}")
         lines.append(f"  {parting.says[0].upper()}{parting.says[1:]}.")
     for each in parting.causes:
         lines.append(f"  Before it, {each.file}:{each.line}: {each.code}")
