@@ -16,7 +16,6 @@ from toolnoise.checking import (
     first_difference,
     omissions,
     reproducibility,
-    reproducibility_text,
     resume,
     saves,
     state_paths,
@@ -191,10 +190,10 @@ def result(difference, seeds=(), why=None, left=("metric.json",)):
 
 def test_a_checklist_stands_where_the_text_shows_nothing():
     found = result(CHANGED, why=diagnosis.diagnose([], CHANGED, "no"))
-    text = reproducibility_text.as_text(found)
+    text = reproducibility.as_text(found)
     assert text.startswith("Not reproducible: two runs with equal seeds differ in metric.json.\n  loss: 1 and 2.5\n")
     assert "The text of the program shows no likely cause. Often forgotten:\n  PyTorch draws from its global" in text
-    assert json.loads(json.dumps(reproducibility_text.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
+    assert json.loads(json.dumps(reproducibility.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
 
 
 class Scripted:
@@ -229,7 +228,7 @@ def test_two_equal_runs_prove_a_hash_seed_only_if_the_text_shows_what_follows_it
 
 
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
-    text = reproducibility_text.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
+    text = reproducibility.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]
     assert [line.strip().split(" ")[0] for line in listed] == ["the", "hash()"]
     assert "PyTorch" not in text
@@ -237,13 +236,13 @@ def test_of_a_proven_hash_seed_only_its_causes_are_listed():
 
 def test_a_small_change_may_not_show_in_a_metric():
     found = result(NO_DIFFERENCE, [("init", CHANGED), ("shuffle", NO_DIFFERENCE)])
-    lines = reproducibility_text.as_text(found).splitlines()
+    lines = reproducibility.as_text(found).splitlines()
     assert [line.split("  ")[0] for line in lines[5:7]] == ["init", "shuffle"]
     assert "loss 1 and 2.5" in lines[5]
     assert lines[-2].startswith("shuffle is ignored: it has none. Leave it out of --sources")
     assert lines[-1] == "Without logits.npy or weights, a small change may not show."
     assert not found.passed
-    assert reproducibility_text.as_json(found)["seeds"]["shuffle"]["counts"] is False
+    assert reproducibility.as_json(found)["seeds"]["shuffle"]["counts"] is False
 
 
 def test_the_python_that_a_command_finds_is_named(tmp_path, monkeypatch):
@@ -252,11 +251,11 @@ def test_the_python_that_a_command_finds_is_named(tmp_path, monkeypatch):
     python.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = result(NO_DIFFERENCE)._replace(words=["python", "train.py"])
-    assert reproducibility_text.as_text(found).splitlines()[-1] == f"python is {python}."
-    assert reproducibility_text.as_json(found)["python"] == str(python)
+    assert reproducibility.as_text(found).splitlines()[-1] == f"python is {python}."
+    assert reproducibility.as_json(found)["python"] == str(python)
     by_path = found._replace(words=[str(python), "train.py"])
-    assert " is /" not in reproducibility_text.as_text(by_path)
-    assert reproducibility_text.as_json(by_path)["python"] is None
+    assert " is /" not in reproducibility.as_text(by_path)
+    assert reproducibility.as_json(by_path)["python"] is None
 
 
 @pytest.mark.parametrize(

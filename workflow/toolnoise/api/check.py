@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from toolnoise.api.results import Result, rows_of
-from toolnoise.checking import program_text, reproducibility, reproducibility_text, saves, unmodified, ways
+from toolnoise.checking import program_text, reproducibility, saves, unmodified, ways
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +66,8 @@ def check(
             checked = reproducibility.check(asked, place)
         finally:
             unmodified.forget(wanted)
-    values = reproducibility_text.as_json(checked)
-    return Verdict(reproducibility_text.as_text(checked), values, partial(rows_of, values), None, checked.passed)
+    values = reproducibility.as_json(checked)
+    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), None, checked.passed)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.checking import differences, layouts, reasons
+from toolnoise.checking import causes, differences, layouts
 from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
@@ -170,9 +170,9 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
     for each in breaks:
         cells = ("",) * 5
         if each.difference.files:
-            sizes = ("" if size is None else reasons.number(size) for size in (each.single, each.double))
+            sizes = map(differences.size, (each.single, each.double))
             again = {True: "equal", False: "differs", None: ""}[each.again]
-            cells = (reasons.share(each.difference), reasons.of_noise(each.difference, noise), *sizes, again)
+            cells = (differences.share(each.difference), differences.of_noise(each.difference, noise), *sizes, again)
         place = next((f"{place.file}:{place.line}" for place in each.places if place.weight >= LIKELY), "")
         rows.append((each.name, each.verdict, *cells, place))
     lines = aligned(rows)
@@ -181,9 +181,9 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
             makes = "makes" if each.verdict == OTHER else "may make"
             lines += [
                 f"{each.name} {makes} another program:",
-                *(f"  {part}" for part in reasons.parts(each.difference)),
+                *(f"  {part}" for part in differences.parts(each.difference)),
             ]
-            lines += reasons.places(each.places)
+            lines += causes.places(each.places)
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
@@ -203,7 +203,7 @@ def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
             **each._asdict(),
             "difference": each.difference._asdict(),
             "passed": each.passed,
-            "places": list(map(reasons.place, each.places)),
+            "places": list(map(causes.place, each.places)),
         }
         for each in breaks
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned, span
-from toolnoise.checking import differences, first_difference, reasons
+from toolnoise.checking import differences, first_difference
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.first_difference import Line, States
 from toolnoise.checking.launch import Stop
@@ -116,7 +116,7 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     lines = ["A run that is stopped and goes on:", *aligned(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
-            lines += [f"After {each.signal}:", *(f"  {part}" for part in reasons.parts(each.difference))]
+            lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
             lines += [f"  {part}" for part in first_difference.as_text(each.line, each.states)]
     if not resumed.passed and resumed.omissions:
         lines += ["", "Not kept in its checkpoint, as far as the text shows:"]
@@ -152,4 +152,4 @@ def _end(stop: Interruption) -> str:
 
 
 def _share(stop: Interruption, noise: int | None) -> str:
-    return reasons.of_noise(stop.difference, noise) if stop.difference else ""
+    return differences.of_noise(stop.difference, noise) if stop.difference else ""
