@@ -14,10 +14,10 @@ from toolnoise.checking import (
     diagnosis,
     differences,
     first_difference,
-    omissions,
+    launch,
+    program_checkpoints,
     reproducibility,
     resume,
-    saves,
     state_paths,
 )
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
@@ -299,11 +299,11 @@ def source(text):
 
 @pytest.mark.parametrize("text", PLACES)
 def test_the_place_of_checkpoints_is_read_from_the_text(text):
-    assert saves.places([source(text)]) == PLACES[text]
+    assert program_checkpoints.places([source(text)]) == PLACES[text]
 
 
 def test_a_save_is_over_when_two_looks_see_the_same(tmp_path):
-    kept = saves.Saves([tmp_path / "kept", tmp_path / "one.pt"])
+    kept = launch.Saves([tmp_path / "kept", tmp_path / "one.pt"])
     assert kept.times() == []
     (tmp_path / "kept/1").mkdir(parents=True)
     (tmp_path / "kept/1/model").write_text("half")
@@ -399,19 +399,19 @@ def test_what_a_framework_saves_is_not_missed_and_what_it_leaves_out_is():
         "        optimiser = torch.optim.Adam(self.parameters())\n        return optimiser\n"
         "loader = DataLoader(data, sampler=sampler, num_workers=2)\npl.Trainer().fit(Net(), loader)\n"
     )
-    assert [lost.what for lost in omissions.omissions([source(text)])] == ["the sampler's epoch"]
-    assert omissions.omissions([source(text.replace("num_workers=2", "num_workers=0"))]) == []
+    assert [lost.what for lost in program_checkpoints.omissions([source(text)])] == ["the sampler's epoch"]
+    assert program_checkpoints.omissions([source(text.replace("num_workers=2", "num_workers=0"))]) == []
     text = (
         "import torch\nfrom transformers import Trainer, TrainingArguments\nlayer = torch.nn.Dropout(0.1)\n"
         "Trainer(net, TrainingArguments('out', save_only_model=True))\n"
     )
-    lost = [lost.what for lost in omissions.omissions([source(text)])]
+    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
     assert lost == ["the optimiser, the scheduler and the states of the generators"]
-    assert omissions.omissions([source(text.replace("True", "False"))]) == []
+    assert program_checkpoints.omissions([source(text.replace("True", "False"))]) == []
     text = "import keras\nkeras.layers.Dropout(0.2)\nkeras.callbacks.BackupAndRestore('kept')\n"
-    lost = [lost.what for lost in omissions.omissions([source(text)])]
+    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
     assert lost == ["the state of the generator that dropout draws from"]
-    assert omissions.omissions([source(text.replace("0.2", "0"))]) == []
+    assert program_checkpoints.omissions([source(text.replace("0.2", "0"))]) == []
 
 
 def test_a_stop_after_which_nothing_is_saved_tests_nothing():

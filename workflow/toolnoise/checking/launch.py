@@ -21,13 +21,47 @@ from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
-from toolnoise.checking.saves import Saves
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
 # Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
+
+
+class Saves:
+    """The times at which a program has finished to write its checkpoints, as far as one look after the other shows."""
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self.places = places
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._kept: dict[Path, tuple[int, int]] = {}
+        self._times: list[float] = []
+
+    def times(self) -> list[float]:
+        """Look, and return all times. A save is over when two looks see the same files, and something has changed."""
+        seen = stamps(self.places)
+        # What is only removed, such as the checkpoint before the last, is no save.
+        if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
+            self._kept = seen
+            self._times.append(time.monotonic())
+        self._seen = seen
+        return self._times
+
+
+def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
+    """Every file of some checkpoints, with when it was last written and its size."""
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(places)}
+
+
+def _files(places: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    for place in places:
+        # Unlike Path.rglob, os.walk bears that a folder vanishes meanwhile.
+        within = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
+        for path in (place, *within):
+            with suppress(OSError):
+                if path.is_file():
+                    yield path, path.stat()
 
 
 class Stop(NamedTuple):

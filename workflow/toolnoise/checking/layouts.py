@@ -119,7 +119,7 @@ def _loss(reader: Reader, facts: _LayoutFacts) -> _Hits:
 def _accumulation(reader: Reader, _: _LayoutFacts) -> _Hits:
     """Gradients of several batches that are added, with a loss that nothing divides."""
     for call in (node for node, _ in reader.calls if getattr(node.func, "attr", "") == "backward"):
-        loop = next((above for above in reader.parents(call) if isinstance(above, ast.For | ast.While)), None)
+        loop = reader.within(call, ast.For | ast.While)
         if loop and not _steps_always(reader, loop) and not _is_scaled(reader, call.func.value, loop):
             yield "accumulated", call, SURE
 

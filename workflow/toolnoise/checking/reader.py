@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from toolnoise.checking.program_text import SourceFile
 
@@ -98,10 +99,13 @@ class Reader:
             node = self.above[node]
             yield node
 
+    def within(self, node: ast.AST, kinds: Any) -> Any:
+        """The innermost node of some kinds that a node is in, if it is in one."""
+        return next((above for above in self.parents(node) if isinstance(above, kinds)), None)
+
     def function(self, node: ast.AST) -> ast.AST | None:
         """The innermost function that a node is in, if it is in one."""
-        inside = (above for above in self.parents(node) if isinstance(above, FUNCTIONS))
-        return next(inside, None)
+        return self.within(node, FUNCTIONS)
 
     def is_set(self, node: ast.AST) -> bool:
         """Whether an expression is a set for sure. One of plain numbers has the same order in every process."""

@@ -16,11 +16,10 @@ from toolnoise.base.printing import aligned, span
 from toolnoise.checking import differences, first_difference
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.first_difference import Line, States
-from toolnoise.checking.launch import Stop
-from toolnoise.checking.omissions import Omission, omissions
+from toolnoise.checking.launch import Saves, Stop, stamps
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_checkpoints import Omission, omissions
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.saves import Saves, stamps
 from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from toolnoise.checking import clocks, left_out, memory, seeding, speeds, threads
+from toolnoise.checking import seeding, threads, unrepeatable
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.reader import Reader, is_none, is_off
@@ -88,9 +88,9 @@ class _DrawFacts:
         self.outputs = {PurePosixPath(name).name for name in outputs}
         self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
         self.order = seeding.Calls(readers)
-        self.clocks = clocks.Clocks(readers)
+        self.clocks = unrepeatable.Clocks(readers)
         self.imported = {full.partition(".")[0] for reader in readers for full in reader.aliases.values()}
-        self.given = left_out.Given(readers, words)
+        self.given = seeding.Given(readers, words)
         sets = {name for reader in readers for name in reader.sets if name.endswith("()")}
         for reader in readers:
             reader.find_sets(sets)
@@ -276,8 +276,8 @@ def _orders(reader: Reader, _: _DrawFacts) -> _Hits:
 def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Seeds from what differs between any two runs, and other values from the clock."""
     yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
-    yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
-    yield from (("memory", node, weight, "") for node, weight in memory.unfilled(reader))
+    yield from (("speed", node, LIKELY, "") for node in unrepeatable.choices(reader))
+    yield from (("memory", node, weight, "") for node, weight in unrepeatable.unfilled(reader))
     for node, is_seed in facts.clocks.uses(reader):
         yield "clock" if is_seed else "time", node, SURE if is_seed else LIKELY, ""
     for node, is_compared in facts.clocks.stamps(reader, facts.outputs):
@@ -293,7 +293,7 @@ def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
 def _draws_outside(reader: Reader, node: ast.Constant) -> bool:
     """Whether a text starts what draws by itself, and does not only describe it, or give it what it draws from."""
     above = reader.above[node]
-    top = next((each for each in reader.parents(node) if isinstance(each, ast.stmt)), node)
+    top = reader.within(node, ast.stmt) or node
     named = node.value == "shuf" and not isinstance(above, ast.List | ast.Call)
     return not (named or isinstance(above, ast.Expr) or "--random-source" in ast.unparse(top))
 
