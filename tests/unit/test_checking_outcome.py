@@ -13,7 +13,8 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import labels, outcome, tensors, unmodified
+from toolnoise.checking import left as program_left
+from toolnoise.checking import outcome, tensors, unmodified
 from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
@@ -265,9 +266,9 @@ def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
 
 def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
     run = Run({}, tmp_path)
-    labels.require_same(run, {"labels": LABELS}, LABELS)
+    program_left.require_same_labels(run, {"labels": LABELS}, LABELS)
     for other in (LABELS[:-1], LABELS[::-1]):
-        line = refused(labels.require_same, run, {"labels": other}, LABELS)
+        line = refused(program_left.require_same_labels, run, {"labels": other}, LABELS)
         assert f"found other labels than the study's, of shape ({len(other)},)" in line
         assert line.endswith("another data set, reader: outcome")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, suspects
-from toolnoise.checking.labels import GROUP, METRIC, named
+from toolnoise.checking.left import GROUP, METRIC, named
 from toolnoise.checking.left import read as read_left
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
