@@ -84,6 +84,10 @@ class Reader:
         made = self.called(value) if isinstance(value, ast.Call) else []
         return [node.id if isinstance(node, ast.Name) else node.attr, *made]
 
+    def calls_in(self, node: ast.AST) -> list[str]:
+        """The full names of what is called within a node."""
+        return [self.name(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)]
+
     def choices(self, call: ast.Call) -> list[str]:
         """The full name of what a call calls, or of all that a table has for it: {"a": A}[name]()."""
         table = self.held.get(self.handle(call.func.value)) if isinstance(call.func, ast.Subscript) else None

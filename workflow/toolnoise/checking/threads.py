@@ -47,8 +47,7 @@ def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
 def _coroutines(reader: Reader) -> list[ast.AsyncFunctionDef]:
     """The coroutines that run side by side, and wait for something."""
     gathered = [call for call, name in reader.calls if re.search(r"(^|\.)(gather|create_task|ensure_future)$", name)]
-    inside = (part for call in gathered for part in ast.walk(call) if isinstance(part, ast.Call))
-    names = {reader.name(call.func).rpartition(".")[2] for call in inside}
+    names = {name.rpartition(".")[2] for call in gathered for name in reader.calls_in(call)}
     functions = [node for node in reader.nodes if isinstance(node, ast.AsyncFunctionDef) and node.name in names]
     return [node for node in functions if any(isinstance(part, ast.Await) for part in ast.walk(node))]
 

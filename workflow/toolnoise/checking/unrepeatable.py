@@ -191,8 +191,7 @@ def _hands_on(reader: Reader, part: ast.AST, value: ast.AST) -> bool:
 
 def _is_path(reader: Reader, node: ast.AST) -> bool:
     """Whether a value is where files lie, which may well have a run's own name."""
-    calls = (reader.name(part.func) for part in ast.walk(node) if isinstance(part, ast.Call))
-    return any(name.endswith(("Path", ".join", ".joinpath")) for name in calls)
+    return any(name.endswith(("Path", ".join", ".joinpath")) for name in reader.calls_in(node))
 
 
 def _is_duration(node: ast.AST) -> bool:
