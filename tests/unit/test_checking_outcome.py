@@ -372,5 +372,5 @@ def test_the_answers_of_a_program_are_those_of_its_only_array(arrays, answers, t
     for name, values in arrays.items():
         np.save(tmp_path / name, values)
     files = {name: tmp_path / name for name in arrays}
-    left = outcome.Outcome(tmp_path, None, None, None, None, None, None, {}, files)
+    left = outcome.Outcome(tmp_path, files=files)
     assert (None if left.answers is None else left.answers.tolist()) == answers

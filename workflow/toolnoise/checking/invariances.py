@@ -68,7 +68,7 @@ def check(
 
     @functools.cache
     def reference(more: tuple[str, ...]) -> Outcome:
-        return runs.varied(_file(" ".join(("unchanged", *more))), [*runs.words, *more], {}) if more else control
+        return runs.run(_file("unchanged", *more), words=[*runs.words, *more]) if more else control
 
     drawn = [size for source, size in seeded.items() if source != "init" and size is not None]
     most = MOST_OF_A_SEED * max(drawn) if drawn else None
@@ -91,7 +91,7 @@ def check(
 
 def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
     def run(*more: str, name: str = "") -> Outcome:
-        return runs.varied(_file(" ".join((way.name, name, *more))), [*way.words, *more], way.variables)
+        return runs.run(_file(way.name, name, *more), words=[*way.words, *more], more=way.variables)
 
     control, outcome = reference(()), run()
     difference = differences.between(control, outcome)
@@ -123,8 +123,8 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
     return found._replace(verdict=DRAWS)
 
 
-def _file(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+def _file(*words: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", " ".join(words)).strip("-")
 
 
 def verdict(single: float | None, double: float | None) -> str:

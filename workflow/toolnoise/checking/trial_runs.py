@@ -31,20 +31,28 @@ class TrialRuns:
         self.started = 0
         self.secret = command_words.variables(words, "command line")
 
-    def run(self, name: str, *varying: str, more: Mapping[str, str] | None = None) -> Outcome:
-        """Run it with the seeds of Control; a source that varies has another seed."""
-        unmodified.forget(self.wanted)
-        return self._ended(name, self.words, varying, more)
+    def run(
+        self,
+        name: str,
+        *varying: str,
+        words: Sequence[str] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Run it with the seeds of Control, or another command, or with more variables.
 
-    def varied(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> Outcome:
-        """Run another command, or with other variables, with the seeds of Control."""
+        A source that varies has another seed.
+        """
         unmodified.forget(self.wanted)
-        return self._ended(name, words, (), variables)
+        return self._ended(name, words or self.words, varying, more)
 
     def stopped(self, name: str, stop: Stop) -> bool:
         """Run it until it is stopped; whether it was, before it ended."""
         unmodified.forget(self.wanted)
-        return self._launched(name, self.words, (), None, stop) is not None
+        return self._launched(name, self.words, stop=stop) is not None
+
+    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
+        """Run a command in the place of a run that was stopped, to its end."""
+        return self._ended(name, words)
 
     def has_checkpoint(self, name: str) -> bool:
         """Whether a run has left something to go on from, where it is known to."""
@@ -63,15 +71,11 @@ class TrialRuns:
         """All that a run has printed so far."""
         return self._log(name).read_text(errors="replace")
 
-    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
-        """Run a command in the place of a run that was stopped, to its end."""
-        return self._ended(name, words, (), None)
-
     def _ended(
-        self, name: str, words: Sequence[str], varying: Sequence[str], more: Mapping[str, str] | None
+        self, name: str, words: Sequence[str], varying: Sequence[str] = (), more: Mapping[str, str] | None = None
     ) -> Outcome:
         before = unmodified.stamps(self.wanted, self._values(name, varying))
-        self._launched(name, words, varying, more, None)
+        self._launched(name, words, varying, more)
         try:
             return self._outcome(self._place("outcomes", name), self._log(name), before)
         except BadInput as error:
@@ -81,9 +85,9 @@ class TrialRuns:
         self,
         name: str,
         words: Sequence[str],
-        varying: Sequence[str],
-        more: Mapping[str, str] | None,
-        stop: Stop | None,
+        varying: Sequence[str] = (),
+        more: Mapping[str, str] | None = None,
+        stop: Stop | None = None,
     ) -> int | None:
         """Start a command and see it to its end; the signal that stopped it, if one did."""
         for folder in (self._place("outcomes", name), self._place("checkpoints", name)):
@@ -131,14 +135,14 @@ class TrialRuns:
 
     def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
         printed = unmodified.collect(self.wanted, before, log, out)
-        if outcome.result_of(out) is None and (before or printed):
-            left = Outcome(out, None, None, None, None, None, None, {})
-        elif outcome.result_of(out) is None:
+        if outcome.result_of(out) is not None:
+            left = outcome.read(out)
+        elif before or printed:
+            left = Outcome(out)
+        else:
             asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
             asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
             raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
-        else:
-            left = outcome.read(out)
         copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.wanted.files)}
         return left._replace(files=copies, printed=printed)
 

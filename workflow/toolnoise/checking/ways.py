@@ -32,15 +32,8 @@ OPTIONS = {
     "evaluation batch": (("--eval-batch-size", "--eval-batch", "--test-batch-size"), ("7", "64")),
     "accumulation": (
         (
-            "--accumulate",
-            "--accumulation",
-            "--accumulation-steps",
-            "--accum-steps",
-            "--accum-iter",
-            "--grad-accum",
-            "--grad-accum-steps",
-            "--gradient-accumulation",
-            "--gradient-accumulation-steps",
+            *("--accumulate", "--accumulation", "--accumulation-steps", "--accum-steps", "--accum-iter"),
+            *("--grad-accum", "--grad-accum-steps", "--gradient-accumulation", "--gradient-accumulation-steps"),
             "--accumulate-grad-batches",
         ),
         ("2",),
@@ -51,11 +44,7 @@ PRECISIONS = ("--dtype", "--precision")
 DOUBLE = ("float64", "double", "fp64", "64", "64-true")
 DEVICES = ("--device", "--accelerator")
 BATCHES = (
-    "--batch-size",
-    "--batch",
-    "--train-batch-size",
-    "--micro-batch-size",
-    "--per-device-batch-size",
+    *("--batch-size", "--batch", "--train-batch-size", "--micro-batch-size", "--per-device-batch-size"),
     "--per-device-train-batch-size",
 )
 

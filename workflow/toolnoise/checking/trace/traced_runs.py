@@ -92,7 +92,7 @@ def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str,
 
 def _run(runs: TrialRuns, folder: Path, name: str, window: range) -> tuple[Outcome, Trace]:
     record = folder / f"{name}.jsonl"
-    left = runs.varied(name, runs.words, variables(folder, record, window))
+    left = runs.run(name, more=variables(folder, record, window))
     return left, traces.read(record)
 
 
