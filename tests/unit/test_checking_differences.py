@@ -13,7 +13,6 @@ from toolnoise.base.program import ROOT
 from toolnoise.checking import (
     diagnosis,
     differences,
-    first_difference,
     launch,
     program_checkpoints,
     reproducibility,
@@ -342,7 +341,7 @@ LINES = {
 @pytest.mark.parametrize("case", LINES)
 def test_the_first_printed_line_that_differs(case):
     whole, resumed, first = LINES[case]
-    found = first_difference.line(whole, resumed)
+    found = resume.first_line(whole, resumed)
     assert (found and tuple(found)) == first
 
 
@@ -370,12 +369,12 @@ def test_the_first_checkpoint_that_differs_is_told_by_groups(tmp_path, skip_with
             for file in folder.iterdir():
                 os.utime(file, (step, step))
     pairs = [(tmp_path / "whole", tmp_path / "resumed")]
-    assert first_difference.states(pairs, 0, sys.executable) == (
+    assert resume.first_states(pairs, 0, sys.executable) == (
         "resumed/checkpoint-20",
         {"optimiser": ["state/0/exp_avg"]},
     )
     # What was there before the program went on is not its own.
-    assert first_difference.states(pairs, 25, sys.executable).checkpoint == "resumed/checkpoint-30"
+    assert resume.first_states(pairs, 25, sys.executable).checkpoint == "resumed/checkpoint-30"
 
 
 def test_no_code_of_a_checkpoint_runs(tmp_path, skip_without):
@@ -388,7 +387,7 @@ def test_no_code_of_a_checkpoint_runs(tmp_path, skip_without):
 
     for name in ("a.pt", "b.pt"):
         torch.save({"net": torch.tensor([ord(name[0])]), "more": Hostile()}, tmp_path / name)
-    assert first_difference.states([(tmp_path / "a.pt", tmp_path / "b.pt")], 0, sys.executable) is None
+    assert resume.first_states([(tmp_path / "a.pt", tmp_path / "b.pt")], 0, sys.executable) is None
     assert not (tmp_path / "ran").exists()
 
 

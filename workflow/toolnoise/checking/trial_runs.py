@@ -1,6 +1,7 @@
 """Runs of one command, each with an outcome's folder of another name, and what they left."""
 
 import functools
+import shutil
 import signal
 import sys
 import time
@@ -56,16 +57,24 @@ class TrialRuns:
 
     def has_checkpoint(self, name: str) -> bool:
         """Whether a run has left something to go on from, where it is known to."""
-        return any(self._place("checkpoints", name).iterdir()) or unmodified.are_kept(self.wanted)
+        own = any(self._place("checkpoints", name).iterdir())
+        return own or any(Path(path).exists() for path in self.wanted.checkpoints)
 
     def keep_checkpoints(self, name: str) -> None:
-        """Copy the checkpoints of the run that has just ended, which the next one removes."""
-        unmodified.keep(self.wanted, self._place("left", name))
+        """Copy the checkpoints of the run that has just ended, with their times: the next one removes them."""
+        for copy, path in self._copies(name):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, copy)
+            elif path.exists():
+                shutil.copy2(path, copy)
 
     def checkpoints(self, kept: str, name: str) -> list[tuple[Path, Path]]:
         """The places where a run whose checkpoints were kept has left them, each with that of the last run."""
-        copies = unmodified.kept(self.wanted, self._place("left", kept))
-        return [*copies, (self._place("checkpoints", kept), self._place("checkpoints", name))]
+        return [*self._copies(kept), (self._place("checkpoints", kept), self._place("checkpoints", name))]
+
+    def _copies(self, name: str) -> list[tuple[Path, Path]]:
+        return [(self._place("left", name) / str(at), Path(path)) for at, path in enumerate(self.wanted.checkpoints)]
 
     def printed(self, name: str) -> str:
         """All that a run has printed so far."""
