@@ -10,15 +10,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import (
-    diagnosis,
-    differences,
-    launch,
-    program_checkpoints,
-    reproducibility,
-    resume,
-    state_paths,
-)
+from toolnoise.checking import diagnosis, differences, launch, program_checkpoints, reproducibility, resume, state_paths
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import EpochTable, Outcome

@@ -7,15 +7,7 @@ import sys
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import (
-    causes,
-    layouts,
-    program_text,
-    reproducibility,
-    trial_runs,
-    unmodified,
-    ways,
-)
+from toolnoise.checking import causes, layouts, program_text, reproducibility, trial_runs, unmodified, ways
 from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISION, ROUNDING, UNDECIDED
 
 # The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.

@@ -100,10 +100,7 @@ NETWORK = (
         ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
         ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
         ("import time\nend = time.time() + 9\nwhile time.time() < end: step()", [("time", 3, LIKELY)]),
-        (
-            "import time\nt = time.time()\nwhile True:\n if time.time() - t > 60: break",
-            [("time", 4, LIKELY)],
-        ),
+        ("import time\nt = time.time()\nwhile True:\n if time.time() - t > 60: break", [("time", 4, LIKELY)]),
         (
             "from threading import Thread\nimport numpy as np\nrng = np.random.default_rng(1)\n"
             "def work(i): out[i] = rng.normal()\nThread(target=work, args=(1,)).start()",

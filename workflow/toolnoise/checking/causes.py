@@ -158,8 +158,7 @@ LAYOUTS = {
         "give the loader a DistributedSampler with the process's own rank",
     ),
     "norm": Cause(
-        "batch normalisation knows the batch of its own process alone",
-        "use SyncBatchNorm, or another normalisation",
+        "batch normalisation knows the batch of its own process alone", "use SyncBatchNorm, or another normalisation"
     ),
     "accumulated": Cause(
         "gradients of several batches are added, and nothing divides the loss by their number",

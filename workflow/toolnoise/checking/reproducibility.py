@@ -302,8 +302,4 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
         return "nothing", "", ""
     metrics = ", ".join(f"{name} {differences.both(*pair)}" for name, pair in changed.metrics.items())
     predictions = differences.share(changed) or metrics or ", ".join(changed.files)
-    return (
-        predictions,
-        differences.size(changed.largest),
-        "" if changed.epoch is None else str(changed.epoch),
-    )
+    return (predictions, differences.size(changed.largest), "" if changed.epoch is None else str(changed.epoch))

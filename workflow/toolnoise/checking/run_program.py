@@ -172,13 +172,7 @@ def require_kind(left: Outcome, wanted: str) -> None:
 
 
 def write(
-    left: Outcome,
-    spec: Spec,
-    weights: str,
-    history: str,
-    record: str,
-    observed: dict[str, Any],
-    timings: Timings,
+    left: Outcome, spec: Spec, weights: str, history: str, record: str, observed: dict[str, Any], timings: Timings
 ) -> None:
     """Write what a program left as the files of a run."""
     tensors = dict(left.weights or {})

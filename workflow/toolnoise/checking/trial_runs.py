@@ -33,11 +33,7 @@ class TrialRuns:
         self.secret = command_words.variables(words, "command line")
 
     def run(
-        self,
-        name: str,
-        *varying: str,
-        words: Sequence[str] | None = None,
-        more: Mapping[str, str] | None = None,
+        self, name: str, *varying: str, words: Sequence[str] | None = None, more: Mapping[str, str] | None = None
     ) -> Outcome:
         """Run it with the seeds of Control, or another command, or with more variables.
 
