@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from toolnoise.checking.causes import UNSEEDED
+from toolnoise.checking.program_text import modules
 from toolnoise.checking.reader import Reader, is_none
 
 MOST_CHAINS, MOST_LINKS, MOST_STEPS = 50, 8, 4
@@ -99,11 +100,7 @@ class Calls:
 
 def _files(node: ast.Import | ast.ImportFrom, folder: PurePosixPath) -> Iterator[str]:
     """The files that an import statement in a folder may run."""
-    names = [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        names = [module, *(f"{module}.{name}".strip(".") for name in names)]
-    for name in names:
+    for name in modules(node):
         path = name.replace(".", "/")
         for base in (PurePosixPath(), folder):
             yield from (str(base / f"{path}.py"), str(base / path / "__init__.py"))

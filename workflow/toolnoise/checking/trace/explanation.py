@@ -136,7 +136,7 @@ def variables(places: Iterable[tuple[str, int]], index: int, one: Trace, other: 
         if value.text.startswith(SET):
             # A set is not at fault, but a loop over it.
             return found
-        found.append(cause(value.file, value.line, f"{value.name} is {value.text} and {text}"))
+        found.append(_told(value, text))
         differing = differing[: differing.index((value, text))]
         wanted = [(value.file, name) for name in _names(value.file, value.line)]
 
@@ -160,10 +160,11 @@ def _differing(one: Trace, other: Trace, index: int) -> list[tuple[Value, str]]:
 def first_value(one: Trace, other: Trace) -> FirstCause | None:
     """The first variable that differs, where no operation does."""
     differing = _differing(one, other, max(one.count, other.count))
-    if not differing:
-        return None
-    value, text = differing[0]
-    return cause(value.file, value.line, f"{value.name} is {value.text} and {text}")
+    return _told(*differing[0]) if differing else None
+
+
+def _told(value: Value, other: str) -> FirstCause:
+    return cause(value.file, value.line, f"{value.name} is {value.text} and {other}")
 
 
 @functools.lru_cache(maxsize=64)
