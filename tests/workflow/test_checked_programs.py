@@ -1,20 +1,15 @@
 """`toolnoise check` of programs: the planted cause is named first, clean ones pass, and so it is with `--world`."""
 
-import importlib.util
 import json
-import shutil
 import sys
 import textwrap
 
 import pytest
 
-from toolnoise.base.program import ROOT
-
 pytestmark = pytest.mark.long
 
-# Each writes preds.npy. The line that ends with the mark is the fault's. Further ones are in test_check.py; what else a
+# Each writes preds.npy. The line that ends with "# here" is the fault's. Further ones are in test_check.py; what else a
 # cause looks like in a text is in tests/unit/test_checking_suspects.py.
-MARK = "  # here"
 DIFFERENT = {
     "numpy: option": """
         import sys
@@ -163,26 +158,20 @@ CLEAN = {
         np.save('preds.npy', weights)
     """,
 }  # fmt: skip
-# A listing as on another file system at each start.
-SHUFFLED = ROOT / "bench/shuffled_listing.py"
 
 
 @pytest.fixture
-def checked(toolnoise, tmp_path, skip_without):
+def checked(toolnoise, tmp_path, skip_without, bench):
+    """Check a program, beside what it reads; and the line of its fault."""
+
     def start(text, *options):
         if "torch" in text:
             skip_without("torch")
-        program = textwrap.dedent(text).strip() + "\n"
-        (tmp_path / "train.py").write_text(program)
-        (tmp_path / "pictures").mkdir()
-        for number in range(20):
-            (tmp_path / f"pictures/{number}").touch()
-        (tmp_path / "path").mkdir()
-        shutil.copyfile(SHUFFLED, tmp_path / "path/sitecustomize.py")
+        traces = bench("traces")
+        program = traces.Planted("", "", textwrap.dedent(text).strip() + "\n")
+        traces.prepare(program, tmp_path)
         words = ["check", "--sources", "", "--output", "preds.npy", *options, "--", sys.executable, "train.py"]
-        done = toolnoise(tmp_path, *words, env={"PYTHONPATH": str(tmp_path / "path")})
-        lines = program.splitlines()
-        return done, next((number for number, line in enumerate(lines, 1) if line.endswith(MARK)), None)
+        return toolnoise(tmp_path, *words, env={"PYTHONPATH": str(tmp_path / "path")}), program.line
 
     return start
 
@@ -213,11 +202,6 @@ def test_a_clean_program_passes(name, checked):
 # `--world` of training programs of bench/invariances.py: bugs and clean ones are told apart
 
 
-spec = importlib.util.spec_from_file_location("invariances", ROOT / "bench/invariances.py")
-bench = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(bench)
-
-
 @pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("name", "verdict"),
@@ -229,10 +213,12 @@ spec.loader.exec_module(bench)
         ("masks of each process", "other draws"),
     ],
 )
-def test_two_processes_are_told_from_a_bug(name, verdict, skip_without):
+def test_two_processes_are_told_from_a_bug(name, verdict, skip_without, bench):
     skip_without("torch")
-    program = bench.PROGRAMS[name]
-    found = bench.found(name, program._replace(words=(*(program.words or bench.SEEDED), "--epochs", "1")), "1,2")
+    invariances = bench("invariances")
+    program = invariances.PROGRAMS[name]
+    words = (*(program.words or invariances.SEEDED), "--epochs", "1")
+    found = invariances.found(name, program._replace(words=words), "1,2")
     assert [(way["name"], way["verdict"], way["passed"]) for way in found.ways] == [
         ("world 2", verdict, verdict != "another program")
     ]
