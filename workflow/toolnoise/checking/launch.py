@@ -99,7 +99,6 @@ def run(
 
     What is returned is the signal of `stop` if the program was stopped before it ended.
 
-
     The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
     seconds, with the seconds so far and the last line of the log.
     """
@@ -160,14 +159,20 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _stop(child: subprocess.Popen, number: int) -> None:
+    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
+
+
 def _end(child: subprocess.Popen) -> None:
     """End a program that still runs, and its group."""
     if child.poll() is not None:
         return
     try:
-        os.killpg(child.pid, signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(GRACE)
+        _stop(child, signal.SIGTERM)
     finally:
         # Also after a second Ctrl-C, and for those of the group that outlive its leader.
         with suppress(ProcessLookupError):
@@ -200,14 +205,6 @@ def _watched(
         if beat and time.monotonic() - beaten >= BEAT:
             beaten = time.monotonic()
             beat(beaten - started, (_last_lines(log) or [""])[-1])
-
-
-def _stop(child: subprocess.Popen, number: int) -> None:
-    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, number)
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(GRACE)
 
 
 def _cut(log: Path) -> None:
