@@ -363,7 +363,7 @@ def test_a_strange_name_of_a_program_stays_one_word(folder):
 
 
 def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(folder, tmp_path, monkeypatch, capsys):
-    (folder / "train.py").write_text(SEEDED + "import torch\nprint(TOOLNOISE_OUT)\n")
+    (folder / "train.py").write_text(SEEDED + "import json, torch\nprint(TOOLNOISE_OUT)\n")
     (tmp_path / "bin").mkdir()
     python = tmp_path / "bin/python"
     python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo \'["{python}", "{tmp_path}", ["torch"]]\'\n')
