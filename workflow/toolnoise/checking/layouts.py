@@ -59,7 +59,7 @@ def faults(program: Sequence[SourceFile], knob: str) -> list[Suspect]:
     readers = [Reader(source) for source in program]
     facts = _LayoutFacts(readers)
     found = ranked(
-        Suspect(cause, reader.source.file, node.lineno, reader.source.lines[node.lineno - 1].strip(), weight)
+        Suspect(cause, *reader.place(node), weight)
         for reader in readers
         for rule in (_data, _start, _loss, _accumulation, _drawn)
         for cause, node, weight in rule(reader, facts)

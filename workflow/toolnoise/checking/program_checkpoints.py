@@ -78,8 +78,7 @@ def omissions(program: Sequence[SourceFile]) -> list[Omission]:
     for reader in readers:
         places = _objects(reader, saved), _generators(reader, names, saved), _orders(reader, names)
         for what, node, remedy in itertools.chain(*places, _frameworks(reader, names)):
-            line = node.lineno
-            found.append(Omission(what, reader.source.file, line, reader.source.lines[line - 1].strip(), remedy))
+            found.append(Omission(what, *reader.place(node), remedy))
     return found
 
 

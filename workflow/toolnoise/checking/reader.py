@@ -71,6 +71,10 @@ class Reader:
             return self.aliases.get(node.id, f".{node.id}" if node.id in sys.stdlib_module_names else node.id)
         return f"{self.name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
 
+    def place(self, node: ast.AST) -> tuple[str, int, str]:
+        """The file and the line that a node begins in, and the line's text."""
+        return self.source.file, node.lineno, self.source.lines[node.lineno - 1].strip()
+
     def called(self, node: ast.AST) -> list[str]:
         """What is called if a value is: a function by its name, or by that of what is given to partial; an object."""
         if isinstance(node, ast.Call):

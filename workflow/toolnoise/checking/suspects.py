@@ -327,7 +327,7 @@ def suspects(program: Sequence[SourceFile], words: Sequence[str] = (), outputs: 
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
         for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):
-            place = (cause, reader.source.file, node.lineno)
-            if place not in by_place or by_place[place].weight < weight:
-                by_place[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight, seeded)
+            found = Suspect(cause, *reader.place(node), weight, seeded)
+            if by_place.setdefault(found[:3], found).weight < weight:
+                by_place[found[:3]] = found
     return ranked(by_place.values())
