@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
+import psutil
 import pytest
 import yaml
 
@@ -107,18 +107,21 @@ time.sleep(60)
 
 def has_ended(pid):
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
+        # A zombie waits for whoever adopted it.
+        return psutil.Process(pid).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
         return True
-    # A zombie waits for whoever adopted it.
-    return state in "ZX"
 
 
-def wait_for(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+@pytest.fixture
+def sleeper(tmp_path, until):
+    """The number of the process that a program has left in a file, once it is there."""
+
+    def number():
+        until(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+        return int((tmp_path / "pids").read_text())
+
+    return number
 
 
 @pytest.fixture
@@ -147,24 +150,25 @@ def test_a_program_that_cannot_be_started_is_refused(tmp_path, refused):
     assert said.startswith("no-such-program: cannot be started ([Errno 2] No such file or directory")
 
 
-def test_a_time_limit_ends_the_whole_group(start, tmp_path, refused):
+def test_a_time_limit_ends_the_whole_group(start, sleeper, until, refused):
     said = refused(lambda: start(SLEEPS_WITH_A_CHILD, limit=3))
     assert said == f"{sys.executable}: still runs after 3 s; a higher limit; it printed nothing"
-    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+    child = sleeper()
+    until(lambda: has_ended(child))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_ends_this_process_ends_the_group(number, tmp_path):
+def test_what_ends_this_process_ends_the_group(number, tmp_path, sleeper, until):
     # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
     )
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
-    wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+    child = sleeper()
     os.kill(mine.pid, number)
     assert mine.wait(60) == (-number if number == signal.SIGINT else 128 + number)
-    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+    until(lambda: has_ended(child))
 
 
 def test_a_program_that_runs_for_long_shows_signs_of_life(start, monkeypatch):
@@ -185,15 +189,14 @@ def test_a_log_that_grows_too_long_is_cut_and_says_so(start, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")
-def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path):
+def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path, sleeper, until):
     sleeps = "import os, pathlib, time; pathlib.Path('pids').write_text(str(os.getpid())); time.sleep(60)"
     code = f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', sleeps]}, {{}}, 'log')"
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
-    wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+    child = sleeper()
     mine.kill()
     mine.wait()
-    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
-    assert has_ended((tmp_path / "pids").read_text())
+    until(lambda: has_ended(child))
 
 
 def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):
@@ -360,7 +363,7 @@ def test_a_strange_name_of_a_program_stays_one_word(folder):
 
 
 def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(folder, tmp_path, monkeypatch, capsys):
-    (folder / "train.py").write_text(SEEDED + "import torch\nprint(TOOLNOISE_OUT)\n")
+    (folder / "train.py").write_text(SEEDED + "import json, torch\nprint(TOOLNOISE_OUT)\n")
     (tmp_path / "bin").mkdir()
     python = tmp_path / "bin/python"
     python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo \'["{python}", "{tmp_path}", ["torch"]]\'\n')

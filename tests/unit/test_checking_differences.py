@@ -10,17 +10,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import (
-    diagnosis,
-    differences,
-    first_difference,
-    omissions,
-    reproducibility,
-    reproducibility_text,
-    resume,
-    saves,
-    state_paths,
-)
+from toolnoise.checking import diagnosis, differences, launch, program_checkpoints, reproducibility, resume, state_paths
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import EpochTable, Outcome
@@ -191,10 +181,10 @@ def result(difference, seeds=(), why=None, left=("metric.json",)):
 
 def test_a_checklist_stands_where_the_text_shows_nothing():
     found = result(CHANGED, why=diagnosis.diagnose([], CHANGED, "no"))
-    text = reproducibility_text.as_text(found)
+    text = reproducibility.as_text(found)
     assert text.startswith("Not reproducible: two runs with equal seeds differ in metric.json.\n  loss: 1 and 2.5\n")
     assert "The text of the program shows no likely cause. Often forgotten:\n  PyTorch draws from its global" in text
-    assert json.loads(json.dumps(reproducibility_text.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
+    assert json.loads(json.dumps(reproducibility.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
 
 
 class Scripted:
@@ -229,7 +219,7 @@ def test_two_equal_runs_prove_a_hash_seed_only_if_the_text_shows_what_follows_it
 
 
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
-    text = reproducibility_text.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
+    text = reproducibility.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]
     assert [line.strip().split(" ")[0] for line in listed] == ["the", "hash()"]
     assert "PyTorch" not in text
@@ -237,13 +227,13 @@ def test_of_a_proven_hash_seed_only_its_causes_are_listed():
 
 def test_a_small_change_may_not_show_in_a_metric():
     found = result(NO_DIFFERENCE, [("init", CHANGED), ("shuffle", NO_DIFFERENCE)])
-    lines = reproducibility_text.as_text(found).splitlines()
+    lines = reproducibility.as_text(found).splitlines()
     assert [line.split("  ")[0] for line in lines[5:7]] == ["init", "shuffle"]
     assert "loss 1 and 2.5" in lines[5]
     assert lines[-2].startswith("shuffle is ignored: it has none. Leave it out of --sources")
     assert lines[-1] == "Without logits.npy or weights, a small change may not show."
     assert not found.passed
-    assert reproducibility_text.as_json(found)["seeds"]["shuffle"]["counts"] is False
+    assert reproducibility.as_json(found)["seeds"]["shuffle"]["counts"] is False
 
 
 def test_the_python_that_a_command_finds_is_named(tmp_path, monkeypatch):
@@ -252,11 +242,11 @@ def test_the_python_that_a_command_finds_is_named(tmp_path, monkeypatch):
     python.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = result(NO_DIFFERENCE)._replace(words=["python", "train.py"])
-    assert reproducibility_text.as_text(found).splitlines()[-1] == f"python is {python}."
-    assert reproducibility_text.as_json(found)["python"] == str(python)
+    assert reproducibility.as_text(found).splitlines()[-1] == f"python is {python}."
+    assert reproducibility.as_json(found)["python"] == str(python)
     by_path = found._replace(words=[str(python), "train.py"])
-    assert " is /" not in reproducibility_text.as_text(by_path)
-    assert reproducibility_text.as_json(by_path)["python"] is None
+    assert " is /" not in reproducibility.as_text(by_path)
+    assert reproducibility.as_json(by_path)["python"] is None
 
 
 @pytest.mark.parametrize(
@@ -300,11 +290,11 @@ def source(text):
 
 @pytest.mark.parametrize("text", PLACES)
 def test_the_place_of_checkpoints_is_read_from_the_text(text):
-    assert saves.places([source(text)]) == PLACES[text]
+    assert program_checkpoints.places([source(text)]) == PLACES[text]
 
 
 def test_a_save_is_over_when_two_looks_see_the_same(tmp_path):
-    kept = saves.Saves([tmp_path / "kept", tmp_path / "one.pt"])
+    kept = launch.Saves([tmp_path / "kept", tmp_path / "one.pt"])
     assert kept.times() == []
     (tmp_path / "kept/1").mkdir(parents=True)
     (tmp_path / "kept/1/model").write_text("half")
@@ -343,7 +333,7 @@ LINES = {
 @pytest.mark.parametrize("case", LINES)
 def test_the_first_printed_line_that_differs(case):
     whole, resumed, first = LINES[case]
-    found = first_difference.line(whole, resumed)
+    found = resume.first_line(whole, resumed)
     assert (found and tuple(found)) == first
 
 
@@ -371,12 +361,12 @@ def test_the_first_checkpoint_that_differs_is_told_by_groups(tmp_path, skip_with
             for file in folder.iterdir():
                 os.utime(file, (step, step))
     pairs = [(tmp_path / "whole", tmp_path / "resumed")]
-    assert first_difference.states(pairs, 0, sys.executable) == (
+    assert resume.first_states(pairs, 0, sys.executable) == (
         "resumed/checkpoint-20",
         {"optimiser": ["state/0/exp_avg"]},
     )
     # What was there before the program went on is not its own.
-    assert first_difference.states(pairs, 25, sys.executable).checkpoint == "resumed/checkpoint-30"
+    assert resume.first_states(pairs, 25, sys.executable).checkpoint == "resumed/checkpoint-30"
 
 
 def test_no_code_of_a_checkpoint_runs(tmp_path, skip_without):
@@ -389,7 +379,7 @@ def test_no_code_of_a_checkpoint_runs(tmp_path, skip_without):
 
     for name in ("a.pt", "b.pt"):
         torch.save({"net": torch.tensor([ord(name[0])]), "more": Hostile()}, tmp_path / name)
-    assert first_difference.states([(tmp_path / "a.pt", tmp_path / "b.pt")], 0, sys.executable) is None
+    assert resume.first_states([(tmp_path / "a.pt", tmp_path / "b.pt")], 0, sys.executable) is None
     assert not (tmp_path / "ran").exists()
 
 
@@ -400,19 +390,19 @@ def test_what_a_framework_saves_is_not_missed_and_what_it_leaves_out_is():
         "        optimiser = torch.optim.Adam(self.parameters())\n        return optimiser\n"
         "loader = DataLoader(data, sampler=sampler, num_workers=2)\npl.Trainer().fit(Net(), loader)\n"
     )
-    assert [lost.what for lost in omissions.omissions([source(text)])] == ["the sampler's epoch"]
-    assert omissions.omissions([source(text.replace("num_workers=2", "num_workers=0"))]) == []
+    assert [lost.what for lost in program_checkpoints.omissions([source(text)])] == ["the sampler's epoch"]
+    assert program_checkpoints.omissions([source(text.replace("num_workers=2", "num_workers=0"))]) == []
     text = (
         "import torch\nfrom transformers import Trainer, TrainingArguments\nlayer = torch.nn.Dropout(0.1)\n"
         "Trainer(net, TrainingArguments('out', save_only_model=True))\n"
     )
-    lost = [lost.what for lost in omissions.omissions([source(text)])]
+    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
     assert lost == ["the optimiser, the scheduler and the states of the generators"]
-    assert omissions.omissions([source(text.replace("True", "False"))]) == []
+    assert program_checkpoints.omissions([source(text.replace("True", "False"))]) == []
     text = "import keras\nkeras.layers.Dropout(0.2)\nkeras.callbacks.BackupAndRestore('kept')\n"
-    lost = [lost.what for lost in omissions.omissions([source(text)])]
+    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
     assert lost == ["the state of the generator that dropout draws from"]
-    assert omissions.omissions([source(text.replace("0.2", "0"))]) == []
+    assert program_checkpoints.omissions([source(text.replace("0.2", "0"))]) == []
 
 
 def test_a_stop_after_which_nothing_is_saved_tests_nothing():

@@ -7,17 +7,7 @@ import sys
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import (
-    causes,
-    layouts,
-    program_text,
-    reasons,
-    reproducibility,
-    reproducibility_text,
-    trial_runs,
-    unmodified,
-    ways,
-)
+from toolnoise.checking import causes, layouts, program_text, reproducibility, trial_runs, unmodified, ways
 from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISION, ROUNDING, UNDECIDED
 
 # The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
@@ -76,12 +66,12 @@ def test_a_way_is_equal_rounding_or_another_program(checked):
     assert found.breaks[1].double < 1e-6 * found.breaks[1].single
     assert found.breaks[2].difference.examples == 6
     assert not found.passed
-    text = reproducibility_text.as_text(found)
+    text = reproducibility.as_text(found)
     assert "other makes another program:\n" in text
     assert "order makes" not in text
     assert [each.again for each in found.breaks] == [None, True, True]
     assert "run again" in text
-    assert [each["verdict"] for each in reproducibility_text.as_json(found)["other_ways"]] == [EQUAL, ROUNDING, OTHER]
+    assert [each["verdict"] for each in reproducibility.as_json(found)["other_ways"]] == [EQUAL, ROUNDING, OTHER]
 
 
 def test_a_time_that_differs_makes_no_other_program(checked):
@@ -94,13 +84,13 @@ def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_cha
     found = checked("order: WAY=order", higher="")
     assert [(each.verdict, each.difference.changed) for each in found.breaks] == [(UNDECIDED, 0)]
     assert found.passed
-    assert reproducibility_text.as_text(found).endswith("a difference may be rounding or not.")
+    assert reproducibility.as_text(found).endswith("a difference may be rounding or not.")
 
 
 def test_an_undecided_difference_that_changes_answers_names_places(checked):
     found = checked("workers: WAY=mirrored --workers 2", higher="")
     assert [(each.verdict, each.passed) for each in found.breaks] == [(UNDECIDED, False)]
-    text = reproducibility_text.as_text(found)
+    text = reproducibility.as_text(found)
     assert "workers may make another program:\n  predictions: 6 of 6" in text
     assert "train.py:5: return np.random.rand()" in text
 
@@ -142,7 +132,7 @@ def test_ways_are_read_strictly(call, said, refused):
 def test_a_way_is_run_again_where_its_bits_are_other_ones(checked):
     found = checked("clock: WAY=clock", higher="")
     assert [(each.verdict, each.again) for each in found.breaks] == [(UNDECIDED, False)]
-    assert reproducibility_text.as_json(found)["other_ways"][0]["again"] is False
+    assert reproducibility.as_json(found)["other_ways"][0]["again"] is False
 
 
 def test_other_draws_are_no_other_program_if_they_go_no_further_than_another_seed(checked):
@@ -153,7 +143,7 @@ def test_other_draws_are_no_other_program_if_they_go_no_further_than_another_see
         ("far", OTHER, False),
         ("other", OTHER, False),
     ]
-    text = reproducibility_text.as_text(found)
+    text = reproducibility.as_text(found)
     assert "far: its draws go further than " in text
     assert "other: without its draws (--no-draws) it differs, too." in text
     assert "--without-draws=" not in text
@@ -162,13 +152,13 @@ def test_other_draws_are_no_other_program_if_they_go_no_further_than_another_see
 def test_without_a_switch_for_draws_other_draws_are_another_program_and_the_switch_is_named(checked):
     found = checked("drawn: WAY=drawn")
     assert [each.verdict for each in found.breaks] == [OTHER]
-    assert "--without-draws='--dropout 0'" in reproducibility_text.as_text(found)
+    assert "--without-draws='--dropout 0'" in reproducibility.as_text(found)
 
 
 def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(checked):
     found = checked("drawn: WAY=drawn", without_draws="--no-draws")
     assert [(each.verdict, each.passed) for each in found.breaks] == [(DRAWS, True)]
-    assert "no seed of its draws is named" in reproducibility_text.as_text(found)
+    assert "no seed of its draws is named" in reproducibility.as_text(found)
 
 
 MEAN = """
@@ -260,7 +250,7 @@ def test_the_line_of_a_bug_is_named_first(name, tmp_path):
     (tmp_path / "train.py").write_text(PLANTED[name].text)
     places = layouts.faults(program_text.sources(["train.py"], tmp_path), "world")
     assert places[0].code.endswith(bench.MARK.strip())
-    assert {"says", "remedy"} <= json.loads(json.dumps(reasons.place(places[0]))).keys()
+    assert {"says", "remedy"} <= json.loads(json.dumps(causes.place(places[0]))).keys()
 
 
 DRAWN = """

@@ -13,7 +13,8 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import labels, outcome, tensors, unmodified
+from toolnoise.checking import left as program_left
+from toolnoise.checking import outcome, tensors, unmodified
 from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
@@ -265,9 +266,9 @@ def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
 
 def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
     run = Run({}, tmp_path)
-    labels.require_same(run, {"labels": LABELS}, LABELS)
+    program_left.require_same_labels(run, {"labels": LABELS}, LABELS)
     for other in (LABELS[:-1], LABELS[::-1]):
-        line = refused(labels.require_same, run, {"labels": other}, LABELS)
+        line = refused(program_left.require_same_labels, run, {"labels": other}, LABELS)
         assert f"found other labels than the study's, of shape ({len(other)},)" in line
         assert line.endswith("another data set, reader: outcome")
 
@@ -371,5 +372,5 @@ def test_the_answers_of_a_program_are_those_of_its_only_array(arrays, answers, t
     for name, values in arrays.items():
         np.save(tmp_path / name, values)
     files = {name: tmp_path / name for name in arrays}
-    left = outcome.Outcome(tmp_path, None, None, None, None, None, None, {}, files)
+    left = outcome.Outcome(tmp_path, files=files)
     assert (None if left.answers is None else left.answers.tolist()) == answers

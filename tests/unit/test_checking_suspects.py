@@ -64,6 +64,7 @@ NETWORK = (
         ("import time, torch\ntorch.manual_seed(int(time.time()))", [("clock", 2, SURE)]),
         ("import time\nnow = time.time_ns()\nrun(seed=now)", [("clock", 3, SURE)]),
         ("import uuid\nseed = uuid.uuid4().int", [("clock", 2, SURE)]),
+        ("import os\nimport numpy as np\nrng = np.random.default_rng(os.getpid())", [("clock", 3, SURE)]),
         ("from datetime import datetime\nrng = f(datetime.now().microsecond)", [("clock", 2, SURE)]),
         ("import numpy as np, zlib\nnp.random.default_rng(zlib.crc32(args.out.encode()))", [("path", 2, LIKELY)]),
         ("import os\nseed = len(os.environ['TOOLNOISE_OUT'])", [("path", 2, LIKELY)]),
@@ -99,10 +100,7 @@ NETWORK = (
         ("import time\nx = numbers(3) + time.time()", [("time", 2, LIKELY)]),
         ("import time, numpy as np\nx = np.full(3, time.time())", [("time", 2, LIKELY)]),
         ("import time\nend = time.time() + 9\nwhile time.time() < end: step()", [("time", 3, LIKELY)]),
-        (
-            "import time\nt = time.time()\nwhile True:\n if time.time() - t > 60: break",
-            [("time", 4, LIKELY)],
-        ),
+        ("import time\nt = time.time()\nwhile True:\n if time.time() - t > 60: break", [("time", 4, LIKELY)]),
         (
             "from threading import Thread\nimport numpy as np\nrng = np.random.default_rng(1)\n"
             "def work(i): out[i] = rng.normal()\nThread(target=work, args=(1,)).start()",

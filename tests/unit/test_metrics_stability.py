@@ -6,7 +6,7 @@ from numpy.testing import assert_equal
 from scipy import special
 
 from toolnoise import streams
-from toolnoise.checking import values
+from toolnoise.checking import program_measures as of_programs
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
@@ -248,8 +248,13 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     found += of_all_draws(predicted, FEW_LABELS, 2, GROUPS, together.groups, found)
     found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
-    for how, numbers in ((values.Errors(FEW_LABELS), LOGITS[:, :, 0]), (values.Losses(), np.abs(LOGITS[:, :, 0]))):
-        found += over_draws([values.stability(how, numbers[some], everyone, mine, STREAM) for some, mine in of_draws])
+    for how, numbers in (
+        (of_programs.Errors(FEW_LABELS), LOGITS[:, :, 0]),
+        (of_programs.Losses(), np.abs(LOGITS[:, :, 0])),
+    ):
+        found += over_draws(
+            [of_programs.stability(how, numbers[some], everyone, mine, STREAM) for some, mine in of_draws]
+        )
     assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
     for metric, _, (_, low, high) in found:
         lowest, highest = METRICS[metric].range
@@ -279,7 +284,7 @@ def test_a_measure_that_nobody_declared_is_an_error():
 
 
 def test_metrics_of_a_training_program_may_have_any_name():
-    declared = values.declared_as(["accuracy", "loss_sd_ratio"])
+    declared = of_programs.declared_as(["accuracy", "loss_sd_ratio"])
     found = [Estimate(value, np.nan, np.nan) for value in (93.5, 91.0, 92.0)]
     assert over("accuracy_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
     assert over("loss_sd_ratio_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))

@@ -1,3 +1,5 @@
+"""toolnoise.torch: each source has random numbers of its own, and what a program saves keeps the contract."""
+
 import ast
 import random
 import sys

@@ -72,10 +72,9 @@ def test_a_clean_program_is_reproducible_and_needs_numpy_alone(planted, run, blo
     assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
-def test_a_clean_program_is_reproducible(kind, planted, check, skip_without):
-    skip_without(kind)
-    planted(kind)
+def test_a_clean_program_of_pytorch_is_reproducible(planted, check, skip_without):
+    skip_without("torch")
+    planted("torch")
     done = check(*OPTIONS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Reproducible: two runs with equal seeds are equal bit for bit")
@@ -114,10 +113,6 @@ TORCH = {
         ("nn.Dropout(0.2)", "nn.Identity()"),
     ],
     "dropout": [("self.drop = nn.Dropout", "self.drop = nn.Dropout"), ("torch.manual_seed(options.drop_seed)", "")],
-    "numpy": [("noise.normal(size=seen.shape)", "np.random.normal(size=seen.shape)")],
-    "set": [("[table[name] / scales[name] for name in NAMES]", "[table[name] / scales[name] for name in set(NAMES)]")],
-    "hash": [("zlib.crc32(name.encode())", "hash(name)")],
-    "clock": [("manual_seed(options.drop_seed)", "manual_seed(int(time.time()))")],
 }  # fmt: skip
 PHASES = {("numpy", "clock"): "start", ("torch", "torch"): "start"}
 

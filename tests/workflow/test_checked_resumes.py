@@ -146,21 +146,13 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "drivers/resumed"
 # The package that a program needs, what its faulty version changes, and what is named, if the text shows it.
 FAULTY = {
-    "lightning_loop": (
-        "pytorch_lightning",
-        ("num_workers=0", "num_workers=1"),
-        ["the sampler's epoch"],
-    ),
+    "lightning_loop": ("pytorch_lightning", ("num_workers=0", "num_workers=1"), ["the sampler's epoch"]),
     "transformers_loop": (
         "transformers",
         ("save_only_model=False", "save_only_model=True"),
         ["the optimiser, the scheduler and the states of the generators"],
     ),
-    "keras_loop": (
-        "keras",
-        ("Dropout(0)", "Dropout(0.2)"),
-        ["the state of the generator that dropout draws from"],
-    ),
+    "keras_loop": ("keras", ("Dropout(0)", "Dropout(0.2)"), ["the state of the generator that dropout draws from"]),
     "orbax_loop": (
         "orbax",
         (

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from toolnoise.api.results import Result, rows_of
-from toolnoise.checking import program_text, reproducibility, reproducibility_text, saves, unmodified, ways
+from toolnoise.checking import program_checkpoints, program_text, reproducibility, unmodified, ways
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +66,8 @@ def check(
             checked = reproducibility.check(asked, place)
         finally:
             unmodified.forget(wanted)
-    values = reproducibility_text.as_json(checked)
-    return Verdict(reproducibility_text.as_text(checked), values, partial(rows_of, values), None, checked.passed)
+    values = reproducibility.as_json(checked)
+    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), None, checked.passed)
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def folder(*, keep: bool) -> Iterator[Path]:
 
 def _found(words: list[str], resumes: bool) -> list[str]:
     """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
-    found = saves.places(program_text.sources(words, Path())) if resumes else []
+    found = program_checkpoints.places(program_text.sources(words, Path())) if resumes else []
     if found:
         print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
     return found

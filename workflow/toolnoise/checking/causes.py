@@ -1,12 +1,13 @@
 """What is often forgotten where runs with equal seeds differ, and a place in a program that is suspected of it."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 # What is unlikely is not shown as a cause; it may still be the place that an ignored seed belongs to.
 SURE, LIKELY, POSSIBLE, UNLIKELY = 3, 2, 1, 0
 # The end of what is said of a draw, if its generator is not seeded anywhere.
 UNSEEDED = ", which nothing seeds"
+MOST_PLACES = 3  # of one cause, that are shown
 
 
 class Cause(NamedTuple):
@@ -157,8 +158,7 @@ LAYOUTS = {
         "give the loader a DistributedSampler with the process's own rank",
     ),
     "norm": Cause(
-        "batch normalisation knows the batch of its own process alone",
-        "use SyncBatchNorm, or another normalisation",
+        "batch normalisation knows the batch of its own process alone", "use SyncBatchNorm, or another normalisation"
     ),
     "accumulated": Cause(
         "gradients of several batches are added, and nothing divides the loss by their number",
@@ -205,3 +205,19 @@ def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:
     """The heaviest first; among equals, the cause that is more often forgotten."""
     order = list(ABOUT)
     return sorted(suspects, key=lambda each: (-each.weight, order.index(each.cause), each.file, each.line))
+
+
+def places(found: Sequence[Suspect]) -> Iterable[str]:
+    """Places that may be at fault, by cause, with what to do."""
+    for cause, says in dict.fromkeys((place.cause, place.says) for place in found):
+        alike = [place for place in found if (place.cause, place.says) == (cause, says)]
+        yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
+        if len(alike) > MOST_PLACES:
+            yield f"  and {len(alike) - MOST_PLACES} more places"
+        yield f"    {says}: {ABOUT[cause].remedy}"
+
+
+def place(suspect: Suspect) -> dict[str, Any]:
+    """A place for programs."""
+    about = ABOUT[suspect.cause]
+    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}

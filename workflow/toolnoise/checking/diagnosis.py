@@ -7,7 +7,8 @@ weights; equal weights with other predictions leave only the evaluation. An expe
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
+from toolnoise.checking import differences
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, places, ranked
 from toolnoise.checking.differences import Difference
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
@@ -24,6 +25,18 @@ EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "training": (("loader", "dropout", "workers"), ("torch", "tensorflow", "evaluation")),
     "evaluation": (("evaluation", "files", "parallel"), ("torch", "tensorflow", "workers")),
     "order of examples": (("set", "files", "parallel"), ("torch", "tensorflow", "dropout", "evaluation", "kernels")),
+}
+# What a person is told of both.
+PHASES = {
+    "start": "The runs differ before training (row 0 of history.csv): in the initial weights, or in the data.",
+    "training": "The runs start alike: they part in training.",
+    "evaluation": "The weights are equal: the runs part in the evaluation.",
+    "order of examples": "Both runs have the same examples with the same results, in another order.",
+}
+EXPERIMENTS = {
+    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
+    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed.",
+    "first run": "By experiment: only the first run differs. It leaves what the others read: a checkpoint, or a cache.",
 }
 
 
@@ -94,3 +107,24 @@ def _weight(suspect: Suspect, when: Phase | None, experiment: Experiment) -> int
     if suspect.cause in against:
         return POSSIBLE
     return suspect.weight + (suspect.cause in for_it)
+
+
+def different(difference: Difference, why: Diagnosis) -> list[str]:
+    """What differs between two runs that should be equal, and what was probably forgotten."""
+    lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
+    lines += [f"  {part}" for part in differences.parts(difference)]
+    lines += [PHASES[why.phase]] if why.phase else []
+    lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
+    lines += ["", "Likely:", *places(why.likely)] if why.likely else []
+    lines += ["", "Possible:", *places(why.possible)] if why.possible else []
+    return [*lines, *_unseen(why)]
+
+
+def _unseen(why: Diagnosis) -> list[str]:
+    """Causes that the text does not show: a checklist where it shows nothing likely."""
+    if why.likely or not why.unseen:
+        return []
+    return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
+        f"  {CAUSES[cause].says}{' without a seed' if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
+        for cause in why.unseen
+    ]

@@ -1,4 +1,4 @@
-"""The differences between the outcomes of two runs of a program, bit for bit."""
+"""The differences between the outcomes of two runs of a program, bit for bit, and in words."""
 
 import re
 from collections.abc import Mapping
@@ -162,3 +162,49 @@ def _sorted_equal(first: Outcome, other: Outcome) -> bool:
         values = values.reshape(len(values), -1)
         rows.append(sorted(zip(outcome.labels.tolist(), map(bytes, np.ascontiguousarray(values)), strict=True)))
     return rows[0] == rows[1]
+
+
+def parts(changed: Difference) -> list[str]:
+    """What differs between two runs, in a person's words."""
+    told = []
+    if changed.examples:
+        told.append(f"predictions: {share(changed)}")
+    if changed.largest is not None:
+        told.append(f"largest difference of a logit or value: {size(changed.largest)}")
+    told += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
+    if changed.tensors:
+        told.append(
+            f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
+        )
+    told += [f"{name}: {change}" for name, change in changed.outputs.items()]
+    if changed.column:
+        where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
+        told.append(f"history: first in {where}, column {changed.column}")
+    return told
+
+
+def share(changed: Difference) -> str:
+    """How many predictions differ."""
+    if not changed.examples:
+        return ""
+    return f"{changed.changed} of {changed.examples} ({100 * changed.changed / changed.examples:.3g} %)"
+
+
+def of_noise(changed: Difference, noise: int | None) -> str:
+    """The answers that differ, as a share of those that a new seed changes."""
+    if not changed.files:
+        return ""
+    if not noise or changed.changed is None:
+        return "unknown"
+    return f"{changed.changed / noise:.2g}"
+
+
+def both(value: float | None, other: float | None) -> str:
+    """Two numbers that differ, with all their digits if three of them are alike."""
+    short = tuple("missing" if each is None else size(each) for each in (value, other))
+    return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))
+
+
+def size(value: float | None) -> str:
+    """A number, if there is one."""
+    return "" if value is None else f"{value:.3g}"

@@ -21,7 +21,7 @@ from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
-from toolnoise.checking import program_text
+from toolnoise.checking import program_text, ways
 from toolnoise.checking.program_text import HELPED, SourceFile
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.study import strict_yaml
@@ -42,7 +42,6 @@ OPTIONS = {
     "out": ("--out", "--out-dir", "--output", "--output-dir"),
 }
 DETERMINISTIC = "--deterministic"
-KERAS = re.compile(r"\s*(from|import) (keras|tensorflow)\b")
 PACKAGES = ("numpy", "torch", "tensorflow", "keras", "jax", "sklearn", "xgboost", "lightning", "transformers", "pandas")
 
 
@@ -110,9 +109,8 @@ class Interpreter(NamedTuple):
 def _interpreter(program: str) -> Interpreter:
     """The Python that a person starts here, and which of the packages that a program imports it lacks."""
     command = shutil.which("python") or shutil.which("python3") or sys.executable
-    texts = program_text.sources([program], Path())[:1]
-    lines = [line for text in texts for line in text.lines]
-    wanted = [name for name in PACKAGES if any(re.match(rf"\s*(from|import) {name}\b", line) for line in lines)]
+    imported = program_text.imported(program_text.sources([program], Path())[:1])
+    wanted = [name for name in PACKAGES if name in imported]
     # Looking for a package runs nothing of it.
     code = (
         "import importlib.util as util, json, sys; place = sys.prefix if sys.prefix != sys.base_prefix else ''; "
@@ -190,7 +188,7 @@ def _is_data(path: Path) -> bool:
 def _builders(texts: Iterable[SourceFile]) -> Iterator[str]:
     """Every function that takes a shape and a number of classes and returns a Keras model, as module:function."""
     for text in texts:
-        if not any(map(KERAS.match, text.lines)):
+        if not {"keras", "tensorflow"} & program_text.imported([text]):
             continue
         for node in text.tree.body:
             if isinstance(node, ast.FunctionDef) and _takes_two(node.args) and _returns_model(node):
@@ -221,11 +219,7 @@ def _is_model(value: ast.expr | None) -> bool:
 
 
 def _program(text: SourceFile) -> Program:
-    words = {
-        node.value.replace("_", "-"): node.value
-        for node in ast.walk(text.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"--[a-z_-]+", node.value)
-    }
+    words = {ways.canonical(option): option for option in ways.options_of([text])}
     options = {name: words[next(filter(words.get, known))] for name, known in OPTIONS.items() if words.keys() & known}
     read = program_text.seeds_read([text])
     sources = tuple(source for source in ALGORITHMIC if source in options or source in read)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
-from toolnoise.checking.labels import GROUP, METRIC, named
+from toolnoise.checking import diagnosis, differences, program_text, suspects
+from toolnoise.checking.left import GROUP, METRIC, named
 from toolnoise.checking.left import read as read_left
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
@@ -28,7 +28,7 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
         if difference.files:
             text = program_text.sources(command_words.words(command), Path())
             why = diagnosis.diagnose(suspects.suspects(text), difference, None, program_text.imported(text))
-            print("\n".join(reasons.different(difference, why)), flush=True)
+            print("\n".join(diagnosis.different(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
             raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", what, wanted)

@@ -17,7 +17,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.checking import differences, layouts, reasons
+from toolnoise.checking import causes, differences, layouts
 from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
@@ -68,7 +68,7 @@ def check(
 
     @functools.cache
     def reference(more: tuple[str, ...]) -> Outcome:
-        return runs.varied(_file(" ".join(("unchanged", *more))), [*runs.words, *more], {}) if more else control
+        return runs.run(_file("unchanged", *more), words=[*runs.words, *more]) if more else control
 
     drawn = [size for source, size in seeded.items() if source != "init" and size is not None]
     most = MOST_OF_A_SEED * max(drawn) if drawn else None
@@ -91,7 +91,7 @@ def check(
 
 def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
     def run(*more: str, name: str = "") -> Outcome:
-        return runs.varied(_file(" ".join((way.name, name, *more))), [*way.words, *more], way.variables)
+        return runs.run(_file(way.name, name, *more), words=[*way.words, *more], more=way.variables)
 
     control, outcome = reference(()), run()
     difference = differences.between(control, outcome)
@@ -123,8 +123,8 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
     return found._replace(verdict=DRAWS)
 
 
-def _file(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+def _file(*words: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", " ".join(words)).strip("-")
 
 
 def verdict(single: float | None, double: float | None) -> str:
@@ -170,9 +170,9 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
     for each in breaks:
         cells = ("",) * 5
         if each.difference.files:
-            sizes = ("" if size is None else reasons.number(size) for size in (each.single, each.double))
+            sizes = map(differences.size, (each.single, each.double))
             again = {True: "equal", False: "differs", None: ""}[each.again]
-            cells = (reasons.share(each.difference), reasons.of_noise(each.difference, noise), *sizes, again)
+            cells = (differences.share(each.difference), differences.of_noise(each.difference, noise), *sizes, again)
         place = next((f"{place.file}:{place.line}" for place in each.places if place.weight >= LIKELY), "")
         rows.append((each.name, each.verdict, *cells, place))
     lines = aligned(rows)
@@ -181,9 +181,9 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
             makes = "makes" if each.verdict == OTHER else "may make"
             lines += [
                 f"{each.name} {makes} another program:",
-                *(f"  {part}" for part in reasons.parts(each.difference)),
+                *(f"  {part}" for part in differences.parts(each.difference)),
             ]
-            lines += reasons.places(each.places)
+            lines += causes.places(each.places)
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
@@ -203,7 +203,7 @@ def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
             **each._asdict(),
             "difference": each.difference._asdict(),
             "passed": each.passed,
-            "places": list(map(reasons.place, each.places)),
+            "places": list(map(causes.place, each.places)),
         }
         for each in breaks
     ]

@@ -21,13 +21,47 @@ from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
-from toolnoise.checking.saves import Saves
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
 # Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
+
+
+class Saves:
+    """The times at which a program has finished to write its checkpoints, as far as one look after the other shows."""
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self.places = places
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._kept: dict[Path, tuple[int, int]] = {}
+        self._times: list[float] = []
+
+    def times(self) -> list[float]:
+        """Look, and return all times. A save is over when two looks see the same files, and something has changed."""
+        seen = stamps(self.places)
+        # What is only removed, such as the checkpoint before the last, is no save.
+        if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
+            self._kept = seen
+            self._times.append(time.monotonic())
+        self._seen = seen
+        return self._times
+
+
+def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
+    """Every file of some checkpoints, with when it was last written and its size."""
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(places)}
+
+
+def _files(places: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    for place in places:
+        # Unlike Path.rglob, os.walk bears that a folder vanishes meanwhile.
+        within = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
+        for path in (place, *within):
+            with suppress(OSError):
+                if path.is_file():
+                    yield path, path.stat()
 
 
 class Stop(NamedTuple):
@@ -64,7 +98,6 @@ def run(
     """Run a command to its end, at most `limit` seconds, and append what it prints to the log; or stop it.
 
     What is returned is the signal of `stop` if the program was stopped before it ended.
-
 
     The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
     seconds, with the seconds so far and the last line of the log.
@@ -126,14 +159,20 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _stop(child: subprocess.Popen, number: int) -> None:
+    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
+
+
 def _end(child: subprocess.Popen) -> None:
     """End a program that still runs, and its group."""
     if child.poll() is not None:
         return
     try:
-        os.killpg(child.pid, signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(GRACE)
+        _stop(child, signal.SIGTERM)
     finally:
         # Also after a second Ctrl-C, and for those of the group that outlive its leader.
         with suppress(ProcessLookupError):
@@ -166,14 +205,6 @@ def _watched(
         if beat and time.monotonic() - beaten >= BEAT:
             beaten = time.monotonic()
             beat(beaten - started, (_last_lines(log) or [""])[-1])
-
-
-def _stop(child: subprocess.Popen, number: int) -> None:
-    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, number)
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(GRACE)
 
 
 def _cut(log: Path) -> None:

@@ -59,7 +59,7 @@ def faults(program: Sequence[SourceFile], knob: str) -> list[Suspect]:
     readers = [Reader(source) for source in program]
     facts = _LayoutFacts(readers)
     found = ranked(
-        Suspect(cause, reader.source.file, node.lineno, reader.source.lines[node.lineno - 1].strip(), weight)
+        Suspect(cause, *reader.place(node), weight)
         for reader in readers
         for rule in (_data, _start, _loss, _accumulation, _drawn)
         for cause, node, weight in rule(reader, facts)
@@ -119,7 +119,7 @@ def _loss(reader: Reader, facts: _LayoutFacts) -> _Hits:
 def _accumulation(reader: Reader, _: _LayoutFacts) -> _Hits:
     """Gradients of several batches that are added, with a loss that nothing divides."""
     for call in (node for node, _ in reader.calls if getattr(node.func, "attr", "") == "backward"):
-        loop = next((above for above in reader.parents(call) if isinstance(above, ast.For | ast.While)), None)
+        loop = reader.within(call, ast.For | ast.While)
         if loop and not _steps_always(reader, loop) and not _is_scaled(reader, call.func.value, loop):
             yield "accumulated", call, SURE
 

@@ -1,12 +1,22 @@
-"""What the training program of a run left besides its weights."""
+"""What the training programs of runs left besides their weights, and the test set that their labels make.
+
+The labels must be the same in all runs.
+"""
+
+from pathlib import Path
 
 import numpy as np
 
-from toolnoise.base.arrays import npz_names, read_npz, require_kinds
+from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.outcomes import CLASSES, LOSSES, SCORED, VALUES
+from toolnoise.datasets import outcomes
+from toolnoise.datasets.outcomes import LEFT, OUTCOMES, SCORED, YES_OR_NO
+from toolnoise.training import runs
 from toolnoise.training.runs import OUTCOME, Run
 
+LABELS, GROUP, METRIC = "labels", "group/", "metric/"
+# What each of several labels or values of an example is called, before its number.
+NAMED = {outcomes.LABELS: "label", outcomes.VALUES: "column"}
 # The kinds of arrays, and their dimensions; sub-groups and metrics have names of their own after a slash.
 KINDS = {
     "logits": ("f", (2, 3, 4)),
@@ -19,17 +29,17 @@ KINDS = {
 # By what a program leaves, the arrays that nobody can do without.
 NEEDED = {
     **dict.fromkeys(SCORED, ("logits", "labels")),
-    **dict.fromkeys((CLASSES, VALUES), ("predictions", "labels")),
-    LOSSES: ("losses",),
+    **dict.fromkeys((outcomes.CLASSES, outcomes.VALUES), ("predictions", "labels")),
+    outcomes.LOSSES: ("losses",),
 }
 
 
 def read(run: Run) -> dict[str, np.ndarray]:
     """What the training program left besides its weights, by name, memory-mapped."""
     path = run.folder / "weights.npz"
-    read = read_npz(path, npz_names(path))
+    read = arrays.read_npz(path, arrays.npz_names(path))
     left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
-    require_kinds(path, left, {name: kind for name in left if (kind := KINDS.get(name.partition("/")[0]))})
+    arrays.require_kinds(path, left, {name: kind for name in left if (kind := KINDS.get(name.partition("/")[0]))})
     for name in NEEDED.get(run.spec.model.outcome, ()):
         if name not in left:
             raise BadInput(path, name, "no such array", "what the training program left")
@@ -39,3 +49,50 @@ def read(run: Run) -> dict[str, np.ndarray]:
         if count != wanted:
             raise BadInput(path, name, f"found {count} examples", f"{wanted}, as {first} has")
     return left
+
+
+def write_labels(dataset: str, record: str, out: str | Path) -> None:  # noqa: ARG001 (the name is in the paths)
+    """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
+    run = runs.read(record)
+    left, kind = read(run), LEFT[run.spec.model.outcome]
+    labels = _given(left)
+    stored = {"test_labels": labels}
+    if labels.dtype.kind in "iu" and labels.size:
+        stored["test_labels"] = labels.astype(np.int32)
+    if kind.of == outcomes.LABELS:
+        stored["classes"] = np.array(YES_OR_NO)
+    elif kind.of in OUTCOMES and labels.dtype.kind in "iu" and labels.size:
+        count = left["logits"].shape[-1] if kind.scored else _classes(left["predictions"], labels)
+        stored["classes"] = np.array([str(code) for code in range(count)])
+    if kind.of not in (outcomes.LABEL, outcomes.METRIC):
+        stored["outcome"] = np.array(kind.of)
+    if labels.ndim == 2 and kind.of in NAMED:
+        stored["asked"] = np.array([f"{NAMED[kind.of]}_{place}" for place in range(labels.shape[1])])
+    if groups := named(left, GROUP):
+        stored |= {"groups": np.array(list(groups)), "test_groups": np.stack(list(groups.values()), axis=1)}
+    arrays.write_npz(out, stored)
+
+
+def named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
+    """The sub-groups or the metrics that a run left, by their names."""
+    return {name.removeprefix(start): values for name, values in left.items() if name.startswith(start)}
+
+
+def require_same_labels(run: Run, left: dict[str, np.ndarray], labels: np.ndarray) -> None:
+    """Refuse a run with other labels than the data set: its predictions are for other examples."""
+    given = _given(left)
+    if given.shape != labels.shape or not np.array_equal(given, labels):
+        what = f"found other labels than the study's, of shape {given.shape}"
+        allowed = "the same examples, in one order, in every run; others are another data set, reader: outcome"
+        raise BadInput(run.folder / "weights.npz", LABELS, what, allowed)
+
+
+def _given(left: dict[str, np.ndarray]) -> np.ndarray:
+    """The labels that a run brings, without what stands where a segment is padded."""
+    labels = left.get(LABELS, np.empty(0, np.int32))
+    return labels if "losses" not in left or not labels.size else np.where(np.isnan(left["losses"]), 0, labels)
+
+
+def _classes(predictions: np.ndarray, labels: np.ndarray) -> int:
+    """The number of classes, as far as one run shows it; two at least."""
+    return max(2, int(max(predictions.max(), labels.max())) + 1)

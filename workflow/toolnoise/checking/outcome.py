@@ -36,13 +36,13 @@ class Outcome(NamedTuple):
     """What one run left: one of logits, predictions, a metric, and losses; the rest may be missing."""
 
     folder: Path
-    logits: np.ndarray | None
-    predictions: np.ndarray | None
-    metric: dict[str, float] | None
-    labels: np.ndarray | None
-    weights: dict[str, np.ndarray] | None
-    history: EpochTable | None
-    groups: dict[str, np.ndarray]
+    logits: np.ndarray | None = None
+    predictions: np.ndarray | None = None
+    metric: dict[str, float] | None = None
+    labels: np.ndarray | None = None
+    weights: dict[str, np.ndarray] | None = None
+    history: EpochTable | None = None
+    groups: dict[str, np.ndarray] = {}  # noqa: RUF012 (nothing changes it)
     # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
     files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
     printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)

@@ -13,8 +13,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
-from toolnoise.checking import labels as test_set
-from toolnoise.checking.left import read as read_left
+from toolnoise.checking import left as left_by
 from toolnoise.datasets import losses, outcomes, prepared
 from toolnoise.datasets.outcomes import LEFT, unit_scores
 from toolnoise.dumps.prediction_dump import about
@@ -31,8 +30,8 @@ def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, i
     cell = [runs.read(record) for record in records]
     names, layers, padded = [], [], None
     for run in cell:
-        left = read_left(run)
-        test_set.require_same(run, left, labels)
+        left = left_by.read(run)
+        left_by.require_same_labels(run, left, labels)
         if kind == outcomes.LOSSES:
             gaps = np.isnan(left["losses"])
             _require_same_tokens(run, gaps, padded)
@@ -62,7 +61,7 @@ def _require_same_tokens(run: runs.Run, padded: np.ndarray, before: np.ndarray |
 def _layer(kind: str, left: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
     """One run's part of the stack, and the names of its metrics."""
     if kind == outcomes.METRIC:
-        metrics = test_set.named(left, test_set.METRIC)
+        metrics = left_by.named(left, left_by.METRIC)
         return list(metrics), np.array([float(value) for value in metrics.values()])
     if LEFT[kind].scored:
         return [], unit_scores(LEFT[kind].of, np.asarray(left["logits"]))

@@ -2,31 +2,85 @@
 
 Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
 Predicted classes have all measures that need no scores. Values and losses have no churn: its place is taken by the mean
-absolute difference between runs. A metric alone has a mean and an SD.
+absolute difference between runs. A metric alone has a mean and an SD. docs/measures.md has their formulas.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT
-from toolnoise.checking import values
 from toolnoise.datasets import outcomes, prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row
+from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
+from toolnoise.formulas.equal_runs import bit_equal, value_step
+from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.per_run import RUNS, Values
-from toolnoise.formulas.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY, distances
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 
-Measured = tuple[values.Numbers, dict[str, np.ndarray]]
+
+class Errors(NamedTuple):
+    """Predicted values against true ones [U]."""
+
+    labels: np.ndarray
+
+    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
+        """The mean absolute error and the root mean squared error of each run."""
+        if not found.size:
+            return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(found), np.nan))
+        wrong = found - self.labels[member]
+        return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
+
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float, stream: int) -> list[Row]:
+        """The mean and the SD over runs of both."""
+        each = self.each(found, member)
+        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs, step, stream)]
+
+
+class Losses:
+    """Negative log-likelihoods of tokens, in nats."""
+
+    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002 (as of errors)
+        """The mean loss of each run, and its exponential, the perplexity."""
+        losses = found.mean(axis=1) if found.size else np.full(len(found), np.nan)
+        return {"loss": losses, "perplexity": _perplexity(losses)}
+
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float, stream: int) -> list[Row]:
+        """The mean and the SD over runs of the loss, and what they are for the perplexity.
+
+        That of the mean loss is the exponential of its estimate, bounds included: exact. Its SDs are those of the loss
+        times it (the delta method): right up to a share of about the SD of the loss.
+        """
+        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"], step, stream)
+        perplexity = Estimate(*_perplexity(np.array(mean)).tolist())
+        scaled = ((metric.replace("loss", "perplexity"), perplexity.value * np.array(sd)) for metric, _, sd in sds)
+        return [
+            *rows,
+            ("perplexity_mean", group, perplexity),
+            *((metric, group, Estimate(*sd.tolist())) for metric, sd in scaled),
+        ]
+
+
+def _perplexity(losses: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # of losses above 709 nats, it is too large for a float
+        return np.exp(losses)
+
+
+Numbers = Errors | Losses
+# How the numbers of runs are measured, and the units of each group.
+Measured = tuple[Numbers, dict[str, np.ndarray]]
 
 
 def measure(
@@ -66,7 +120,7 @@ def _of_numbers(
     ]
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return values.stability(of_runs, noise.some_of(stack, chosen), groups, weights, stream)
+        return stability(of_runs, noise.some_of(stack, chosen), groups, weights, stream)
 
     return _rows(cell, dump, vectors, of_draw, each)
 
@@ -81,14 +135,14 @@ def _values(dump: Predictions, data: str | Path, index: str | Path) -> Measured:
     groups = _groups(stored, np.full(len(labels), columns))
     for place, name in enumerate(stored.get("asked", ())):
         groups[str(name)] = np.arange(labels.size) % columns == place
-    return values.Errors(labels.reshape(-1)), groups
+    return Errors(labels.reshape(-1)), groups
 
 
 def _losses(dump: Predictions, data: str | Path, index: str | Path) -> Measured:
     lengths = shapes.read(index, {"lengths": [shapes.POSITIVE]}, "the index that dump-outcomes wrote")["lengths"]
     if sum(lengths) != dump.logits.shape[1]:
         raise BadInput(index, "lengths", f"found {sum(lengths)} tokens", f"the {dump.logits.shape[1]} of the dump")
-    return values.Losses(), _groups(prepared.targets(data), np.array(lengths))
+    return Losses(), _groups(prepared.targets(data), np.array(lengths))
 
 
 # How the numbers of each outcome are measured, and the units of each group.
@@ -115,10 +169,10 @@ def _of_metrics(
     each = dict(zip(names, noise.stack_of(dump).T, strict=True))
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return values.of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights, stream)
+        return of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights, stream)
 
     of_each = [(name, "all", of_runs) for name, of_runs in each.items()]
-    return _rows(cell, dump, vectors, of_draw, of_each, values.declared_as(names))
+    return _rows(cell, dump, vectors, of_draw, of_each, declared_as(names))
 
 
 def _rows(
@@ -129,3 +183,38 @@ def _rows(
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)), *declared)
     return noise.as_rows(cell, dump, together, rows, each + by_draw.distances(together, weights), [])
+
+
+def pairwise_difference(found: np.ndarray) -> np.ndarray:
+    """The mean absolute difference between the numbers of each two runs, [S, S]."""
+    return np.array([np.abs(found - run).mean(axis=1) if run.size else np.full(len(found), np.nan) for run in found])
+
+
+def stability(
+    measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart, stream: int
+) -> list[Row]:
+    """Measures and differences of the runs' numbers [S, U], over the units of each group."""
+    equal = bit_equal(numbers) and weights.equal
+    rows: list[Row] = []
+    for group, member in groups.items():
+        chosen = numbers[:, member]
+        rows += measured.rows(chosen, member, group, value_step(equal), stream)
+
+        def of(runs: slice, chosen: np.ndarray = chosen) -> list[Pairs]:
+            return [Pairs.of(pairwise_difference(chosen[runs]))]
+
+        difference = pairwise_jackknife(*within_blocks(len(chosen), of))
+        rows.append(("mean_absolute_difference", group, difference))
+    return bounded([*rows, *distances(weights)])
+
+
+def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart, stream: int) -> list[Row]:
+    """Mean and SD of each metric, by its name, from its value in each run [S]."""
+    step = value_step(bit_equal(np.stack(list(by_name.values()), axis=1)) and weights.equal)
+    rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs, step, stream)]
+    return [*rows, *distances(weights)]
+
+
+def declared_as(names: Iterable[str]) -> dict[str, Metric]:
+    """The declarations of the rows of metrics with these names, about which nothing is known, and of distances."""
+    return dict(METRICS) | {metric: declared for name in names for metric, declared in spread(name, ANY).items()}

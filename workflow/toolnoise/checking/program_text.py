@@ -73,15 +73,19 @@ def _parsed(file: str, text: str) -> SourceFile | None:
 def _imported(tree: ast.Module, home: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Each imported module, with each folder in which it may lie."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names, where = [alias.name for alias in node.names], bases
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            names = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
-            where = [home, *home.parents][node.level - 1 : node.level] if node.level else bases
-        else:
-            continue
-        yield from ((base, name) for name in names if name for base in where)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            level = getattr(node, "level", 0)
+            where = [home, *home.parents][level - 1 : level] if level else bases
+            yield from ((base, name) for name in modules(node) if name for base in where)
+
+
+def modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules that a statement may import, by names that may begin in its own folder; '' is that folder."""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        names = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
+    return names
 
 
 def _follow(base: Path, module: str, folder: Path, parsed: dict[Path, SourceFile]) -> None:

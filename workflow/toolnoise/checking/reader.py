@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from toolnoise.checking.program_text import SourceFile
 
@@ -70,6 +71,10 @@ class Reader:
             return self.aliases.get(node.id, f".{node.id}" if node.id in sys.stdlib_module_names else node.id)
         return f"{self.name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
 
+    def place(self, node: ast.AST) -> tuple[str, int, str]:
+        """The file and the line that a node begins in, and the line's text."""
+        return self.source.file, node.lineno, self.source.lines[node.lineno - 1].strip()
+
     def called(self, node: ast.AST) -> list[str]:
         """What is called if a value is: a function by its name, or by that of what is given to partial; an object."""
         if isinstance(node, ast.Call):
@@ -82,6 +87,10 @@ class Reader:
         value = self.held.get(self.handle(node))
         made = self.called(value) if isinstance(value, ast.Call) else []
         return [node.id if isinstance(node, ast.Name) else node.attr, *made]
+
+    def calls_in(self, node: ast.AST) -> list[str]:
+        """The full names of what is called within a node."""
+        return [self.name(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)]
 
     def choices(self, call: ast.Call) -> list[str]:
         """The full name of what a call calls, or of all that a table has for it: {"a": A}[name]()."""
@@ -98,10 +107,13 @@ class Reader:
             node = self.above[node]
             yield node
 
+    def within(self, node: ast.AST, kinds: Any) -> Any:
+        """The innermost node of some kinds that a node is in, if it is in one."""
+        return next((above for above in self.parents(node) if isinstance(above, kinds)), None)
+
     def function(self, node: ast.AST) -> ast.AST | None:
         """The innermost function that a node is in, if it is in one."""
-        inside = (above for above in self.parents(node) if isinstance(above, FUNCTIONS))
-        return next(inside, None)
+        return self.within(node, FUNCTIONS)
 
     def is_set(self, node: ast.AST) -> bool:
         """Whether an expression is a set for sure. One of plain numbers has the same order in every process."""

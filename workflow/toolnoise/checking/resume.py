@@ -1,26 +1,28 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can.
+can. If it ends elsewhere, the first line that it prints otherwise and the first checkpoint that differs are found.
 """
 
+import json
 import random
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
-from toolnoise.checking import differences, first_difference, reasons
+from toolnoise.checking import differences, state_paths, tensors
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.first_difference import Line, States
-from toolnoise.checking.launch import Stop
-from toolnoise.checking.omissions import Omission, omissions
+from toolnoise.checking.launch import Saves, Stop, stamps
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_checkpoints import Omission, omissions
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.saves import Saves, stamps
 from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
@@ -30,6 +32,22 @@ SOON = 0.1
 ANYWHERE = random.Random(1).uniform(0.3, 0.9)  # noqa: S311 (no secret)
 # The run whose checkpoints are kept to be compared.
 KEPT = "control-2"
+# Of PyTorch, read by the program's own interpreter, which has it.
+PICKLED = (".pt", ".pth", ".ckpt", ".bin")
+MOST_SECONDS, MOST_SIGNS = 600, 120  # to read two files; of a line
+NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
+TIMES = re.compile(r"\d+(:\d\d)+(\.\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
+PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
+# By the name of a file or of the first key in it.
+GROUPS = (
+    ("random state", r"rng|random|generator|^(torch|numpy|python|cuda)$"),
+    ("optimiser", r"optim"),
+    ("scheduler", r"sched"),
+    ("scaler", r"scaler"),
+    ("average of the weights", r"ema$|averag"),
+    ("weights", r"state_dict|model|net|weights"),
+    ("loops", r"loops|epoch|step|batch"),
+)
 
 
 class Resume(NamedTuple):
@@ -37,6 +55,20 @@ class Resume(NamedTuple):
 
     words: list[str]
     stop_at: re.Pattern | None = None
+
+
+class Line(NamedTuple):
+    """A line of a run that went on, and that of the whole run."""
+
+    resumed: str
+    whole: str
+
+
+class States(NamedTuple):
+    """The first checkpoint that differs, and in it the paths of keys that do, by what a person calls them."""
+
+    checkpoint: str
+    groups: dict[str, list[str]]
 
 
 class Interruption(NamedTuple):
@@ -50,9 +82,9 @@ class Interruption(NamedTuple):
 
     signal: str
     at: str
-    difference: Difference | None
-    seconds: float | None
-    kept: bool
+    difference: Difference | None = None
+    seconds: float | None = None
+    kept: bool = False
     line: Line | None = None
     states: States | None = None
     late: bool = False
@@ -81,22 +113,25 @@ def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceF
         stops = [Stop(signal.SIGTERM, 0, None, Saves(places)), Stop(signal.SIGKILL, ANYWHERE, None, Saves(places))]
     else:
         stops = [Stop(signal.SIGTERM, MIDDLE * seconds), Stop(signal.SIGKILL, ANYWHERE * seconds)]
-    interruptions = []
-    for stop in stops:
-        name = f"stopped-{signal.Signals(stop.signal).name}"
-        at = _at(stop, seconds)
-        difference, ran, kept, line, states, late = None, None, False, None, None, False
-        if runs.stopped(name, stop):
-            kept, printed, since = runs.has_checkpoint(name), runs.printed(name), time.time()
-            left = stamps(stop.saves.places) if stop.saves else None
-            difference, ran = differences.between(control, runs.resumed(name, how.words)), runs.seconds[-1]
-            late = left is not None and left == stamps(stop.saves.places)
-            if difference.files:
-                line = first_difference.line(runs.printed(KEPT), runs.printed(name).removeprefix(printed))
-                states = first_difference.states(runs.checkpoints(KEPT, name), since, how.words[0])
-        by = signal.Signals(stop.signal).name
-        interruptions.append(Interruption(by, at, difference, ran, kept, line, states, late))
-    return Resumed(interruptions, omissions(text))
+    return Resumed([_interrupted(runs, how, stop, seconds, control) for stop in stops], omissions(text))
+
+
+def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:
+    by = signal.Signals(stop.signal).name
+    name, one = f"stopped-{by}", Interruption(by, _at(stop, seconds))
+    if not runs.stopped(name, stop):
+        return one
+    kept, printed, since = runs.has_checkpoint(name), runs.printed(name), time.time()
+    left = stamps(stop.saves.places) if stop.saves else None
+    difference = differences.between(control, runs.resumed(name, how.words))
+    late = left is not None and left == stamps(stop.saves.places)
+    one = one._replace(difference=difference, seconds=runs.seconds[-1], kept=kept, late=late)
+    if not difference.files:
+        return one
+    return one._replace(
+        line=first_line(runs.printed(KEPT), runs.printed(name).removeprefix(printed)),
+        states=first_states(runs.checkpoints(KEPT, name), since, how.words[0]),
+    )
 
 
 def _at(stop: Stop, seconds: float) -> str:
@@ -105,6 +140,86 @@ def _at(stop: Stop, seconds: float) -> str:
     if stop.pattern is None:
         return f"{100 * stop.after / seconds:.0f} % of its time"
     return f"'{stop.pattern.pattern}'" + (f" and {stop.after:.2g} s" if stop.after else "")
+
+
+def first_line(whole: str, resumed: str) -> Line | None:
+    """The first line of a run that went on that has other numbers than in the whole run; times do not count.
+
+    Both runs end at the same end, so lines that are alike but for their numbers are paired from the last one on.
+    """
+    lines = [[text.strip() for text in log.replace("\r", "\n").splitlines()] for log in (whole, resumed)]
+    by_shape: dict[str, list[str]] = {}
+    for text in lines[0]:
+        by_shape.setdefault(_shape(text), []).append(text)
+    first = None
+    for text in reversed(lines[1]):
+        if (alike := by_shape.get(_shape(text))) and _untimed(text) != _untimed(other := alike.pop()):
+            first = Line(text, other)
+    return first
+
+
+def _shape(text: str) -> str:
+    return re.sub(NUMBER, "#", _untimed(text))
+
+
+def _untimed(text: str) -> str:
+    """A line without what looks like a time."""
+    kept = PAIR.sub(lambda match: "" if differences.is_time(match[1]) else match[0], text)
+    return TIMES.sub("", kept)
+
+
+def first_states(places: Sequence[tuple[Path, Path]], since: float, python: str) -> States | None:
+    """The first checkpoint written since then that differs from that of the whole run, as far as it can be read."""
+    for name, files in _checkpoints(places, since):
+        groups: dict[str, list[str]] = {}
+        for file, other in files:
+            for path in _unequal(file, other, python):
+                groups.setdefault(_group(file, path), []).append(path)
+        if groups:
+            return States(name, groups)
+    return None
+
+
+def _checkpoints(places: Sequence[tuple[Path, Path]], since: float) -> Iterator[tuple[str, list[tuple[Path, Path]]]]:
+    """Files that both runs have, by checkpoint, in the order in which the whole run wrote them."""
+    found: dict[str, list[tuple[Path, Path]]] = {}
+    for whole, resumed in places:
+        files = [whole] if whole.is_file() else [path for path in whole.rglob("*") if path.is_file()]
+        for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file)):
+            within = file.relative_to(whole)
+            other = resumed / within
+            if other.is_file() and other.stat().st_mtime >= since:
+                found.setdefault(str(resumed.name / Path(*within.parts[:1])), []).append((file, other))
+    yield from found.items()
+
+
+def _unequal(file: Path, other: Path, python: str) -> list[str]:
+    """The paths of the keys that differ; none if a file cannot be read without running code of it."""
+    if file.suffix in tensors.READERS:
+        try:
+            arrays = [tensors.READERS[file.suffix](each) for each in (file, other)]
+        except BadInput:
+            return []
+        return state_paths.unequal(*arrays)
+    if file.suffix not in PICKLED:
+        return []
+    interpreter = python if "python" in Path(python).name else sys.executable
+    # Not by its path: the folder that it lies in is none to import from.
+    command = [interpreter, "-W", "ignore", "-c", Path(state_paths.__file__).read_text(), file, other]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_SECONDS)
+        return json.loads(done.stdout) if done.returncode == 0 else []
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return []
+
+
+def _group(file: Path, path: str) -> str:
+    # A checkpoint's own name has the number of its epoch or step in it.
+    for name in (file.stem if "=" not in file.stem else "", path.partition("/")[0]):
+        for group, pattern in GROUPS:
+            if re.search(pattern, name.lower()):
+                return group
+    return "other"
 
 
 def as_text(resumed: Resumed, noise: int | None) -> list[str]:
@@ -116,8 +231,8 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     lines = ["A run that is stopped and goes on:", *aligned(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
-            lines += [f"After {each.signal}:", *(f"  {part}" for part in reasons.parts(each.difference))]
-            lines += [f"  {part}" for part in first_difference.as_text(each.line, each.states)]
+            lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
+            lines += [f"  {part}" for part in _first_text(each.line, each.states)]
     if not resumed.passed and resumed.omissions:
         lines += ["", "Not kept in its checkpoint, as far as the text shows:"]
         for lost in resumed.omissions:
@@ -152,4 +267,15 @@ def _end(stop: Interruption) -> str:
 
 
 def _share(stop: Interruption, noise: int | None) -> str:
-    return reasons.of_noise(stop.difference, noise) if stop.difference else ""
+    return differences.of_noise(stop.difference, noise) if stop.difference else ""
+
+
+def _first_text(first: Line | None, states: States | None) -> list[str]:
+    """What differs first, for people."""
+    told = []
+    if first:
+        told += [f"printed first: {first.resumed[:MOST_SIGNS]}", f"in the whole run: {first.whole[:MOST_SIGNS]}"]
+    if states:
+        told.append(f"first checkpoint that differs: {states.checkpoint}")
+        told += [f"  {group}: {len(paths)} values, such as {paths[0]}" for group, paths in states.groups.items()]
+    return told

@@ -70,9 +70,9 @@ ROWS = {
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
         reads={},
         writes=reads.RUN,
-        work=Work("toolnoise.checking.adopted:adopt"),
+        work=Work("toolnoise.checking.run_program:adopt"),
         record=JobRecord("record", "adopted runs"),
-        outside=Outside("toolnoise.checking.adopted:files_of"),
+        outside=Outside("toolnoise.checking.run_program:files_of_adopted"),
         unrepeatable="how it was made is not known here",
     ),
     "gather-labels": Step(
@@ -87,7 +87,7 @@ ROWS = {
         parameters=lambda _, place: place._asdict(),
         reads={"record": Read(_first_outcome, reads.WEIGHTS)},
         writes={"out": Write(layout.DATA)},
-        work=Work("toolnoise.checking.labels:write"),
+        work=Work("toolnoise.checking.left:write_labels"),
     ),
     "dump-outcomes": Step(
         "dump_outcomes",

@@ -1,7 +1,8 @@
 """A run of a study whose training is an existing program: started with its seeds; its outcome becomes a run's files.
 
 The program's folders are beside the run's checkpoint: its outcome is new in each attempt, its own checkpoints survive.
-What it leaves besides weights is in `weights.npz`, too, each array under its name and ":".
+What it leaves besides weights is in `weights.npz`, too, each array under its name and ":". An outcome from before the
+study is taken as it is.
 """
 
 import csv
@@ -39,6 +40,7 @@ FRAMEWORKS = "torch|tensorflow|keras|jax|jaxlib|flax|numpy|scikit-learn|lightnin
 # What a program's folder has: what it leaves, what it keeps for itself, its job, its output.
 OUT, KEPT, JOB, LOG = "out", "checkpoint", "job.json", "program.log"
 OWN = {OUT, KEPT, JOB, LOG}
+UNKNOWN = "adopted: how it was made is not known here"
 _PACKAGES = """
 import importlib.metadata as m, json, sys
 found = {(d.metadata["Name"] or "").lower().replace("_", "-"): d.version for d in m.distributions()}
@@ -170,13 +172,7 @@ def require_kind(left: Outcome, wanted: str) -> None:
 
 
 def write(
-    left: Outcome,
-    spec: Spec,
-    weights: str,
-    history: str,
-    record: str,
-    observed: dict[str, Any],
-    timings: Timings,
+    left: Outcome, spec: Spec, weights: str, history: str, record: str, observed: dict[str, Any], timings: Timings
 ) -> None:
     """Write what a program left as the files of a run."""
     tensors = dict(left.weights or {})
@@ -211,3 +207,30 @@ def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
     writer.writerows([*row, "", ""] for row in earlier)
     writer.writerow([*last, *marks])
     return out.getvalue()
+
+
+def _adopted(spec: Spec) -> Path:
+    """Where the outcome of a run from before the study is."""
+    return Path(spec.model.adopted) / str(spec.seed)
+
+
+def files_of_adopted(parameters: dict[str, Any], _out: str) -> list[dict[str, Any]]:
+    """The files of an outcome, each with its digest and its size."""
+    paths = [_adopted(Spec.read(parameters["spec"])) / name for name in outcome_files.FILES]
+    return [
+        {"path": str(path), "sha256": files.sha256(path), "bytes": path.stat().st_size}
+        for path in paths
+        if path.is_file()
+    ]
+
+
+def adopt(spec: Spec, weights: str, history: str, record: str) -> dict[str, Any]:
+    """Write the files of a run from what somebody left; the machine is the one that adopted it."""
+    folder = _adopted(spec)
+    if not folder.is_dir():
+        raise BadInput(folder, "", "no such folder", "what `toolnoise adopt` wrote beside the study")
+    left = outcome.read(folder)
+    require_kind(left, spec.model.outcome)
+    observed = {**environment.machine(), "origin": UNKNOWN}
+    write(left, spec, weights, history, record, observed, Timings())
+    return observed

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from toolnoise.checking import clocks, left_out, memory, seeding, speeds, threads
+from toolnoise.checking import seeding, threads, unrepeatable
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.reader import Reader, is_none, is_off
@@ -88,43 +88,32 @@ class _DrawFacts:
         self.outputs = {PurePosixPath(name).name for name in outputs}
         self.starts = seeding.by_kind(readers, SEEDERS, SEED_ALL, ALL)
         self.order = seeding.Calls(readers)
-        self.clocks = clocks.Clocks(readers)
+        self.clocks = unrepeatable.Clocks(readers)
         self.imported = {full.partition(".")[0] for reader in readers for full in reader.aliases.values()}
-        self.given = left_out.Given(readers, words)
+        self.given = seeding.Given(readers, words)
         sets = {name for reader in readers for name in reader.sets if name.endswith("()")}
         for reader in readers:
             reader.find_sets(sets)
-        self.networks = {
-            node.name
-            for reader in readers
-            for node in reader.nodes
-            if isinstance(node, ast.ClassDef)
-            and any(isinstance(part, ast.Call) and LAYERS.fullmatch(reader.name(part.func)) for part in ast.walk(node))
-        }
-        self.is_scoped = self.trains_in_scope = self.evaluates = self.on_gpu = self.restores_states = False
+        nodes = [(reader, node) for reader in readers for node in reader.nodes]
+        calls = [(reader, call, name) for reader in readers for call, name in reader.calls]
+        classes = [(reader, node) for reader, node in nodes if isinstance(node, ast.ClassDef)]
+        self.networks = {node.name for reader, node in classes if any(map(LAYERS.fullmatch, reader.calls_in(node)))}
         # Whether arguments that are handed on may have a state.
-        self.hands_on_states = any(
-            getattr(node, "value", "") == "random_state"
-            or (
-                isinstance(node, ast.keyword)
-                and node.arg == "random_state"
-                and not _is_sklearn(reader, reader.above[node])
-            )
-            for reader in readers
-            for node in reader.nodes
+        self.hands_on_states = any(getattr(node, "value", "") == "random_state" for _, node in nodes) or any(
+            node.arg == "random_state" and not _is_sklearn(reader, reader.above[node])
+            for reader, node in nodes
+            if isinstance(node, ast.keyword)
         )
-        for reader in readers:
-            values = (getattr(node, "value", getattr(node, "attr", "")) for node in reader.nodes)
-            self.on_gpu |= any(isinstance(value, str) and value.startswith("cuda") for value in values)
-            for call, name in reader.calls:
-                last = _last(name)
-                if reader.scope(call):
-                    self.is_scoped = True
-                    self.trains_in_scope |= bool(re.search("backward|train|fit", last))
-                self.evaluates |= last == "eval" or (last == "train" and bool(call.args))
-                self.restores_states |= bool(STATES.search(name))
-            assigned = (target for node in reader.nodes if isinstance(node, ast.Assign) for target in node.targets)
-            self.restores_states |= any(STATES.search(ast.unparse(target)) for target in assigned)
+        self.on_gpu = any(
+            str(getattr(node, "value", getattr(node, "attr", ""))).startswith("cuda") for _, node in nodes
+        )
+        scoped = [_last(name) for reader, call, name in calls if reader.scope(call)]
+        self.is_scoped = bool(scoped)
+        self.trains_in_scope = any(re.search("backward|train|fit", last) for last in scoped)
+        self.evaluates = any(_last(name) == "eval" or (_last(name) == "train" and call.args) for _, call, name in calls)
+        assigned = (target for _, node in nodes if isinstance(node, ast.Assign) for target in node.targets)
+        states = (*(name for _, _, name in calls), *map(ast.unparse, assigned))
+        self.restores_states = any(map(STATES.search, states))
 
     def seeded(self, kind: str, reader: Reader, node: ast.AST, *, later: bool = False) -> Seeded:
         """When a kind of generator is seeded, seen from a place; `later` if the place only prepares a draw."""
@@ -211,6 +200,7 @@ def _torch(reader: Reader, facts: _DrawFacts) -> _Hits:
         if {"generator", None} & {*keywords} or reader.scope(call):
             continue
         shuffles = keywords.get("shuffle", call.args[2] if len(call.args) > 2 else None)
+        draws = LAYERS.fullmatch(name) or DRAWS.fullmatch(name)
         order = facts.seeded("torch", reader, call)
         if order.order == "never" and facts.is_scoped:
             order = Seeded("perhaps", "a with-block")
@@ -224,11 +214,7 @@ def _torch(reader: Reader, facts: _DrawFacts) -> _Hits:
             yield "dropout", call, weights[later.order], later.says
             if not facts.evaluates:
                 yield "evaluation", call, POSSIBLE, ""
-        elif (
-            LAYERS.fullmatch(name)
-            or DRAWS.fullmatch(name)
-            or (_last(name) in facts.networks and order.order == "behind")
-        ):
+        elif draws or (_last(name) in facts.networks and order.order == "behind"):
             yield _hit("torch", call, order)
         elif name == "torch.seed" or (_last(name) == "seed" and _is_generator(reader, call.func)):
             yield "clock", call, SURE, ""
@@ -260,12 +246,10 @@ def _orders(reader: Reader, _: _DrawFacts) -> _Hits:
         # What is waited for comes as sets.
         waited = WAITS.search(name) and not isinstance(reader.above[call], ast.Expr | ast.Await)
         unordered = UNORDERED.search(name) or "generator_unordered" in map(_text, reader.keywords(call).values())
-        if (
-            (unordered or waited)
-            and not reader.is_orderless(call)
-            and (slots := threads.slots(reader, call)) is not True
-        ):
-            yield "parallel", call, LIKELY if slots is False else POSSIBLE, ""
+        if (unordered or waited) and not reader.is_orderless(call):
+            slots = threads.slots(reader, call)
+            if slots is not True:
+                yield "parallel", call, LIKELY if slots is False else POSSIBLE, ""
         jobs = reader.keywords(call).get("n_jobs")
         if FOREST.fullmatch(name) and not is_off(jobs) and _text(jobs) != 1 and ".n_jobs" not in reader.held:
             yield "forest", call, LIKELY, ""
@@ -276,8 +260,8 @@ def _orders(reader: Reader, _: _DrawFacts) -> _Hits:
 def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
     """Seeds from what differs between any two runs, and other values from the clock."""
     yield from (("time", call, POSSIBLE, "") for call, name in reader.calls if ALARMS.fullmatch(name))
-    yield from (("speed", node, LIKELY, "") for node in speeds.choices(reader))
-    yield from (("memory", node, weight, "") for node, weight in memory.unfilled(reader))
+    yield from (("speed", node, LIKELY, "") for node in unrepeatable.choices(reader))
+    yield from (("memory", node, weight, "") for node, weight in unrepeatable.unfilled(reader))
     for node, is_seed in facts.clocks.uses(reader):
         yield "clock" if is_seed else "time", node, SURE if is_seed else LIKELY, ""
     for node, is_compared in facts.clocks.stamps(reader, facts.outputs):
@@ -293,7 +277,7 @@ def _seeds(reader: Reader, facts: _DrawFacts) -> _Hits:
 def _draws_outside(reader: Reader, node: ast.Constant) -> bool:
     """Whether a text starts what draws by itself, and does not only describe it, or give it what it draws from."""
     above = reader.above[node]
-    top = next((each for each in reader.parents(node) if isinstance(each, ast.stmt)), node)
+    top = reader.within(node, ast.stmt) or node
     named = node.value == "shuf" and not isinstance(above, ast.List | ast.Call)
     return not (named or isinstance(above, ast.Expr) or "--random-source" in ast.unparse(top))
 
@@ -326,14 +310,10 @@ def _checkpoints(reader: Reader, facts: _DrawFacts) -> _Hits:
             for each in ast.walk(reader.function(call) or reader.source.tree)
             if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Return) and each.lineno < call.lineno
         ]
-        caught = any(
-            "FileNotFound" in ast.unparse(each.type or each)
-            for a in above
-            if isinstance(a, ast.Try)
-            for each in a.handlers
-        )
-        parts = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call))
-        if RESTORES.search(name) and (caught or any(EXISTS.search(reader.name(part.func)) for part in parts)):
+        handlers = [each for around in above if isinstance(around, ast.Try) for each in around.handlers]
+        caught = any("FileNotFound" in ast.unparse(each.type or each) for each in handlers)
+        looks = any(EXISTS.search(called) for test in tests for called in reader.calls_in(test))
+        if RESTORES.search(name) and (caught or looks):
             yield "checkpoint", call, POSSIBLE if facts.restores_states else LIKELY, ""
 
 
@@ -347,7 +327,7 @@ def suspects(program: Sequence[SourceFile], words: Sequence[str] = (), outputs: 
     by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
         for cause, node, weight, seeded in (hit for rule in RULES for hit in rule(reader, facts)):
-            place = (cause, reader.source.file, node.lineno)
-            if place not in by_place or by_place[place].weight < weight:
-                by_place[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight, seeded)
+            found = Suspect(cause, *reader.place(node), weight, seeded)
+            if by_place.setdefault(found[:3], found).weight < weight:
+                by_place[found[:3]] = found
     return ranked(by_place.values())

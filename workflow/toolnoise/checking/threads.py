@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from toolnoise.checking.clocks import SHOWS
 from toolnoise.checking.reader import GROWS, Reader, own_names
+from toolnoise.checking.unrepeatable import SHOWS
 
 STARTS = re.compile(r"(^|\.)(Thread|Timer)$")
 PROCESSES = re.compile(r"(^|\.)(Process|Pool|ProcessPoolExecutor)$")
@@ -27,14 +27,14 @@ def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
     pools = any(POOLS.search(name) or (several and PROCESSES.search(name)) for _, name in reader.calls)
     for call, name in reader.calls:
         if STARTS.search(name) or (several and PROCESSES.search(name)):
-            if several and not any(isinstance(above, LOOPS) for above in reader.parents(call)):
+            if several and not reader.within(call, LOOPS):
                 continue
             given.append(reader.keywords(call).get("target") or (call.args[1] if len(call.args) > 1 else None))
         elif pools and name.rpartition(".")[2] in HANDS_OUT and "." in name and call.args:
             given.append(call.args[0])
     names = {name for node in given if node is not None for name in reader.called(node)}
     functions = [node for node in reader.nodes if isinstance(node, ast.FunctionDef)]
-    made = {name for call, name in reader.calls if any(isinstance(above, LOOPS) for above in reader.parents(call))}
+    made = {name for call, name in reader.calls if reader.within(call, LOOPS)}
     defined = [
         node
         for node in functions
@@ -47,8 +47,7 @@ def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
 def _coroutines(reader: Reader) -> list[ast.AsyncFunctionDef]:
     """The coroutines that run side by side, and wait for something."""
     gathered = [call for call, name in reader.calls if re.search(r"(^|\.)(gather|create_task|ensure_future)$", name)]
-    inside = (part for call in gathered for part in ast.walk(call) if isinstance(part, ast.Call))
-    names = {reader.name(call.func).rpartition(".")[2] for call in inside}
+    names = {name.rpartition(".")[2] for call in gathered for name in reader.calls_in(call)}
     functions = [node for node in reader.nodes if isinstance(node, ast.AsyncFunctionDef) and node.name in names]
     return [node for node in functions if any(isinstance(part, ast.Await) for part in ast.walk(node))]
 
@@ -158,7 +157,7 @@ def _is_handed_out(reader: Reader, owner: ast.ClassDef, value: ast.AST | None) -
         return False
     place = names.index(value.id)
     for call, name in reader.calls:
-        loop = next((above for above in reader.parents(call) if isinstance(above, LOOPS)), None)
+        loop = reader.within(call, LOOPS)
         if name == owner.name and loop:
             given = reader.keywords(call).get(value.id) or next(iter(call.args[place:]), None)
             parts = [part for part in ast.walk(loop) if isinstance(part, ast.Name)]

@@ -1,6 +1,7 @@
 """Runs of one command, each with an outcome's folder of another name, and what they left."""
 
 import functools
+import shutil
 import signal
 import sys
 import time
@@ -31,47 +32,55 @@ class TrialRuns:
         self.started = 0
         self.secret = command_words.variables(words, "command line")
 
-    def run(self, name: str, *varying: str, more: Mapping[str, str] | None = None) -> Outcome:
-        """Run it with the seeds of Control; a source that varies has another seed."""
-        unmodified.forget(self.wanted)
-        return self._ended(name, self.words, varying, more)
+    def run(
+        self, name: str, *varying: str, words: Sequence[str] | None = None, more: Mapping[str, str] | None = None
+    ) -> Outcome:
+        """Run it with the seeds of Control, or another command, or with more variables.
 
-    def varied(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> Outcome:
-        """Run another command, or with other variables, with the seeds of Control."""
+        A source that varies has another seed.
+        """
         unmodified.forget(self.wanted)
-        return self._ended(name, words, (), variables)
+        return self._ended(name, words or self.words, varying, more)
 
     def stopped(self, name: str, stop: Stop) -> bool:
         """Run it until it is stopped; whether it was, before it ended."""
         unmodified.forget(self.wanted)
-        return self._launched(name, self.words, (), None, stop) is not None
+        return self._launched(name, self.words, stop=stop) is not None
+
+    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
+        """Run a command in the place of a run that was stopped, to its end."""
+        return self._ended(name, words)
 
     def has_checkpoint(self, name: str) -> bool:
         """Whether a run has left something to go on from, where it is known to."""
-        return any(self._place("checkpoints", name).iterdir()) or unmodified.are_kept(self.wanted)
+        own = any(self._place("checkpoints", name).iterdir())
+        return own or any(Path(path).exists() for path in self.wanted.checkpoints)
 
     def keep_checkpoints(self, name: str) -> None:
-        """Copy the checkpoints of the run that has just ended, which the next one removes."""
-        unmodified.keep(self.wanted, self._place("left", name))
+        """Copy the checkpoints of the run that has just ended, with their times: the next one removes them."""
+        for copy, path in self._copies(name):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, copy)
+            elif path.exists():
+                shutil.copy2(path, copy)
 
     def checkpoints(self, kept: str, name: str) -> list[tuple[Path, Path]]:
         """The places where a run whose checkpoints were kept has left them, each with that of the last run."""
-        copies = unmodified.kept(self.wanted, self._place("left", kept))
-        return [*copies, (self._place("checkpoints", kept), self._place("checkpoints", name))]
+        return [*self._copies(kept), (self._place("checkpoints", kept), self._place("checkpoints", name))]
+
+    def _copies(self, name: str) -> list[tuple[Path, Path]]:
+        return [(self._place("left", name) / str(at), Path(path)) for at, path in enumerate(self.wanted.checkpoints)]
 
     def printed(self, name: str) -> str:
         """All that a run has printed so far."""
         return self._log(name).read_text(errors="replace")
 
-    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
-        """Run a command in the place of a run that was stopped, to its end."""
-        return self._ended(name, words, (), None)
-
     def _ended(
-        self, name: str, words: Sequence[str], varying: Sequence[str], more: Mapping[str, str] | None
+        self, name: str, words: Sequence[str], varying: Sequence[str] = (), more: Mapping[str, str] | None = None
     ) -> Outcome:
         before = unmodified.stamps(self.wanted, self._values(name, varying))
-        self._launched(name, words, varying, more, None)
+        self._launched(name, words, varying, more)
         try:
             return self._outcome(self._place("outcomes", name), self._log(name), before)
         except BadInput as error:
@@ -81,9 +90,9 @@ class TrialRuns:
         self,
         name: str,
         words: Sequence[str],
-        varying: Sequence[str],
-        more: Mapping[str, str] | None,
-        stop: Stop | None,
+        varying: Sequence[str] = (),
+        more: Mapping[str, str] | None = None,
+        stop: Stop | None = None,
     ) -> int | None:
         """Start a command and see it to its end; the signal that stopped it, if one did."""
         for folder in (self._place("outcomes", name), self._place("checkpoints", name)):
@@ -131,14 +140,14 @@ class TrialRuns:
 
     def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
         printed = unmodified.collect(self.wanted, before, log, out)
-        if outcome.result_of(out) is None and (before or printed):
-            left = Outcome(out, None, None, None, None, None, None, {})
-        elif outcome.result_of(out) is None:
+        if outcome.result_of(out) is not None:
+            left = outcome.read(out)
+        elif before or printed:
+            left = Outcome(out)
+        else:
             asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
             asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
             raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
-        else:
-            left = outcome.read(out)
         copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.wanted.files)}
         return left._replace(files=copies, printed=printed)
 

@@ -69,26 +69,6 @@ def forget(wanted: Wanted) -> None:
         path.unlink(missing_ok=True)
 
 
-def are_kept(wanted: Wanted) -> bool:
-    """Whether a run has left one of its checkpoints."""
-    return any(Path(name).exists() for name in wanted.checkpoints)
-
-
-def keep(wanted: Wanted, folder: Path) -> None:
-    """Copy the checkpoints that a run has left, with their times."""
-    for copy, path in kept(wanted, folder):
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            shutil.copytree(path, copy)
-        elif path.exists():
-            shutil.copy2(path, copy)
-
-
-def kept(wanted: Wanted, folder: Path) -> list[tuple[Path, Path]]:
-    """The copies of checkpoints in a folder, each with its original."""
-    return [(folder / str(number), Path(name)) for number, name in enumerate(wanted.checkpoints)]
-
-
 def stamps(wanted: Wanted, values: Mapping[str, str]) -> dict[Path, tuple[int, ...]]:
     """The files as they are before a run."""
     return {path: _stamp(path) for path in map(Path, command_words.filled(wanted.files, values))}

@@ -32,15 +32,8 @@ OPTIONS = {
     "evaluation batch": (("--eval-batch-size", "--eval-batch", "--test-batch-size"), ("7", "64")),
     "accumulation": (
         (
-            "--accumulate",
-            "--accumulation",
-            "--accumulation-steps",
-            "--accum-steps",
-            "--accum-iter",
-            "--grad-accum",
-            "--grad-accum-steps",
-            "--gradient-accumulation",
-            "--gradient-accumulation-steps",
+            *("--accumulate", "--accumulation", "--accumulation-steps", "--accum-steps", "--accum-iter"),
+            *("--grad-accum", "--grad-accum-steps", "--gradient-accumulation", "--gradient-accumulation-steps"),
             "--accumulate-grad-batches",
         ),
         ("2",),
@@ -51,11 +44,7 @@ PRECISIONS = ("--dtype", "--precision")
 DOUBLE = ("float64", "double", "fp64", "64", "64-true")
 DEVICES = ("--device", "--accelerator")
 BATCHES = (
-    "--batch-size",
-    "--batch",
-    "--train-batch-size",
-    "--micro-batch-size",
-    "--per-device-batch-size",
+    *("--batch-size", "--batch", "--train-batch-size", "--micro-batch-size", "--per-device-batch-size"),
     "--per-device-train-batch-size",
 )
 
@@ -96,7 +85,7 @@ def asked(
 ) -> Asked:
     """What a command line asks for: `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
     program = program_text.sources(words, Path())
-    options = _options(program)
+    options = options_of(program)
     start = torchrun(words, worlds[0]) if worlds else list(words)
     found = list(_matrix(start, program, options)) if matrix else []
     found += [_way(start, text) for text in varied]
@@ -154,7 +143,7 @@ def _devices() -> list[str]:
     return ["cpu", "mps"] if sys.platform == "darwin" else []
 
 
-def _options(program: Sequence[SourceFile]) -> dict[str, _Option]:
+def options_of(program: Sequence[SourceFile]) -> dict[str, _Option]:
     """The options in a program's text: all texts like one, with what the call that declares them says."""
     nodes = [node for source in program for node in ast.walk(source.tree)]
     found = {
@@ -174,10 +163,11 @@ def _options(program: Sequence[SourceFile]) -> dict[str, _Option]:
 
 def _known(spellings: Sequence[str], options: dict[str, _Option]) -> str:
     """The program's own spelling of an option, with hyphens or underscores."""
-    return next((own for own in options if _canonical(own) in spellings), "")
+    return next((own for own in options if canonical(own) in spellings), "")
 
 
-def _canonical(option: str) -> str:
+def canonical(option: str) -> str:
+    """An option with hyphens."""
     return "--" + option[2:].replace("_", "-")
 
 
@@ -193,7 +183,7 @@ def _with_batch(way: Way, parts: str, options: dict[str, _Option], first: str = 
 
 def _accumulated(way: Way) -> str:
     """How many batches a way accumulates; nothing if it does not say so."""
-    spelled = [word for word in way.words if _canonical(word.partition("=")[0]) in OPTIONS["accumulation"][0]]
+    spelled = [word for word in way.words if canonical(word.partition("=")[0]) in OPTIONS["accumulation"][0]]
     return _value(spelled[-1].partition("=")[0], way.words) if way.knob == "accumulation" and spelled else ""
 
 
@@ -212,7 +202,7 @@ def _way(words: Sequence[str], text: str) -> Way:
     variables = dict(part.split("=", 1) for part in parts[:count])
     more = command_words.required(parts[count:]) if parts[count:] else []
     knobs = {word: knob for knob, (spellings, _) in OPTIONS.items() for word in spellings}
-    knob = next((knobs[option] for word in more if (option := _canonical(word.partition("=")[0])) in knobs), "")
+    knob = next((knobs[option] for word in more if (option := canonical(word.partition("=")[0])) in knobs), "")
     return Way(name.strip(), [*words, *more], variables, knob)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
-from toolnoise.checking import invariances, launch, reasons
+from toolnoise.checking import differences, invariances, launch
 from toolnoise.checking.invariances import EQUAL, ROUNDING, UNDECIDED
 
 SIZES = (1, 2, 3, 4, 7, 8, 16, 32, 64, 128, 256)
@@ -271,17 +271,18 @@ def _table(checked: CheckedModel) -> list[tuple[str, ...]]:
     table = [("way", "verdict", "rows that differ", "answers changed", "largest difference", "in float64")]
     table[0] += ("sequences that part", "first at token") if decode else ()
     for row in checked.rows:
-        cells = (f"{row.rows} of {n_rows}", f"{row.changed} of {n_rows}", _size(row.single), _size(row.double))
+        cells = (
+            f"{row.rows} of {n_rows}",
+            f"{row.changed} of {n_rows}",
+            differences.size(row.single),
+            differences.size(row.double),
+        )
         if not row.rows:
             cells = ("none", "", "", "")
         if decode:
             cells += (f"{row.parted} of {n_rows}", str(row.token)) if row.parted else ("none", "")
         table.append((row.name, row.verdict, *cells))
     return table
-
-
-def _size(value: float | None) -> str:
-    return "" if value is None else reasons.number(value)
 
 
 def as_json(checked: CheckedModel) -> dict[str, Any]:

@@ -1,15 +1,22 @@
-"""Why the first operation that differs did so, as far as two records show it, and the line that comes first."""
+"""Why the first operation that differs did so, as far as two records and the program's text show it.
 
+What it was given is followed back, by the variables that a line reads, to the line that comes first.
+"""
+
+import ast
+import functools
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base import syntax
 from toolnoise.checking.differences import is_time
-from toolnoise.checking.trace import program_lines
 from toolnoise.checking.trace.traces import Trace, TracedEvent, Value
 
 SET = "a set in the order"
 UNSEEDED = "nothing (state "  # what a generator that was given no seed is said to be seeded with
 ELSEWHERE = -1  # the number of what another thread has done
+BRANCHES = (ast.If, ast.While, ast.For)
 
 
 class FirstCause(NamedTuple):
@@ -21,31 +28,23 @@ class FirstCause(NamedTuple):
     says: str
 
 
-class Explained(NamedTuple):
-    """What is known of the first difference, and the lines that led to it, the first cause last."""
-
-    says: str
-    causes: list[FirstCause]
-
-
 def cause(file: str, line: int, says: str) -> FirstCause:
     """A line, with its text."""
-    return FirstCause(file, line, program_lines.text(file, line), says)
+    return FirstCause(file, line, text_of(file, line), says)
 
 
-def explain(pair: tuple[TracedEvent | None, TracedEvent | None], one: Trace, other: Trace) -> Explained:
-    """Explain two operations of the same number that differ."""
-    a, b = pair
+def explain(a: TracedEvent | None, b: TracedEvent | None, one: Trace, other: Trace) -> tuple[str, list[FirstCause]]:
+    """What is known of two operations of one number that differ, and the lines that led to it, the first cause last."""
     if a is None or b is None or a.what != b.what:
         return _order(a, b, one, other)
-    says, causes, goes_on = _operation(a, b, one, other)
-    if goes_on and not any(each.file for each in causes):
+    says, causes = _operation(a, b, one, other)
+    if causes is None:
         causes = variables(a.about.get("stack") or [(a.file, a.line)], a.index, one, other)
-    return Explained(says, causes)
+    return says, causes
 
 
-def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tuple[str, list[FirstCause], bool]:
-    """What is said of an operation, its causes, and whether the program's variables may tell more."""
+def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tuple[str, list[FirstCause] | None]:
+    """What is said of an operation, and its causes; None where the program's variables may tell them."""
     inputs = list(zip(a.about.get("inputs") or [], b.about.get("inputs") or [], strict=False))
     for number, ((digest, written, _), (digest_b, written_b, _)) in enumerate(inputs, 1):
         if digest != digest_b:
@@ -57,37 +56,37 @@ def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tupl
     if generator:
         return _draw(a, generator, changed, one, other)
     if changed:
-        return f"its tensors were equal, and it was given {changed[0]} and {changed[1]}", [], True
+        return f"its tensors were equal, and it was given {changed[0]} and {changed[1]}", None
     for _, written, is_empty in (each for each, _ in inputs):
         if is_empty:
             says = f"it reads memory that {written[1]} left uninitialised"
-            return says, [cause(written[2], written[3], says.replace("it reads", "its"))], False
+            return says, [cause(written[2], written[3], says.replace("it reads", "its"))]
     if a.kind == "line":
-        return f"{a.name} has other bits after this line", [], True
+        return f"{a.name} has other bits after this line", None
     if not inputs:
-        return "it has no inputs: its values come from outside the framework", [], True
-    return "its inputs were equal, and its output was not: the operation itself is not deterministic", [], False
+        return "it has no inputs: its values come from outside the framework", None
+    return "its inputs were equal, and its output was not: the operation itself is not deterministic", []
 
 
-def _input(which: str, written: list | None, written_b: list | None) -> tuple[str, list[FirstCause], bool]:
+def _input(which: str, written: list | None, written_b: list | None) -> tuple[str, list[FirstCause] | None]:
     if written is None:
-        return f"{which} differs, and no recorded operation has made it: it comes from outside the framework", [], True
+        return f"{which} differs, and no recorded operation has made it: it comes from outside the framework", None
     index, name, file, line = written
     if index == ELSEWHERE or (written_b and written_b[0] == ELSEWHERE):
         name, file, line = (written if index == ELSEWHERE else written_b)[1:]
         if not name.split(".")[1].endswith("_"):
             # Each thread makes its own: what differs is when, or in which order, they are used.
             says = f"{which} differs, and another thread made it, by {name} in {file}:{line}"
-            return f"{says}: they are used in another order, or they differ", [], False
+            return f"{says}: they are used in another order, or they differ", []
         says = f"{which} differs, and another thread wrote it last, by {name}"
-        return says, [cause(file, line, "threads write here, in an order of their own")], False
+        return says, [cause(file, line, "threads write here, in an order of their own")]
     says = f"{which} differs, though operation {index + 1:,} ({name}) left it equal: something else changed it since"
-    return f"{says}, such as NumPy or a thread", [], True
+    return f"{says}, such as NumPy or a thread", None
 
 
 def _draw(
     a: TracedEvent, generator: str, changed: tuple[str, str] | None, one: Trace, other: Trace
-) -> tuple[str, list[FirstCause], bool]:
+) -> tuple[str, list[FirstCause] | None]:
     """A draw, whose generator was seeded with something else, or was not seeded."""
     seeds = [
         [each for each in trace.seeds if each.name == generator and each.index <= a.index] for trace in (one, other)
@@ -97,37 +96,37 @@ def _draw(
         unseeded = seed.text.startswith(UNSEEDED) and seed_b.text.startswith(UNSEEDED)
         both = "made without a seed" if unseeded else f"seeded with {seed.text} and {seed_b.text}"
         found = variables([(seed.file, seed.line)], seed.index, one, other)
-        return f"it draws, and its generator was {both}", found or [cause(seed.file, seed.line, both)], False
+        return f"it draws, and its generator was {both}", found or [cause(seed.file, seed.line, both)]
     if changed and not (changed[0].startswith("seed ") and seed is None):
-        return f"it draws, and it had {changed[0]} and {changed[1]}", [], True
+        return f"it draws, and it had {changed[0]} and {changed[1]}", None
     if seed is None:
-        return "it draws, and nothing has seeded its generator", [], False
-    return "it draws from a generator that was seeded equally, and whose state differs", [], False
+        return "it draws, and nothing has seeded its generator", []
+    return "it draws from a generator that was seeded equally, and whose state differs", []
 
 
-def _order(a: TracedEvent | None, b: TracedEvent | None, one: Trace, other: Trace) -> Explained:
+def _order(a: TracedEvent | None, b: TracedEvent | None, one: Trace, other: Trace) -> tuple[str, list[FirstCause]]:
     """Two runs that do different things."""
     if a is None or b is None:
         rest = a or b
         says = f"one run does it, and the other has ended after {rest.index:,} operations"
-        at = program_lines.branch(rest.file, rest.line, 10**9)
+        at = _branch(rest.file, rest.line, 10**9)
     else:
         says = f"the other run does {b.name} in {b.file}:{b.line} instead"
-        at = program_lines.branch(a.file, a.line, b.line) if a.file == b.file else None
+        at = _branch(a.file, a.line, b.line) if a.file == b.file else None
         rest = a
     index = rest.index
     if at is None:
         stack = [*(a.about.get("stack") or [] if a else []), *(b.about.get("stack") or [] if b else [])]
-        return Explained(says, variables(stack, index, one, other))
+        return says, variables(stack, index, one, other)
     found = variables([(rest.file, at)], index, one, other)
-    return Explained(says, found or [cause(rest.file, at, "decides here, and differently")])
+    return says, found or [cause(rest.file, at, "decides here, and differently")]
 
 
 def variables(places: Iterable[tuple[str, int]], index: int, one: Trace, other: Trace) -> list[FirstCause]:
     """The variables that some lines read and that differ, back to the first one, which is the last of the list."""
     differing = _differing(one, other, index)
     found: list[FirstCause] = []
-    seen, wanted = set(), [(file, name) for file, line in places for name in program_lines.names(file, line)]
+    seen, wanted = set(), [(file, name) for file, line in places for name in _names(file, line)]
     while True:
         earlier = [each for each in differing if (each[0].file, each[0].name) in wanted and each[0][1:4] not in seen]
         if not earlier:
@@ -137,9 +136,9 @@ def variables(places: Iterable[tuple[str, int]], index: int, one: Trace, other: 
         if value.text.startswith(SET):
             # A set is not at fault, but a loop over it.
             return found
-        found.append(cause(value.file, value.line, f"{value.name} is {value.text} and {text}"))
+        found.append(_told(value, text))
         differing = differing[: differing.index((value, text))]
-        wanted = [(value.file, name) for name in program_lines.names(value.file, value.line)]
+        wanted = [(value.file, name) for name in _names(value.file, value.line)]
 
 
 def _differing(one: Trace, other: Trace, index: int) -> list[tuple[Value, str]]:
@@ -161,7 +160,61 @@ def _differing(one: Trace, other: Trace, index: int) -> list[tuple[Value, str]]:
 def first_value(one: Trace, other: Trace) -> FirstCause | None:
     """The first variable that differs, where no operation does."""
     differing = _differing(one, other, max(one.count, other.count))
-    if not differing:
-        return None
-    value, text = differing[0]
-    return cause(value.file, value.line, f"{value.name} is {value.text} and {text}")
+    return _told(*differing[0]) if differing else None
+
+
+def _told(value: Value, other: str) -> FirstCause:
+    return cause(value.file, value.line, f"{value.name} is {value.text} and {other}")
+
+
+@functools.lru_cache(maxsize=64)
+def _read(file: Path) -> tuple[list[str], ast.Module | None]:
+    try:
+        text = file.read_text("utf-8")
+        return text.splitlines(), syntax.tree(text)
+    except (OSError, UnicodeDecodeError, *syntax.UNREADABLE):
+        return [], None
+
+
+def text_of(file: str, line: int) -> str:
+    """A line of a program."""
+    lines, _ = _read(Path(file).resolve())
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def _names(file: str, line: int) -> set[str]:
+    """The variables that the statement of a line reads; those in the body of a loop do not count for its first line."""
+    _, tree = _read(Path(file).resolve())
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree else []
+    around = [node for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno)]
+    if not around:
+        return set()
+    inner = min(around, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
+    parts: list[ast.AST] = [inner]
+    if isinstance(inner, BRANCHES):
+        parts = [inner.iter] if isinstance(inner, ast.For) else [inner.test]
+    elif isinstance(inner, (ast.With, ast.AsyncWith)):
+        parts = list(inner.items)
+    elif isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
+        return set()
+    read = (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
+    # x += 1 reads x.
+    target = {inner.target.id} if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name) else set()
+    return target | {node.id for node in read if isinstance(node.ctx, ast.Load)}
+
+
+def _branch(file: str, line: int, other: int) -> int | None:
+    """The line of the innermost branch or loop that has one of two lines in a part of it, and not the other."""
+    _, tree = _read(Path(file).resolve())
+    found = []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, BRANCHES):
+            sides = [[_within(part, at) for part in (node.body, node.orelse)] for at in (line, other)]
+            if sides[0] != sides[1]:
+                # Both within it, in different parts: that is sure.
+                found.append((not (any(sides[0]) and any(sides[1])), (node.end_lineno or 0) - node.lineno, node.lineno))
+    return min(found)[2] if found else None
+
+
+def _within(part: list[ast.stmt], line: int) -> bool:
+    return any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in part)

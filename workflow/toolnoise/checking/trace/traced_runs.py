@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.trace import explanation, program_lines, traces
+from toolnoise.checking.trace import explanation, traces
 from toolnoise.checking.trace.explanation import FirstCause
 from toolnoise.checking.trace.traces import Trace
 from toolnoise.checking.trial_runs import TrialRuns
@@ -21,6 +21,7 @@ EQUAL = 2  # pairs that are equal, until it is believed
 # The name under which the program imports the recorder, and the variables that it reads.
 INJECTED = "toolnoise_recorder"
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
+NOTHING = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
 # So that each operation runs on its own.
 SINGLY = {"JAX_DISABLE_JIT": "1", "TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
@@ -54,6 +55,12 @@ class Parting(NamedTuple):
 
 def locate(runs: TrialRuns) -> Parting:
     """Record pairs of runs until one shows where they part."""
+    parting, trace = _searched(runs)
+    return parting._replace(versions=tuple(dict.fromkeys(trace.versions)), notes=tuple(dict.fromkeys(trace.notes)))
+
+
+def _searched(runs: TrialRuns) -> tuple[Parting, Trace]:
+    """Where two runs part, and the record of one."""
     folder = runs.folder / "recorder"
     install(folder)
     window, equal = range(0), 0
@@ -61,18 +68,18 @@ def locate(runs: TrialRuns) -> Parting:
         (left, one), (left_b, other) = (_run(runs, folder, f"trace-{number * 2 + which}", window) for which in (1, 2))
         alike = not differences.between(left, left_b).files
         if not one.blocks or not other.blocks:
-            return _nothing(one, alike)
+            return Parting(NOTHING, 0, alike), one
         block = traces.parting(one, other)
         if block is None:
             equal += 1
             if equal == EQUAL or not alike:
-                return _equal(one, other, alike)
+                return _equal(one, other, alike), one
             continue
         if pair := traces.first(one, other, block):
-            return _found(pair, one, other, alike)
+            return _found(pair, one, other, alike), one
         window = block
     says = f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
-    return _with(Parting(says, one.count, equal_results=False), one)
+    return Parting(says, one.count, equal_results=False), one
 
 
 def install(folder: Path) -> None:
@@ -92,43 +99,24 @@ def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str,
 
 def _run(runs: TrialRuns, folder: Path, name: str, window: range) -> tuple[Outcome, Trace]:
     record = folder / f"{name}.jsonl"
-    left = runs.varied(name, runs.words, variables(folder, record, window))
+    left = runs.run(name, more=variables(folder, record, window))
     return left, traces.read(record)
-
-
-def _with(parting: Parting, trace: Trace) -> Parting:
-    return parting._replace(versions=tuple(dict.fromkeys(trace.versions)), notes=tuple(dict.fromkeys(trace.notes)))
-
-
-def _nothing(trace: Trace, alike: bool) -> Parting:
-    says = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
-    return _with(Parting(says, 0, alike), trace)
 
 
 def _equal(one: Trace, other: Trace, alike: bool) -> Parting:
     says = f"all {one.count:,} recorded operations are equal" if one.count else "no operation was recorded"
     value = None if alike else explanation.first_value(one, other)
-    return _with(Parting(says, one.count, alike, causes=(value,) if value else ()), one)
+    return Parting(says, one.count, alike, causes=(value,) if value else ())
 
 
 def _found(pair: Any, one: Trace, other: Trace, alike: bool) -> Parting:
-    explained, event = explanation.explain(pair, one, other), pair[0] or pair[1]
-    code = program_lines.text(event.file, event.line)
-    forward = event.about.get("forward")
+    (says, causes), event = explanation.explain(*pair, one, other), pair[0] or pair[1]
+    about, code = event.about, explanation.text_of(event.file, event.line)
     parting = Parting(
-        explained.says,
-        one.count,
-        alike,
-        event.index,
-        event.name,
-        event.about.get("layer", ""),
-        event.file,
-        event.line,
-        code,
-        tuple(forward) if forward else None,
-        tuple(explained.causes),
+        says, one.count, alike, event.index, event.name, about.get("layer", ""), event.file, event.line, code
     )
-    return _with(parting, one)
+    forward = tuple(about["forward"]) if about.get("forward") else None
+    return parting._replace(forward=forward, causes=tuple(causes))
 
 
 def as_json(parting: Parting) -> dict[str, Any]:
@@ -149,7 +137,7 @@ def as_text(parting: Parting) -> list[str]:
         lines += [f"  {parting.name} in {parting.file}:{parting.line}{within}: {parting.code}"]
         if parting.forward:
             file, line = parting.forward
-            lines.append(f"  It is in the backward pass of {file}:{line}: {program_lines.text(file, line)}")
+            lines.append(f"  It is in the backward pass of {file}:{line}: {explanation.text_of(file, line)}")
         lines.append(f"  {parting.says[0].upper()}{parting.says[1:]}.")
     for each in parting.causes:
         lines.append(f"  Before it, {each.file}:{each.line}: {each.code}")

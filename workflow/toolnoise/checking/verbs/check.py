@@ -86,9 +86,7 @@ VERB = Verb(
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
         "--without-draws": option(
-            "WORDS",
-            "words that switch draws off, such as --without-draws='--dropout 0'",
-            default="",
+            "WORDS", "words that switch draws off, such as --without-draws='--dropout 0'", default=""
         ),
         "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
         "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),

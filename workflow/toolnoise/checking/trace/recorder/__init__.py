@@ -4,21 +4,26 @@ The program's frameworks are hooked once the program has imported them. trace/tr
 program imports it as toolnoise_recorder.
 """
 
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
-from toolnoise_recorder import imports, of_jax, of_lines, of_numpy, of_random, of_tensorflow, of_torch
+from toolnoise_recorder import of_immutable, of_lines, of_random, of_torch
 from toolnoise_recorder.log import Log
 
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
 HOOKS = {
     "torch": of_torch.hook,
-    "numpy": of_numpy.hook,
-    "jax": of_jax.hook,
-    "tensorflow": of_tensorflow.hook,
-    "keras": of_tensorflow.hook_keras,
+    "numpy": of_random.hook_numpy,
+    "jax": of_immutable.hook_jax,
+    "tensorflow": of_immutable.hook_tensorflow,
+    "keras": of_immutable.hook_keras,
 }
 
 
@@ -32,7 +37,7 @@ def start() -> None:
     os.register_at_fork(before=log.flush, after_in_child=log.stop)
     _leave_out_threads(log)
     of_random.hook(log)
-    imports.after(HOOKS, log)
+    sys.meta_path.insert(0, _Finder(log))
     of_lines.start(log)
 
 
@@ -47,3 +52,51 @@ def _leave_out_threads(log: Any) -> None:
         started(thread)
 
     threading.Thread._bootstrap_inner = start
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, loader: Any, done: Callable[[ModuleType], None]) -> None:
+        self._loader, self._done = loader, done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # Following each call within a framework's import takes longer than the import.
+        follow = sys.gettrace()
+        sys.settrace(None)
+        try:
+            self._loader.exec_module(module)
+        finally:
+            sys.settrace(follow)
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._done(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules that have a hook, which is called once the program has imported them."""
+
+    def __init__(self, log: Any) -> None:
+        self._hooks, self._log = dict(HOOKS), log
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        hook = self._hooks.pop(name, None)
+        spec = importlib.util.find_spec(name) if hook else None
+        if hook and spec and spec.loader:
+            spec.loader = _Loader(spec.loader, lambda module: _hooked(name, hook, module, self._log))
+        return spec
+
+
+def _hooked(name: str, hook: Callable, module: ModuleType, log: Any) -> None:
+    try:
+        hook(module, log)
+    except Exception as error:
+        log.note(f"{name} {getattr(module, '__version__', '')} is not recorded: {type(error).__name__}: {error}")
+    else:
+        if version := getattr(module, "__version__", ""):
+            log.note(f"{name} {version}", "version")

@@ -2,6 +2,7 @@
 
 import ctypes
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 MANY = 1 << 16  # bytes from which NumPy is faster
@@ -54,3 +55,8 @@ def plain(value: Any) -> str | None:
 def short(text: str) -> str:
     """A text that fits on a line; the digest of the rest, if there is more."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 12]}...#{zlib.crc32(text.encode()):08x}"
+
+
+def numbers(values: Iterable[Any]) -> list[str]:
+    """The texts of those values that have one, each on a line."""
+    return [short(text) for value in values if (text := plain(value)) is not None]

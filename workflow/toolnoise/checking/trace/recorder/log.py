@@ -98,8 +98,6 @@ class Log:
 
     def failed(self, what: str, error: Exception) -> None:
         """Stop: the program must go on, whatever a recorder does not know."""
-        if self._file is None:
-            self._claim()
         self.note(f"recording stopped after {self.count:,} operations, at {what}: {type(error).__name__}: {error}")
         self._end_block()
         self.stop()
@@ -111,12 +109,12 @@ class Log:
     def end(self) -> None:
         """The end of the process."""
         if self.is_on and os.getpid() == self._process:
-            if self._file is None:
-                self._claim()
             self._end_block()
             self.stop()
 
     def _end_block(self) -> None:
+        if self._file is None:
+            self._claim()
         self._write("block", self.count, self._chain)
         self.flush()
 

@@ -13,19 +13,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from toolnoise_recorder import places
-from toolnoise_recorder.digests import of_memory, plain, short
+from toolnoise_recorder.digests import numbers, of_memory, plain
+from toolnoise_recorder.of_random import seeding_with
 
 EMPTY = ("empty", "new_empty", "resize_")
 # Their outputs are not results, or only the first one is.
 SILENT = ("aten.detach.", "aten.alias.", "profiler.", "prim.", "aten.is_pinned.", "aten._pin_memory.")
-ONE_OUTPUT = (
-    "_embedding_bag",
-    "mkldnn_rnn_layer",
-    "_cudnn_rnn",
-    "scaled_dot_product",
-    "_batch_norm",
-    "cudnn_batch_norm",
-)
+ONE_OUTPUT = ("_embedding_bag", "mkldnn_rnn_layer", "_cudnn_rnn", "scaled_dot_product", "_batch_norm")
 UNINITIALISED = "uninitialised"
 MOST_FORWARD, MOST_STORAGES = 200_000, 100_000
 # Keys of a multiplicative hash on the device.
@@ -71,7 +65,7 @@ def hook(torch: ModuleType, log: Any) -> None:
     log.in_threads.append(lambda: Mode().__enter__())
     if threading.current_thread() is threading.main_thread():
         Mode().__enter__()
-    torch.manual_seed = _seeding(torch.manual_seed, log)
+    torch.manual_seed = seeding_with(torch.manual_seed, "torch", log)
     _hook_loader(recorder, log)
 
 
@@ -97,16 +91,6 @@ def _hook_loader(recorder: "_Recorder", log: Any) -> None:
 
     loader._BaseDataLoaderIter.__next__ = batch
     loader._MultiProcessingDataLoaderIter._try_get_data = received
-
-
-def _seeding(seed: Any, log: Any) -> Any:
-    @functools.wraps(seed)
-    def seeded(value: Any) -> Any:
-        if log.here():
-            log.value("torch", plain(value) or type(value).__name__, places.here(), is_seed=True)
-        return seed(value)
-
-    return seeded
 
 
 class _Recorder:
@@ -152,10 +136,11 @@ class _Recorder:
         is_unseen = operation.is_view and any(self._writer(tensor) is None for tensor in tensors)
         if not self._log.in_detail:
             return _Given(None, [], is_unseen)
-        numbers = _numbers(args, kwargs)
+        # The arguments that are no tensors.
+        given = numbers(value for value in [*args, *kwargs.values()] if value is not None)
         if operation.is_draw:
-            numbers.append(f"seed {self._seed(kwargs, tensors)}")
-        return _Given([self._given(tensor) for tensor in tensors], numbers, is_unseen)
+            given.append(f"seed {self._seed(kwargs, tensors)}")
+        return _Given([self._given(tensor) for tensor in tensors], given, is_unseen)
 
     def _after(self, operation: _Operation, given: _Given, outputs: Sequence[Any], result: Any) -> None:
         place, forward = places.here(), None
@@ -306,13 +291,3 @@ class _Recorder:
 
 def _shape(tensor: Any) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
-def _numbers(args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
-    """The arguments that are no tensors, as texts."""
-    texts = []
-    for value in [*args, *kwargs.values()]:
-        text = None if value is None else plain(value)
-        if text is not None:
-            texts.append(short(text))
-    return texts

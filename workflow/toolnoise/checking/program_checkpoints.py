@@ -1,4 +1,4 @@
-"""What a program changes while it trains and does not save with its checkpoint, as far as its text shows.
+"""What a program's text says of its checkpoints: where they are, and what changes in training and is not in them.
 
 A state counts as kept if the program asks for it and gives it back somewhere. Nothing is run.
 """
@@ -7,6 +7,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.checking.program_text import SourceFile
@@ -32,13 +33,9 @@ DRAWS = {
     "random": re.compile(r"random\.[a-z]\w+$"),
 }
 # What frameworks save with a checkpoint, if one is used: objects by what a person calls them, generators by kind.
-SAVED = {
-    r".*lightning\b.*\.Trainer": ("optimiser", "scheduler of the learning rate", "scaler of the loss"),
-    r"transformers\.(Seq2Seq)?Trainer": (
-        *("optimiser", "scheduler of the learning rate", "scaler of the loss"),
-        *("torch", "cuda", "numpy", "random"),
-    ),
-}
+LIGHTNING_TRAINER = r".*lightning\b.*\.Trainer"
+TRAINED = ("optimiser", "scheduler of the learning rate", "scaler of the loss")
+SAVED = {LIGHTNING_TRAINER: TRAINED, r"transformers\.(Seq2Seq)?Trainer": (*TRAINED, *STATES)}
 ARGUMENTS = re.compile(r"transformers\.(Seq2Seq)?TrainingArguments")
 # Arguments of Hugging Face's that save or restore less than all.
 LESS = {
@@ -47,9 +44,17 @@ LESS = {
 }
 # Layers of Keras that draw; a backup has the optimiser, and not what these have drawn (3.15).
 KERAS_DRAWS = re.compile(r"(tensorflow\.)?keras\.layers\.(\w*Dropout\w*|Gaussian\w+|Random\w+)")
-LIGHTNING_TRAINER = re.compile(r".*lightning\b.*\.Trainer")
 SEEDS = re.compile(r"(seed|default_rng|get_state|set_state|getstate|setstate|rng_state\w*)$")
 SAVES = re.compile(r"(torch\.save|\.save|numpy\.savez?(_compressed)?|pickle\.dump|\.save_checkpoint)$")
+# The argument, the first one too, that names the folder or file of a framework's checkpoints.
+NAMED = {
+    "TrainingArguments": "output_dir",
+    "Seq2SeqTrainingArguments": "output_dir",
+    "BackupAndRestore": "backup_dir",
+    "CheckpointManager": "directory",
+}
+CALLBACK, LIGHTNING, KERAS = "ModelCheckpoint", "dirpath", "filepath"
+TRAINER, ROOT = "Trainer", "default_root_dir"
 
 
 class Omission(NamedTuple):
@@ -73,8 +78,7 @@ def omissions(program: Sequence[SourceFile]) -> list[Omission]:
     for reader in readers:
         places = _objects(reader, saved), _generators(reader, names, saved), _orders(reader, names)
         for what, node, remedy in itertools.chain(*places, _frameworks(reader, names)):
-            line = node.lineno
-            found.append(Omission(what, reader.source.file, line, reader.source.lines[line - 1].strip(), remedy))
+            found.append(Omission(what, *reader.place(node), remedy))
     return found
 
 
@@ -83,7 +87,7 @@ _Places = Iterator[tuple[str, ast.AST, str]]
 
 def _frameworks(reader: Reader, names: set[str]) -> _Places:
     """What a framework does not restore, by itself or as it is told."""
-    lightning = any(LIGHTNING_TRAINER.fullmatch(name) for name in names)
+    lightning = any(re.fullmatch(LIGHTNING_TRAINER, name) for name in names)
     backup = any(name.endswith("BackupAndRestore") for name in names)
     for call, name in reader.calls:
         given = reader.keywords(call)
@@ -103,24 +107,21 @@ def _frameworks(reader: Reader, names: set[str]) -> _Places:
 
 def _objects(reader: Reader, saved: set[str]) -> _Places:
     """Objects with a state that is not both saved and loaded."""
+    both = {"state_dict", "load_state_dict"}
     for name, value in reader.assigned.items():
         if not isinstance(value, ast.Call):
             continue
         maker = reader.name(value.func)
         for what, pattern in MAKERS.items():
-            if pattern.fullmatch(maker) and what not in saved and not _kept(reader, name):
+            if pattern.fullmatch(maker) and what not in saved and not both <= _called(reader, name, f"self.{name}"):
                 yield f"the {what}", value, f"save {name}.state_dict(), and load it"
                 break
 
 
-def _kept(reader: Reader, name: str) -> bool:
-    """Whether an object's state is asked for, and given back."""
-    called = {
-        call.func.attr
-        for call, _ in reader.calls
-        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value).removeprefix("self.") == name
-    }
-    return {"state_dict", "load_state_dict"} <= called
+def _called(reader: Reader, *objects: str) -> set[str]:
+    """The methods of an object, which has one of these names, that are called."""
+    methods = [call.func for call, _ in reader.calls if isinstance(call.func, ast.Attribute)]
+    return {method.attr for method in methods if ast.unparse(method.value) in objects}
 
 
 def _generators(reader: Reader, names: set[str], saved: set[str]) -> _Places:
@@ -141,26 +142,14 @@ def _generators(reader: Reader, names: set[str], saved: set[str]) -> _Places:
             given = reader.keywords(call).get("generator")
             kind, what = "torch", "the state of the generator that shuffles"
             if given is not None:
-                if not _kept_generator(reader, given):
+                called = _called(reader, ast.unparse(given))
+                if not ({"get_state", "set_state"} <= called or "manual_seed" in called):
                     yield what, call, f"save {ast.unparse(given)}.get_state(), and set it"
                 continue
         if kind and kind not in kept and (kind, what) not in told and not (kind == "numpy" and whole):
             told.add((kind, what))
-            yield (
-                what,
-                call,
-                f"save the state of {kind}'s generator ({STATES[kind][0].split('.')[-1].rstrip('$')}), and set it",
-            )
-
-
-def _kept_generator(reader: Reader, given: ast.AST) -> bool:
-    name = ast.unparse(given)
-    called = {
-        call.func.attr
-        for call, _ in reader.calls
-        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == name
-    }
-    return {"get_state", "set_state"} <= called or "manual_seed" in called
+            asks = STATES[kind][0].split(".")[-1].rstrip("$")
+            yield what, call, f"save the state of {kind}'s generator ({asks}), and set it"
 
 
 def _orders(reader: Reader, names: set[str]) -> _Places:
@@ -171,10 +160,11 @@ def _orders(reader: Reader, names: set[str]) -> _Places:
             remedy = f"give {ast.unparse(call.func)} the number of the epoch in the whole training"
             yield "the sampler's epoch", call, remedy
         loops = [above for above in reader.parents(call) if isinstance(above, ast.For | ast.While)]
-        if SAVES.search(name) and len(loops) > 1 and not _saves_place(call, loops[0]):
-            yield "the place within the epoch", call, "save the number of the batch too, and skip those before it"
-        elif SAVES.search(name) and len(loops) > 1:
-            within = True
+        if SAVES.search(name) and len(loops) > 1:
+            saves_place = _saves_place(call, loops[0])
+            within |= saves_place
+            if not saves_place:
+                yield "the place within the epoch", call, "save the number of the batch too, and skip those before it"
     if within and any(re.match(STATES["torch"][1], name) for name in names):
         # What was restored has moved on before the first batch.
         for call, name in reader.calls:
@@ -204,3 +194,40 @@ def _saves_place(call: ast.Call, loop: ast.AST) -> bool:
     }
     used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
     return bool((targets | counters) & used)
+
+
+def places(program: Sequence[SourceFile]) -> list[str]:
+    """Where a program's framework leaves its checkpoints, as far as its text says it in plain words."""
+    calls = [(reader, call, name) for reader in map(Reader, program) for call, name in reader.calls]
+    named = [place for call in calls if (place := _named(*call))]
+    return list(dict.fromkeys(named or [place for call in calls if (place := _default(*call))]))
+
+
+def _named(reader: Reader, call: ast.Call, name: str) -> str:
+    """The folder or file that a call names."""
+    last = name.rpartition(".")[2]
+    of_callback = LIGHTNING if "lightning" in name else KERAS
+    keyword = of_callback if last == CALLBACK else NAMED.get(last, "")
+    first = call.args[0] if call.args else None
+    place = _path(reader, reader.keywords(call).get(keyword, first)) if keyword else ""
+    # A file's name may have the number of its epoch in it.
+    return str(Path(place).parent) if "{" in place else place
+
+
+def _default(reader: Reader, call: ast.Call, name: str) -> str:
+    """The folder of a trainer of Lightning that names none."""
+    if name.rpartition(".")[2] != TRAINER or "lightning" not in name:
+        return ""
+    given = reader.keywords(call)
+    plain = isinstance(logger := given.get("logger"), ast.Constant) and logger.value is False
+    return str(Path(_path(reader, given.get(ROOT))) / ("checkpoints" if plain else "lightning_logs"))
+
+
+def _path(reader: Reader, node: ast.AST | None) -> str:
+    """A text, or what a name was given, also within os.path.abspath('kept') or Path('kept').resolve(); else nothing."""
+    if isinstance(node, ast.Name):
+        node = reader.assigned.get(node.id)
+    if isinstance(node, ast.Call):
+        part = node.args[0] if len(node.args) == 1 else getattr(node.func, "value", None)
+        return _path(reader, part) if len(node.args) < 2 else ""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

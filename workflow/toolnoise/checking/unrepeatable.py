@@ -1,7 +1,7 @@
-"""Values that differ between any two processes: times, numbers of the process, the system's entropy; and their uses.
+"""Values that differ between any two processes: times, numbers of the process, the system's entropy, what memory held.
 
 A difference of two times is a duration, and times that are printed change nothing. What is left goes into a seed, into
-a computation, or ends a loop.
+a computation, or ends a loop. Durations matter where the least of them decides.
 """
 
 import ast
@@ -9,7 +9,8 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.checking.reader import SEEDLIKE, Reader
+from toolnoise.checking.causes import LIKELY, POSSIBLE
+from toolnoise.checking.reader import SEEDLIKE, Reader, targets
 
 TIMES = re.compile(r"time\.(time|perf_counter|monotonic|process_time)(_ns)?")
 CLOCKS = re.compile(
@@ -26,6 +27,12 @@ WRITES = re.compile(r"(^|\.)(write|writelines|writerows?|write_text|dumps?|save\
 FILE = re.compile(r"[\w-]+\.[a-z]\w{1,5}")
 CONVERTS = ("int", "float", "str", "round", "abs", "timestamp")
 ARRAYS = re.compile(r"(numpy|torch|tensorflow|keras|jax)\.")
+# What chooses by durations: with a key, or among pairs; or by their place.
+CHOOSES = re.compile(r"(^|\.)(min|max|sorted|nsmallest|nlargest)$")
+LEAST = re.compile(r"\.(idxmin|arg(min|max|sort))$")
+# What makes an array without values, and what fills one.
+EMPTY = re.compile(r"(numpy\.(empty|empty_like|ndarray)|torch\.(empty|empty_like|empty_strided))$")
+FILLS = re.compile(r"\.(fill|copy_|zero_|\w+_)$|\.copyto$|\.init\.\w+_$")
 
 
 class Clocks:
@@ -127,7 +134,7 @@ class Clocks:
 
     def _returned(self, reader: Reader, node: ast.AST) -> str:
         """The function that returns a time, or nothing."""
-        top = next((above for above in reader.parents(node) if isinstance(above, ast.stmt)), None)
+        top = reader.within(node, ast.stmt)
         if not isinstance(top, ast.Return) or not _hands_on(reader, node, top):
             return ""
         return getattr(reader.function(top), "name", "")
@@ -184,8 +191,7 @@ def _hands_on(reader: Reader, part: ast.AST, value: ast.AST) -> bool:
 
 def _is_path(reader: Reader, node: ast.AST) -> bool:
     """Whether a value is where files lie, which may well have a run's own name."""
-    calls = (reader.name(part.func) for part in ast.walk(node) if isinstance(part, ast.Call))
-    return any(name.endswith(("Path", ".join", ".joinpath")) for name in calls)
+    return any(name.endswith(("Path", ".join", ".joinpath")) for name in reader.calls_in(node))
 
 
 def _is_duration(node: ast.AST) -> bool:
@@ -202,3 +208,97 @@ def _ends_loop(reader: Reader, node: ast.AST) -> bool:
             return False
         inner = above
     return False
+
+
+def choices(reader: Reader) -> Iterator[ast.AST]:
+    """Where a choice among several falls by their durations."""
+    held = _durations(reader)
+    for node in reader.nodes:
+        if isinstance(node, ast.Call):
+            name = reader.name(node.func)
+            # The least of durations is itself a duration; with a key, or in pairs, it is a choice.
+            pairs = any(isinstance(part, ast.Call) and reader.name(part.func) == "zip" for part in node.args)
+            chooses = LEAST.search(name) or (CHOOSES.search(name) and ("key" in reader.keywords(node) or pairs))
+            if chooses and _is_timed(reader, node, held):
+                yield node
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and _is_timed(reader, node.test, held):
+            parts = [part for each in node.body if isinstance(each, ast.Assign) for part in ast.walk(each)]
+            kept = {reader.handle(part) for part in parts if isinstance(getattr(part, "ctx", None), ast.Store)} - {""}
+            compared = {reader.handle(part) for part in ast.walk(node.test)}
+            if kept & compared and kept - compared:
+                yield node
+
+
+def _durations(reader: Reader) -> set[str]:
+    """The names and attributes that have durations, and the functions that return one, as name()."""
+    held: set[str] = set()
+    for _ in range(3):
+        for node in reader.nodes:
+            value = getattr(node, "value", None)
+            if isinstance(node, ast.Assign | ast.AnnAssign) and value:
+                places = [part for target in targets(node) for part in getattr(target, "elts", [target])]
+            elif isinstance(node, ast.Call) and reader.name(node.func).endswith(".append") and node.args:
+                value, places = node.args[0], [node.func.value]
+            elif isinstance(node, ast.Return) and value:
+                if _is_timed(reader, value, held) and (inside := reader.function(node)):
+                    outer = reader.function(inside)
+                    held |= {f"{each.name}()" for each in (inside, *_decorated(reader, outer))}
+                continue
+            else:
+                continue
+            if _is_timed(reader, value, held):
+                bases = (place.value if isinstance(place, ast.Subscript) else place for place in places)
+                held |= {reader.handle(base) for base in bases} - {""}
+    return held
+
+
+def _decorated(reader: Reader, decorator: ast.AST | None) -> Iterator[ast.FunctionDef]:
+    """The functions that a function of this file decorates."""
+    for node in reader.nodes if decorator else ():
+        if isinstance(node, ast.FunctionDef) and decorator.name in map(reader.name, node.decorator_list):
+            yield node
+
+
+def _is_timed(reader: Reader, value: ast.AST, held: set[str]) -> bool:
+    """Whether a value has a duration in it."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub):
+            ends = [part.left, reader.held.get(reader.handle(part.left))]
+            if any(isinstance(end, ast.Call) and TIMES.fullmatch(reader.name(end.func)) for end in ends):
+                return True
+        called = isinstance(part, ast.Call) and f"{reader.name(part.func).rpartition('.')[2]}()" in held
+        if called or reader.handle(part) in held:
+            return True
+    return False
+
+
+def unfilled(reader: Reader) -> Iterator[tuple[ast.AST, int]]:
+    """Where an array without values is made that nothing fills, as far as the text shows; or some part after part."""
+    whole, parts = _filled(reader)
+    for call, name in reader.calls:
+        above = reader.above[call]
+        if EMPTY.fullmatch(name) and isinstance(above, ast.Assign | ast.AnnAssign):
+            handle = reader.handle(targets(above)[0])
+            if handle and handle not in whole:
+                yield call, POSSIBLE if handle in parts else LIKELY
+
+
+def _filled(reader: Reader) -> tuple[set[str], set[str]]:
+    """The names and attributes that are filled at once: by [:] = ..., by a method, as out=...; and those in parts."""
+    filled, parts = set(), set()
+    for node in reader.nodes:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if not isinstance(reader.above[node], ast.AugAssign):
+                at_once = ast.unparse(node.slice) in (":", "...")
+                (filled if at_once else parts).add(reader.handle(node.value))
+        elif isinstance(node, ast.Call):
+            given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "out")]
+            if FILLS.search(reader.name(node.func)):
+                given += [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            elif any(keyword.arg == "out" for keyword in node.keywords):
+                given = given[len(node.args) :]
+            else:
+                # A function of the program, or of a library, may fill what it is given.
+                given = [part for part in node.args if not reader.name(node.func).startswith(("numpy.", "torch."))]
+            filled |= {reader.handle(part) for part in given}
+    return filled, parts
