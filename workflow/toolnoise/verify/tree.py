@@ -24,6 +24,11 @@ from toolnoise.study.study import Study
 from toolnoise.verify import left_out
 from toolnoise.verify.left_out import Listed
 
+# What nobody can check any more in a copy without names.
+SAYS_ANONYMISED = (
+    "anonymised: the statements are not those that the jobs left, because names of hosts, users and paths were taken "
+    "out of them; no signature of the originals fits them"
+)
 # A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name

@@ -16,14 +16,14 @@ from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
-from toolnoise.verify import anonymous, left_out
+from toolnoise.verify import left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
-from toolnoise.verify.tree import Results, Tree
+from toolnoise.verify.tree import SAYS_ANONYMISED, Results, Tree
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -157,7 +157,7 @@ def examine(
             findings += [AuditFinding(rule.name, artifact, what) for artifact, what in problems]
     stale = tuple(result for study in evidence for result in code_origins.stale(study))
     slim = [f"{study.name}: {len(study.left_out)} {LEFT}" for study in results.trees if study.left_out]
-    hidden = [f"{study.name}: {anonymous.SAYS}" for study in results.trees if study.anonymised]
+    hidden = [f"{study.name}: {SAYS_ANONYMISED}" for study in results.trees if study.anonymised]
     open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
     audit = Audit(results, evidence, tuple(findings), stale, (), now, cached)

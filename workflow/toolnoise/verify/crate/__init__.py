@@ -17,13 +17,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
+from toolnoise.verify import anonymous as copies
 from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
-from toolnoise.verify.share import anonymised, unsafe
+from toolnoise.verify.share import unsafe
 from toolnoise.verify.tree import Tree
 
 VERSION = "1.1"
@@ -44,7 +45,7 @@ def export(
     """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
     if anonymous:
-        with anonymised.copied(study) as copy:
+        with copies.copied(study) as copy:
             return _export(copy.root, out, embed, anonymous, no_credentials)._replace(left_out=copy.left_out)
     return _export(study, out, embed, anonymous, no_credentials)
 
