@@ -11,7 +11,7 @@ import pytest
 
 from toolnoise import steps, streams
 from toolnoise.base import noise_sources
-from toolnoise.base.files import open_plain, sha256
+from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
@@ -20,9 +20,9 @@ from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import MetricFile, Shown
 from toolnoise.study.variants import VARIANTS
 from toolnoise.verify import history
+from toolnoise.verify.audit.digests import BLOCK, sha256_of_all
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
-from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
 from toolnoise.verify.audit.rules import RULES, code_origins, shared_draws, specs
 from toolnoise.verify.audit.rules import stated_files as files_rules
 from toolnoise.verify.audit.rules.machines import _differs
@@ -34,7 +34,7 @@ def test_many_files_have_the_digests_that_each_has(threads, tmp_path):
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     told = []
-    found = sha256_of_all(((name, tmp_path / name) for name in contents), threads, open_plain, told.append)
+    found = sha256_of_all(((name, tmp_path / name) for name in contents), threads, told.append)
     assert {name: one.sha256 for name, one in found.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
     }
@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_told_beside_the_others(tmp_path):
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
     names = ("file", "link", "pipe", "absent")
-    found = sha256_of_all(((name, tmp_path / name) for name in names), 2, open_plain, lambda _: None)
+    found = sha256_of_all(((name, tmp_path / name) for name in names), 2, lambda _: None)
     assert [name for name in names if found[name].why] == ["link", "pipe", "absent"]
     assert found["absent"].why == "No such file or directory"
     assert found["file"].size == 1

@@ -24,8 +24,7 @@ from toolnoise.steps import CLAIMS, PAGE, Job
 from toolnoise.study import config, layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-from toolnoise.verify.audit.cache import Cache
-from toolnoise.verify.audit.hashing import Hashed
+from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict
 from toolnoise.verify.tree import Tree
 

@@ -12,14 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
-from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
 from toolnoise.verify import left_out
-from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify.audit.digests import Cache, Hashed, sha256_of_all
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
-from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
@@ -264,17 +262,9 @@ def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[di
         stated = {(study.inside(output.name), output.size) for output in outputs}
         sizes += [(size, number, study.root, path) for path, size in study.artifacts.items() if (path, size) in stated]
     sizes.sort(reverse=True)
-    digests, unknown = {}, []
+    paths = [((number, path), root / path) for _, number, root, path in sizes]
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
-        for size, number, root, path in sizes:
-            known = cache.digest(root / path) if cache else None
-            if known:
-                digests[number, path] = known
-                bar.update(size)
-            else:
-                unknown.append(((number, path), root / path))
-        keep = [cache.keep] if cache else []
-        digests |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
+        digests = sha256_of_all(paths, threads, bar.update, cache)
     hashed: list[dict[str, Hashed]] = [{} for _ in trees]
     for (number, path), digest in digests.items():
         hashed[number][path] = digest
