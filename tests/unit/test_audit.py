@@ -25,7 +25,7 @@ from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
 from toolnoise.verify.audit.rules import RULES, code_origins, shared_draws, specs
 from toolnoise.verify.audit.rules import stated_files as files_rules
-from toolnoise.verify.audit.rules.machines import _differs
+from toolnoise.verify.audit.rules.where_and_when import _differs
 
 
 @pytest.mark.parametrize("threads", [1, 3])
