@@ -17,7 +17,7 @@ from toolnoise.record import archive, recorder
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify import left_out, tree
-from toolnoise.verify.share import packing, unsafe
+from toolnoise.verify.share import sharing, unsafe
 from toolnoise.verify.tree import Tree
 
 
@@ -55,7 +55,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
         if not known:
             _state(study, lacking, made)
         if packed:
-            packing.write(place, _members(made, study))
+            sharing.pack(place, _members(made, study))
     return len(kept), len(lacking)
 
 
