@@ -18,13 +18,13 @@ from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
 from toolnoise.verify import anonymous as copies
+from toolnoise.verify import credentials
 from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
-from toolnoise.verify.share import unsafe
 from toolnoise.verify.tree import Tree
 
 VERSION = "1.1"
@@ -60,7 +60,7 @@ def _export(study: Path, out: Path, embed: bool, anonymous: bool, no_credentials
         owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
     contents = Contents(tree, embed, last.commit, None if anonymous else cited)
     graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
-    unsafe.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
+    credentials.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
     crate = _crate(graph)
     referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
     try:

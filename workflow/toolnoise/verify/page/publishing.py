@@ -15,9 +15,8 @@ from toolnoise.steps import PAGE, STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
-from toolnoise.verify import anonymous, tree
+from toolnoise.verify import anonymous, credentials, tree
 from toolnoise.verify.page import audit_data, of_study
-from toolnoise.verify.share import unsafe
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
 
@@ -52,7 +51,7 @@ def publish(
     audit = of_study.audited(loaded, page_files, signers)
     (kept,) = audit.results.trees
     if not hide:
-        unsafe.refuse(((path, root / path) for path in kept.files), no_credentials)
+        credentials.refuse(((path, root / path) for path in kept.files), no_credentials)
     names = anonymous.secrets(kept) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
     page = Page(**STEPS[PAGE].parameters(loaded.study, Whole()), files={path: root / path for path in kept.files})
@@ -74,7 +73,7 @@ def publish(
         write_text(folder / "index.html", document(plain(study_page.first(page, ""))))
         if hide:
             made = (path for path in folder.rglob("*") if path.is_file())
-            unsafe.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
+            credentials.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
     return copied + 1 + len(parts), left_out
 
 

@@ -15,8 +15,8 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify import tree
-from toolnoise.verify.share import sharing, unsafe
+from toolnoise.verify import credentials, tree
+from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
@@ -56,7 +56,7 @@ def export(
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
         contents[here.named(here.top.path)] = files.read_plain(here.root / here.top.path, statements.WANTED)
-    unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
+    credentials.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         sharing.pack(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
