@@ -53,9 +53,10 @@ class Coverage(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The result of an audit at `now` (UTC). `notes`: checks that were impossible here, not faults."""
+    """The result of an audit by these rules at `now` (UTC). `notes`: checks that were impossible here, not faults."""
 
     results: Results
+    rules: tuple[Rule, ...]
     evidence: tuple[Evidence, ...]
     findings: tuple[AuditFinding, ...]
     stale: tuple[Stale, ...]
@@ -125,7 +126,7 @@ def examine(
     results: Results,
     threads: int | None = None,
     now: datetime | None = None,
-    rules: Sequence[Rule] = RULES,
+    rules: tuple[Rule, ...] = RULES,
     signers: AllowedSigners | None = None,
     key: AllowedSigners | None = None,
     cache: Cache | None = None,
@@ -158,12 +159,12 @@ def examine(
     hidden = [f"{study.name}: {SAYS_ANONYMISED}" for study in results.trees if study.anonymised]
     open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
-    audit = Audit(results, evidence, tuple(findings), stale, (), now, cached)
+    audit = Audit(results, rules, evidence, tuple(findings), stale, (), now, cached)
     unstated = [f"{name}: {UNSTATED}" for name in audit.unstated]
     return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *code_origins.notes()))
 
 
-def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
     """The audit as plain values."""
     return {
         "results": as_given(audit.results.root),
@@ -180,7 +181,7 @@ def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
             }
             for study in audit.results.trees
         ],
-        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(audit, rule)} for rule in rules],
+        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(audit, rule)} for rule in audit.rules],
         "findings": [finding._asdict() for finding in audit.findings],
         "signatures": audit.signatures,
         "signers": dict(audit.signers),
@@ -191,11 +192,11 @@ def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
     }
 
 
-def as_text(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+def as_text(audit: Audit, strict: bool) -> str:
     """The audit, for a person."""
-    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in rules]
+    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in audit.rules]
     lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
-    for rule in rules:
+    for rule in audit.rules:
         of_rule = [finding for finding in audit.findings if finding.rule == rule.name]
         lines += [f"{rule.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in of_rule[:SHOWN]]
         if len(of_rule) > SHOWN:

@@ -63,10 +63,10 @@ def _run(options: argparse.Namespace) -> None:
             repair.run(audit)
             audit = examined(*required)
         if options.html:
-            from toolnoise.verify.page import audit_data
+            from toolnoise.verify.page import of_audit
 
-            audit_data.write(options.html, audit, options.strict, rules)
-        show((examine.as_json if options.json else examine.as_text)(audit, options.strict, rules))
+            of_audit.write(options.html, audit, options.strict)
+        show((examine.as_json if options.json else examine.as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 
 
