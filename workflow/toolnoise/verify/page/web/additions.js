@@ -24,13 +24,13 @@ Object.assign(additions, {
 });
 
 // Green only beside what it means; what an audit does not show, such as who made the results, has no colour.
-const judged = (clean, verdict) => [el("span", { class: `mark ${clean ? "good" : "bad"}` }, verdict), " ", clean ? "Every file that is there agrees with its statement, and every rule of the audit holds." : "Some results break a rule of the audit."];
+const judged = (clean, verdict) => [mark(clean ? "good" : "bad", verdict), " ", clean ? "Every file that is there agrees with its statement, and every rule of the audit holds." : "Some results break a rule of the audit."];
 function verdictOfAudit({ clean, slim, findings, stale: old, says, left_out: absent }) {
   const verdict = clean ? `clean${slim}` : findings ? `not clean: ${countOf(findings, ["finding", "findings"])}` : `not clean${slim}`;
   return card(
     el("a", { href: "#audit" }, "Audit"),
     el("p", null, judged(clean, verdict)),
-    old > 0 && el("p", null, el("span", { class: "mark old" }, "stale"), ` ${countOf(old, ["result was", "results were"])} made by other code than today's; made again, they may differ.`),
+    old > 0 && el("p", null, mark("old", "stale"), ` ${countOf(old, ["result was", "results were"])} made by other code than today's; made again, they may differ.`),
     says.map(line),
     absent.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${absent.join(", ")}`),
   );
