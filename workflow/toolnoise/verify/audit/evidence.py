@@ -177,23 +177,23 @@ class Evidence:
 
     def path(self, name: str) -> Path:
         """Where an artifact lies; it must be there, with the size in its statement."""
-        path, stated = self.tree.inside(name), self.output(name)
-        if path is None or path not in self.tree.files:
-            raise BadInput(name, "", "is missing", "a file of this study")
-        size = self.tree.files[path]
+        (path, size), stated = self._found(name), self.output(name)
         if size != stated.size if stated else size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"stated: {stated.size if stated else 'nothing'}")
-        return self.tree.root / path
+        return path
 
     def small(self, name: str) -> Path:
         """Where an artifact lies that is small enough to be read at once."""
-        path = self.tree.inside(name)
-        size = self.tree.files.get(path) if path is not None else None
-        if size is None:
-            raise BadInput(name, "", "is missing", "a file of this study")
+        path, size = self._found(name)
         if size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-        return self.tree.root / path
+        return path
+
+    def _found(self, name: str) -> tuple[Path, int]:
+        path = self.tree.inside(name)
+        if path is None or path not in self.tree.files:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        return self.tree.root / path, self.tree.files[path]
 
 
 def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:
