@@ -266,33 +266,27 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
     assert history.committed("HEAD") is None
 
 
+MINE, OURS = "mine:build", "toolnoise.models.lenet:build"
+
+
 @pytest.mark.parametrize(
-    ("stated", "found"),
+    ("builder", "stated", "found"),
     [
-        (["mine.py", "workflow/toolnoise/training/loop.py"], False),
-        (["mine/__init__.py"], False),
-        (["lib/mine.py"], False),
-        (["other/mine.pyc", "notmine.py"], True),
-        (["workflow/toolnoise/training/mine.py"], True),
-        ([], True),
+        (MINE, ["mine.py", "workflow/toolnoise/training/loop.py"], False),
+        (MINE, ["mine/__init__.py"], False),
+        (MINE, ["lib/mine.py"], False),
+        (MINE, ["other/mine.pyc", "notmine.py"], True),
+        (MINE, ["workflow/toolnoise/training/mine.py"], True),
+        (MINE, [], True),
+        (OURS, ["workflow/toolnoise/models/lenet.py"], False),
+        (OURS, ["toolnoise/models/lenet.py"], True),
+        (OURS, ["lenet.py"], True),
     ],
 )
-def test_the_module_of_a_builder_must_be_stated(stated, found):
-    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": "mine:build"}}}, name="run")
-    told = [("run", "does not state the module of its network's builder, mine:build")]
+def test_the_module_of_a_builder_must_be_stated_and_this_packages_lies_in_this_package(builder, stated, found):
+    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": builder}}}, name="run")
+    told = [("run", f"does not state the module of its network's builder, {builder}")]
     assert list(code_origins._builder(statement, stated)) == (told if found else [])
-
-
-@pytest.mark.parametrize(
-    ("stated", "found"),
-    [(["workflow/toolnoise/models/lenet.py"], False), (["toolnoise/models/lenet.py"], True), (["lenet.py"], True)],
-)
-def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found):
-    statement = SimpleNamespace(
-        parameters={"spec": {"model": {"builder": "toolnoise.models.lenet:build"}}},
-        name="run",
-    )
-    assert bool(list(code_origins._builder(statement, stated))) == found
 
 
 def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
