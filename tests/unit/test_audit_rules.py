@@ -1,4 +1,4 @@
-"""The audit's rules about clocks and about weights."""
+"""The audit's rules about clocks, circles and weights."""
 
 import re
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.verify import tree
 from toolnoise.verify.audit import evidence
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import numbers, root, specs, stated_files
+from toolnoise.verify.audit.rules import chains, numbers, root, specs, stated_files
 from toolnoise.verify.audit.rules.where_and_when import times_are_possible
 from toolnoise.verify.rebuild import rebuilding
 from toolnoise.verify.tree import Stated, Tree
@@ -99,6 +99,15 @@ def test_another_difference_of_clocks_is_refused(text):
 
 def test_the_difference_of_clocks_is_two_minutes_by_default():
     assert cli.parsed(["audit", "results/x"]).clock_skew == evidence.CLOCKS
+
+
+def test_a_circle_and_what_follows_from_it_are_found_and_nothing_beside_it():
+    needs = {"a": ("c",), "b": ("a",), "c": ("b", "start"), "after": ("a",), "itself": ("itself",)}
+    needs |= {"start": (), "beside": ("start", "from elsewhere")}
+    by_name = {name: Stated(name, stated(name, NOON, NOON, "node1", *read)) for name, read in needs.items()}
+    tree = SimpleNamespace(statements=tuple(by_name.values()), producer=by_name.get)
+    found = [name for name, _ in chains.chains_have_no_circle(SimpleNamespace(tree=tree))]
+    assert found == ["a", "b", "c", "after", "itself"]
 
 
 # Results that were made when one job wrote all of the page and was the root: they are audited as they were then
