@@ -75,9 +75,7 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        sizes = {path: size for path, size in self.files.items() if _is_artifact(path)}
-        sizes.pop(MODEL_SIGNATURE, None)
-        return sizes
+        return {path: size for path, size in self.files.items() if _is_artifact(path)}
 
     @property
     def all_stated(self) -> tuple[Stated, ...]:
@@ -187,7 +185,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS, left_out.FILE)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path not in (left_out.FILE, MODEL_SIGNATURE)
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
