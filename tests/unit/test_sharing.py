@@ -597,6 +597,8 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
     assert refused(take, whole.archive).startswith(f"{here}/results/shared/study.json: ")
     shutil.rmtree(here / "results")
     assert "no such folder" in refused(take, whole.archive)
+    # The root of the machine lies in no folder.
+    assert refused(importing.take, whole.archive, "/").startswith("/study.json: ")
 
 
 def test_nothing_comes_in_while_snakemake_works(whole, here, take, refused):

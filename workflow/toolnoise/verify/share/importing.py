@@ -70,7 +70,7 @@ def take(
     into = Path(into)
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
-    folder = into.absolute().parents[1]
+    folder = into.absolute().parent.parent
     if session.is_locked(folder):
         raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
