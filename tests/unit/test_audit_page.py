@@ -1,3 +1,5 @@
+"""An audit's page: every part of a statement is in its data, each thing once, and nothing of it can run."""
+
 import base64
 import hashlib
 import json
