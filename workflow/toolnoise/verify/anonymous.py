@@ -60,7 +60,7 @@ def secrets(study: Tree) -> set[str]:
 
 def without(value: Any, names: Collection[str]) -> Any:
     """The same value without these names, paths of a machine, credentials, and the keys that have the first."""
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)))
+    pattern = _pattern(names)
 
     def text(plain_text: str) -> str:
         hidden = PATH.sub(LEFT_OUT, credentials.hidden(ACCOUNT.sub("", plain_text), LEFT_OUT))
@@ -89,7 +89,12 @@ def names_somebody(content: bytes, names: Collection[str]) -> bool:
         text = "\n".join(match.decode() for match in TEXTS.findall(content))
     if HOME.search(text) or ACCOUNT.search(text) or credentials.found(text):
         return True
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
+    return bool(names and _pattern(names).search(text))
+
+
+def _pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """These names as whole words, the longest first."""
+    return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)))
 
 
 def _user() -> str:
