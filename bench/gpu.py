@@ -44,7 +44,7 @@ from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
 from toolnoise.verify import history  # noqa: E402
-from toolnoise.verify.share import packing, sharing  # noqa: E402
+from toolnoise.verify.share import sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.
@@ -196,7 +196,7 @@ def run(options: argparse.Namespace) -> studies.Study:
     shutil.rmtree("brought", ignore_errors=True)
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
-        packing.write(f"brought/{study.name}-{number}.tar.gz", members)
+        sharing.pack(f"brought/{study.name}-{number}.tar.gz", members)
     print(summary(study))
     return study
 

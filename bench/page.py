@@ -32,7 +32,8 @@ from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.examine import Audit
-from toolnoise.verify.page import audit_data as statements_shown
+from toolnoise.verify.audit.rules import RULES
+from toolnoise.verify.page import of_audit as statements_shown
 from toolnoise.verify.tree import Results, Stated, Tree
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
@@ -91,7 +92,7 @@ def write(study: Study, folder: Path) -> None:
         stated.append(Stated(path, one))
         files |= {one.name.removeprefix(within): one.size for one in outputs}
     tree = Tree(study.name, folder, files, {}, tuple(stated), {}, {}, study)
-    audit = Audit(Results(folder, (tree,), ()), (), (), (), (), THEN)
+    audit = Audit(Results(folder, (tree,), ()), RULES, (), (), (), (), THEN)
     write_text(folder / "page/statements.js", part("statements", statements_shown.data(audit, strict=False)))
     shown = {"clean": True, "slim": "", "findings": 0, "stale": 0, "says": [], "ran_on": [], "left_out": []}
     write_text(folder / "page/audit.js", part("audit", shown))

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from toolnoise.record import statements
 from toolnoise.verify import tree
 from toolnoise.verify.audit import examine as audits
+from toolnoise.verify.audit.rules import RULES
 from toolnoise.verify.audit.rules.code_origins import Stale
-from toolnoise.verify.page import audit_data as pages
+from toolnoise.verify.page import of_audit as pages
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"
@@ -26,7 +27,9 @@ def write_page(tmp_path):
     def write(folder, findings=(), stale=()):
         found = audits.examine(tree.load(folder), rules=())
         told = [audits.AuditFinding(*one) for one in findings]
-        pages.write(tmp_path / "audit.html", found._replace(findings=tuple(told), stale=tuple(stale)), strict=False)
+        pages.write(
+            tmp_path / "audit.html", found._replace(rules=RULES, findings=tuple(told), stale=tuple(stale)), strict=False
+        )
         return tmp_path / "audit.html"
 
     return write

@@ -11,7 +11,7 @@ import pytest
 
 from toolnoise import steps, streams
 from toolnoise.base import noise_sources
-from toolnoise.base.files import open_plain, sha256
+from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
@@ -20,12 +20,12 @@ from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import MetricFile, Shown
 from toolnoise.study.variants import VARIANTS
 from toolnoise.verify import history
+from toolnoise.verify.audit.digests import BLOCK, sha256_of_all
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
-from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
 from toolnoise.verify.audit.rules import RULES, code_origins, shared_draws, specs
 from toolnoise.verify.audit.rules import stated_files as files_rules
-from toolnoise.verify.audit.rules.machines import _differs
+from toolnoise.verify.audit.rules.where_and_when import _differs
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -34,7 +34,7 @@ def test_many_files_have_the_digests_that_each_has(threads, tmp_path):
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     told = []
-    found = sha256_of_all(((name, tmp_path / name) for name in contents), threads, open_plain, told.append)
+    found = sha256_of_all(((name, tmp_path / name) for name in contents), threads, told.append)
     assert {name: one.sha256 for name, one in found.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
     }
@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_told_beside_the_others(tmp_path):
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
     names = ("file", "link", "pipe", "absent")
-    found = sha256_of_all(((name, tmp_path / name) for name in names), 2, open_plain, lambda _: None)
+    found = sha256_of_all(((name, tmp_path / name) for name in names), 2, lambda _: None)
     assert [name for name in names if found[name].why] == ["link", "pipe", "absent"]
     assert found["absent"].why == "No such file or directory"
     assert found["file"].size == 1
@@ -266,33 +266,27 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
     assert history.committed("HEAD") is None
 
 
+MINE, OURS = "mine:build", "toolnoise.models.lenet:build"
+
+
 @pytest.mark.parametrize(
-    ("stated", "found"),
+    ("builder", "stated", "found"),
     [
-        (["mine.py", "workflow/toolnoise/training/loop.py"], False),
-        (["mine/__init__.py"], False),
-        (["lib/mine.py"], False),
-        (["other/mine.pyc", "notmine.py"], True),
-        (["workflow/toolnoise/training/mine.py"], True),
-        ([], True),
+        (MINE, ["mine.py", "workflow/toolnoise/training/loop.py"], False),
+        (MINE, ["mine/__init__.py"], False),
+        (MINE, ["lib/mine.py"], False),
+        (MINE, ["other/mine.pyc", "notmine.py"], True),
+        (MINE, ["workflow/toolnoise/training/mine.py"], True),
+        (MINE, [], True),
+        (OURS, ["workflow/toolnoise/models/lenet.py"], False),
+        (OURS, ["toolnoise/models/lenet.py"], True),
+        (OURS, ["lenet.py"], True),
     ],
 )
-def test_the_module_of_a_builder_must_be_stated(stated, found):
-    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": "mine:build"}}}, name="run")
-    told = [("run", "does not state the module of its network's builder, mine:build")]
+def test_the_module_of_a_builder_must_be_stated_and_this_packages_lies_in_this_package(builder, stated, found):
+    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": builder}}}, name="run")
+    told = [("run", f"does not state the module of its network's builder, {builder}")]
     assert list(code_origins._builder(statement, stated)) == (told if found else [])
-
-
-@pytest.mark.parametrize(
-    ("stated", "found"),
-    [(["workflow/toolnoise/models/lenet.py"], False), (["toolnoise/models/lenet.py"], True), (["lenet.py"], True)],
-)
-def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found):
-    statement = SimpleNamespace(
-        parameters={"spec": {"model": {"builder": "toolnoise.models.lenet:build"}}},
-        name="run",
-    )
-    assert bool(list(code_origins._builder(statement, stated))) == found
 
 
 def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):

@@ -1,3 +1,5 @@
+"""An audit's page: every part of a statement is in its data, each thing once, and nothing of it can run."""
+
 import base64
 import hashlib
 import json
@@ -11,8 +13,9 @@ import pytest
 from toolnoise.pages import document
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify.audit.examine import Audit, AuditFinding
+from toolnoise.verify.audit.rules import RULES
 from toolnoise.verify.audit.rules.code_origins import Stale
-from toolnoise.verify.page import audit_data
+from toolnoise.verify.page import of_audit
 from toolnoise.verify.tree import Results, Stated, Tree
 
 THEN = datetime(2026, 1, 31, 12)
@@ -39,11 +42,11 @@ def tree(*jobs, name="tiny", files=None):
 
 def audited(*trees, findings=(), stale=()):
     results = Results(trees[0].root if len(trees) == 1 else Path("/results"), trees, ())
-    return Audit(results, (), tuple(AuditFinding(*one) for one in findings), tuple(stale), ("a note",), THEN)
+    return Audit(results, RULES, (), tuple(AuditFinding(*one) for one in findings), tuple(stale), ("a note",), THEN)
 
 
 def block(*trees, **found):
-    return audit_data.data(audited(*trees, **found), strict=False)
+    return of_audit.data(audited(*trees, **found), strict=False)
 
 
 def html(data):
@@ -218,9 +221,9 @@ def test_a_folder_without_a_statement_has_a_page():
 def test_the_verdict_counts_what_is_stale_only_if_that_is_asked_for():
     one = tree(run(1, CODE))
     stale = [Stale(f"results/tiny/runs/a/{seed}/weights.npz", ("a.py", "b.py")) for seed in (1, 2)]
-    assert audit_data.data(audited(one), strict=True)["clean"]
-    assert not audit_data.data(audited(one, stale=stale), strict=True)["clean"]
-    assert audit_data.data(audited(one, stale=stale), strict=False)["clean"]
+    assert of_audit.data(audited(one), strict=True)["clean"]
+    assert not of_audit.data(audited(one, stale=stale), strict=True)["clean"]
+    assert of_audit.data(audited(one, stale=stale), strict=False)["clean"]
     names = [f"runs/a/{seed}/weights.npz" for seed in (1, 2)]
     assert block(one, stale=stale)["stale"] == [(("a.py", "b.py"), names)]
 
@@ -235,7 +238,7 @@ def test_the_page_says_what_was_covered_and_what_could_not_be():
 
 def test_a_page_among_the_results_is_refused(tmp_path, refused):
     found = audited(tree())._replace(results=Results(tmp_path / "results", (tree(),), ()))
-    line = refused(audit_data.write, tmp_path / "results/small/../audit.html", found, False)
+    line = refused(of_audit.write, tmp_path / "results/small/../audit.html", found, False)
     assert line.startswith("command line: --html: ")
     assert "lies in the results" in line
     assert not (tmp_path / "results").exists()
@@ -243,4 +246,4 @@ def test_a_page_among_the_results_is_refused(tmp_path, refused):
 
 def test_a_page_that_cannot_be_written_is_told_in_one_line(tmp_path, refused):
     (tmp_path / "file").touch()
-    assert "--html" in refused(audit_data.write, tmp_path / "file/audit.html", audited(tree(run(1, CODE))), False)
+    assert "--html" in refused(of_audit.write, tmp_path / "file/audit.html", audited(tree(run(1, CODE))), False)

@@ -17,9 +17,9 @@ from toolnoise.base.files import sha256
 from toolnoise.record.statements import CODE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.verify import tree
-from toolnoise.verify.audit import beside, cache, examine
+from toolnoise.verify.audit import beside, digests, examine
+from toolnoise.verify.audit.digests import Stamp
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.hashing import Stamp
 from toolnoise.verify.audit.rules import chains, code_origins
 
 HUGE = 4 << 40
@@ -111,7 +111,7 @@ def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp
 
 def test_a_result_of_another_size_than_the_stated_is_neither_hashed_nor_opened(root, monkeypatch):
     sparse(root / "weights.npz")
-    monkeypatch.setattr(examine, "open_plain", lambda path: pytest.fail(f"opened {path}"))
+    monkeypatch.setattr(digests, "open_plain", lambda path: pytest.fail(f"opened {path}"))
     found = examine.examine(tree.load(root), 1)
     assert ("every-file-is-stated", "results/study/weights.npz") in {one[:2] for one in found.findings}
     with pytest.raises(BadInput, match=f"has {HUGE} bytes; stated: nothing"):
@@ -125,7 +125,7 @@ NAMES = ("one.npz", "runs/two.npz")
 def results(tmp_path, monkeypatch):
     """A results folder; the files of this test count as old enough."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "TICK", 0)
+    monkeypatch.setattr(digests, "TICK", 0)
     folder = tmp_path / "results/study"
     (folder / "statements").mkdir(parents=True)
     (folder / "runs").mkdir()
@@ -143,11 +143,11 @@ def state(folder, name):
 
 
 def audited(results, strict=False):
-    with cache.opened(results, trusted=not strict) as known:
+    with digests.opened(results, trusted=not strict) as known:
         return examine.examine(tree.load(results), rules=(), cache=known)
 
 
-def digests(audit):
+def digests_in(audit):
     return {name: found.sha256 for name, found in audit.evidence[0].hashed.items()}
 
 
@@ -163,7 +163,7 @@ def kept(results):
 def test_a_second_audit_has_the_digests_of_the_first(results):
     first, second = audited(results), audited(results)
     assert (first.cached, second.cached) == (0, 2)
-    assert digests(first) == digests(second) == now(results)
+    assert digests_in(first) == digests_in(second) == now(results)
     assert {name: one.size for name, one in second.evidence[0].hashed.items()} == {name: len(name) for name in NAMES}
 
 
@@ -175,28 +175,28 @@ def test_a_changed_file_is_read_although_its_size_and_time_are_as_before(results
     assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     again = audited(results)
     assert again.cached == 1
-    assert digests(again) == now(results)
+    assert digests_in(again) == now(results)
 
 
 def test_another_file_in_its_place_is_read(results):
     audited(results)
     (results / "new").write_bytes(b"another")
     (results / "new").rename(results / NAMES[0])
-    assert digests(audited(results)) == now(results)
+    assert digests_in(audited(results)) == now(results)
 
 
 def test_a_strict_audit_reads_everything(results):
     # A cache that lies, in a line that is whole.
-    with cache.opened(results, trusted=True) as known:
+    with digests.opened(results, trusted=True) as known:
         for name in NAMES:
             file = results / name
-            known.keep(file, cache.Hashed("0" * 64), Stamp.of(file.stat()))
-    assert set(digests(audited(results)).values()) == {"0" * 64}
+            known.keep(file, digests.Hashed("0" * 64), Stamp.of(file.stat()))
+    assert set(digests_in(audited(results)).values()) == {"0" * 64}
     strict = audited(results, strict=True)
     assert strict.cached == 0
-    assert digests(strict) == now(results)
+    assert digests_in(strict) == now(results)
     # It leaves what it found.
-    assert digests(audited(results)) == now(results)
+    assert digests_in(audited(results)) == now(results)
 
 
 @pytest.mark.parametrize(
@@ -217,15 +217,15 @@ def test_damaged_lines_are_not_used(results, damage):
     file.write_bytes(re.sub(*damage, file.read_bytes()))
     again = audited(results)
     assert again.cached == 0
-    assert digests(again) == now(results)
+    assert digests_in(again) == now(results)
     assert audited(results).cached == 2
 
 
 def test_an_interrupted_audit_leaves_what_it_has_read(results):
     def interrupted():
-        with cache.opened(results, trusted=True) as known:
+        with digests.opened(results, trusted=True) as known:
             file = results / NAMES[0]
-            known.keep(file, cache.Hashed(now(results)[NAMES[0]]), Stamp.of(file.stat()))
+            known.keep(file, digests.Hashed(now(results)[NAMES[0]]), Stamp.of(file.stat()))
             # As if killed here: nothing is closed.
             assert kept(results).read_bytes().endswith(b"\n")
             raise KeyboardInterrupt
@@ -236,7 +236,7 @@ def test_an_interrupted_audit_leaves_what_it_has_read(results):
 
 
 def test_a_file_that_changed_just_now_is_not_kept(results, monkeypatch):
-    monkeypatch.setattr(cache, "TICK", 3600 * 10**9)
+    monkeypatch.setattr(digests, "TICK", 3600 * 10**9)
     assert (audited(results).cached, audited(results).cached) == (0, 0)
 
 
@@ -249,18 +249,18 @@ def test_lines_of_files_that_are_gone_do_not_pile_up(results):
 
 
 def test_a_second_audit_knows_the_weights_in_a_file_of_the_same_bytes(results):
-    with cache.opened(results, trusted=True) as known:
+    with digests.opened(results, trusted=True) as known:
         known.keep_weights("1" * 64, "2" * 64)
-    with cache.opened(results, trusted=True) as known:
+    with digests.opened(results, trusted=True) as known:
         assert known.weights_in("1" * 64) == "2" * 64
         assert known.weights_in("2" * 64) is None
-    with cache.opened(results, trusted=False) as known:
+    with digests.opened(results, trusted=False) as known:
         assert known.weights_in("1" * 64) is None
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_under_the_cache_is_told_with_its_path(tmp_path):
     place = tmp_path / "full.jsonl"
-    with pytest.raises(OSError, match=re.escape(str(place))), contextlib.closing(cache.Cache(place, True)) as known:
+    with pytest.raises(OSError, match=re.escape(str(place))), contextlib.closing(digests.Cache(place, True)) as known:
         place.symlink_to("/dev/full")
         known.keep_weights("0" * 64, "1" * 64)

@@ -1,4 +1,4 @@
-"""The audit's rules about clocks and about weights."""
+"""The audit's rules about clocks, circles and weights."""
 
 import re
 from datetime import datetime, timedelta
@@ -20,8 +20,8 @@ from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.verify import tree
 from toolnoise.verify.audit import evidence
 from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import root, specs, stated_files, trained_weights
-from toolnoise.verify.audit.rules.times import times_are_possible
+from toolnoise.verify.audit.rules import chains, numbers, root, specs, stated_files
+from toolnoise.verify.audit.rules.where_and_when import times_are_possible
 from toolnoise.verify.rebuild import rebuilding
 from toolnoise.verify.tree import Stated, Tree
 
@@ -99,6 +99,15 @@ def test_another_difference_of_clocks_is_refused(text):
 
 def test_the_difference_of_clocks_is_two_minutes_by_default():
     assert cli.parsed(["audit", "results/x"]).clock_skew == evidence.CLOCKS
+
+
+def test_a_circle_and_what_follows_from_it_are_found_and_nothing_beside_it():
+    needs = {"a": ("c",), "b": ("a",), "c": ("b", "start"), "after": ("a",), "itself": ("itself",)}
+    needs |= {"start": (), "beside": ("start", "from elsewhere")}
+    by_name = {name: Stated(name, stated(name, NOON, NOON, "node1", *read)) for name, read in needs.items()}
+    tree = SimpleNamespace(statements=tuple(by_name.values()), producer=by_name.get)
+    found = [name for name, _ in chains.chains_have_no_circle(SimpleNamespace(tree=tree))]
+    assert found == ["a", "b", "c", "after", "itself"]
 
 
 # Results that were made when one job wrote all of the page and was the root: they are audited as they were then
@@ -244,8 +253,8 @@ def change_tensor(record, name, place):
 @pytest.mark.parametrize("count", [1, 3])
 def test_whole_runs_are_clean(count, write):
     record = write(count=count)
-    assert judged(trained_weights.snapshots_are_the_histories, record) == []
-    assert judged(trained_weights.final_weights_are_the_histories, record) == []
+    assert judged(numbers.snapshots_are_the_histories, record) == []
+    assert judged(numbers.final_weights_are_the_histories, record) == []
 
 
 @pytest.mark.parametrize(
@@ -256,9 +265,7 @@ def test_a_number_changed_in_a_snapshot_or_in_the_last_one_is_found_with_its_epo
     record = write(count=3)
     change_tensor(record, name, place)
     told = f"has weights after epoch {epoch} that differ from its history"
-    rule = (
-        trained_weights.final_weights_are_the_histories if epoch == 3 else trained_weights.snapshots_are_the_histories
-    )
+    rule = numbers.final_weights_are_the_histories if epoch == 3 else numbers.snapshots_are_the_histories
     assert judged(rule, record) == [("weights.npz", told)]
 
 
@@ -266,7 +273,7 @@ def test_snapshots_in_another_order_are_found(write):
     def turn(parts):
         parts["final"] |= snapshots.packed(parts["epochs"][1::-1])
 
-    found = judged(trained_weights.snapshots_are_the_histories, write(count=3, change=turn))
+    found = judged(numbers.snapshots_are_the_histories, write(count=3, change=turn))
     assert [what.split(" that")[0] for _, what in found] == [f"has weights after epoch {epoch}" for epoch in (1, 2)]
 
 
@@ -279,7 +286,7 @@ LACKING = {
 
 @pytest.mark.parametrize("change", LACKING.values(), ids=LACKING)
 def test_snapshots_that_are_not_there_are_found(change, write):
-    ((artifact, what),) = judged(trained_weights.snapshots_are_the_histories, write(count=3, change=change))
+    ((artifact, what),) = judged(numbers.snapshots_are_the_histories, write(count=3, change=change))
     assert artifact == "weights.npz"
     assert "recipe keeps (2, " in what
 
@@ -288,9 +295,9 @@ def test_weights_that_are_not_there_or_no_plain_file_are_found_and_not_waited_fo
     record = write(count=3)
     path = record.with_name("weights.npz")
     path.rename(path.with_name("elsewhere.npz"))
-    assert "is missing" in judged(trained_weights.snapshots_are_the_histories, record)[0][1]
+    assert "is missing" in judged(numbers.snapshots_are_the_histories, record)[0][1]
     path.symlink_to("elsewhere.npz")
-    assert "is missing" in judged(trained_weights.snapshots_are_the_histories, record)[0][1]
+    assert "is missing" in judged(numbers.snapshots_are_the_histories, record)[0][1]
 
 
 @pytest.mark.parametrize("count", ["5", -1, 0, 10**30, None, [2]])
@@ -320,22 +327,22 @@ def recording(write):
 
 
 def test_recorded_steps_that_agree_with_the_history_are_clean(recording):
-    assert judged(trained_weights.recorded_steps_are_the_histories, recording) == []
-    assert judged(trained_weights.snapshots_are_the_histories, recording) == []
+    assert judged(numbers.recorded_steps_are_the_histories, recording) == []
+    assert judged(numbers.snapshots_are_the_histories, recording) == []
 
 
 @pytest.mark.parametrize(("row", "step"), [(2, 2), (3, 4), (4, 6)])
 def test_weights_after_a_step_that_differ_from_the_history_are_a_finding(row, step, recording):
     change_tensor(recording, "a/kernel//", (row, 0, 0))
     says = f"has weights after step {step} that differ from its history"
-    assert judged(trained_weights.recorded_steps_are_the_histories, recording) == [("weights.npz", says)]
+    assert judged(numbers.recorded_steps_are_the_histories, recording) == [("weights.npz", says)]
 
 
 def test_other_steps_than_those_of_the_recipe_are_a_finding(recording):
     value = files.read_json(recording)
     files.write_json(recording, value | {"recorded_steps": STEPS[1:]})
     says = "has recorded_steps that are not those of its recipe"
-    assert judged(trained_weights.recorded_steps_are_the_histories, recording) == [("run.json", says)]
+    assert judged(numbers.recorded_steps_are_the_histories, recording) == [("run.json", says)]
 
 
 @pytest.mark.parametrize("each", ["2", None, -1, 10**30, [2]])
@@ -351,7 +358,7 @@ def test_a_number_of_steps_that_is_none_is_a_finding(each, recording):
 def test_a_bit_as_it_is_drawn_is_right_and_so_is_none(variant, count, write):
     record = write(variant, count)
     assert (files.read_json(record)["moved_bit"] is not None) == (variant in ("bit", "bit_2"))
-    assert judged(trained_weights.moved_bits_are_the_drawn, record) == []
+    assert judged(numbers.moved_bits_are_the_drawn, record) == []
 
 
 OTHER_MOVES = {
@@ -366,19 +373,19 @@ OTHER_MOVES = {
 def test_another_move_than_the_drawn_is_found(other, key, write):
     record = write("bit", change=lambda parts: parts["record"].update(moved_bit=parts["record"]["moved_bit"] | other))
     found = [("run.json", f"has a moved_bit that does not follow from its seeds and tensors: {key}")]
-    assert judged(trained_weights.moved_bits_are_the_drawn, record) == found
+    assert judged(numbers.moved_bits_are_the_drawn, record) == found
 
 
 @pytest.mark.parametrize(("variant", "moved"), [("bit", None), ("control", {"tensor": "a/kernel"}), ("control", 0)])
 def test_a_move_that_there_was_not_and_none_where_there_was_are_found(variant, moved, write):
     record = write(variant, change=lambda parts: parts["record"].update(moved_bit=moved))
-    assert len(judged(trained_weights.moved_bits_are_the_drawn, record)) == 1
+    assert len(judged(numbers.moved_bits_are_the_drawn, record)) == 1
 
 
 def test_another_shape_of_the_weights_is_another_draw(write):
     def reshape(parts):
         parts["final"]["a/kernel"] = np.zeros((20, 30), np.float32)
 
-    ((artifact, what),) = judged(trained_weights.moved_bits_are_the_drawn, write("bit", change=reshape))
+    ((artifact, what),) = judged(numbers.moved_bits_are_the_drawn, write("bit", change=reshape))
     assert artifact == "run.json"
     assert "moved_bit.index" in what

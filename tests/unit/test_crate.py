@@ -1,3 +1,5 @@
+"""A study as a research object: what is in the crate, what is only named, and what is refused."""
+
 import base64
 import importlib
 import json

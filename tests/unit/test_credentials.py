@@ -15,7 +15,6 @@ from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
 from toolnoise.record import envelope
 from toolnoise.verify import anonymous, credentials
-from toolnoise.verify.share import unsafe
 
 # What looks like a credential is found, named by form and key, and hidden; what resembles one is left alone
 
@@ -137,7 +136,7 @@ STUDIES = sorted(path.name.removesuffix(".tar.xz") for path in (ROOT / "evidence
 def test_kept_studies_have_nothing_that_looks_like_a_credential(study, evidence):
     files = [path for path in evidence(study).rglob("*") if path.is_file()]
     assert len(files) > 10
-    unsafe.refuse((path.name, path) for path in files)
+    credentials.refuse((path.name, path) for path in files)
 
 
 def test_the_programs_own_files_go_into_crates_as_they_are():
@@ -145,7 +144,7 @@ def test_the_programs_own_files_go_into_crates_as_they_are():
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
     files = [path for path in files if "__pycache__" not in path.parts and not path.is_symlink()]
     assert len(files) > 300
-    unsafe.refuse((path.name, path) for path in files)
+    credentials.refuse((path.name, path) for path in files)
 
 
 def test_a_refusal_names_the_clearest_place_and_no_secret(refused):
@@ -154,22 +153,22 @@ def test_a_refusal_names_the_clearest_place_and_no_secret(refused):
         ("study.json", json.dumps({"models": {"mine": {"command": "train --token SECRET"}}}).encode()),
         ("study.yaml", b"\n\npassword: hunter2\n"),
     ]
-    said = refused(unsafe.refuse, files)
+    said = refused(credentials.refuse, files)
     assert said.startswith(
         "study.json: models.mine.command: looks like a credential (the value of --token), in 2 places"
     )
     assert "1 other text too" in said
     assert "SECRET" not in said
     assert "hunter2" not in said
-    assert refused(unsafe.refuse, files, ["SECRET"]).startswith("study.yaml: line 3: looks like a credential")
-    unsafe.refuse(files, ["SECRET", "hunter2"])
+    assert refused(credentials.refuse, files, ["SECRET"]).startswith("study.yaml: line 3: looks like a credential")
+    credentials.refuse(files, ["SECRET", "hunter2"])
 
 
 def test_a_signed_statement_is_searched_as_it_was_before(refused):
     payload = json.dumps({"command": "train --token SECRET"}).encode()
     signed = envelope.Envelope(payload, (envelope.Signature("key", b"signature"),)).as_json()
     assert "SECRET" not in json.dumps(signed)
-    said = refused(unsafe.refuse, [("a.intoto.json", json.dumps(signed).encode())])
+    said = refused(credentials.refuse, [("a.intoto.json", json.dumps(signed).encode())])
     assert said.startswith("a.intoto.json: command: looks like")
 
 
@@ -180,9 +179,9 @@ def test_arrays_pictures_and_what_is_no_text_are_not_read_and_a_huge_text_is_ref
             # On disk it has one block. A reader of all of it would need a GiB of memory.
             file.truncate(2**30)
     files = [(path.name, path) for path in sorted(tmp_path.iterdir())]
-    said = refused(unsafe.refuse, files)
+    said = refused(credentials.refuse, files)
     assert said.startswith("c.csv: has 1073741824 bytes, too many to be searched for credentials; at most 134217728")
-    unsafe.refuse(files, ["c.csv"])
+    credentials.refuse(files, ["c.csv"])
 
 
 # Values of variables that a command names reach neither the log of the program nor an error, at no time

@@ -112,7 +112,7 @@ OWN = "examples/own-model/my_model.py"
 
 def test_code_that_is_as_recorded_is_run_where_it_is(stated, tmp_path):
     code = checkout.package(stated("workflow/toolnoise/measures/control_gate.py", "notebooks/table2.ipynb"), tmp_path)
-    assert (code.folder, code.missing) == (ROOT / "workflow", ())
+    assert code.folder == ROOT / "workflow"
     assert not list(tmp_path.iterdir())
 
 
@@ -124,23 +124,23 @@ def test_code_that_is_nowhere_is_named_file_by_file(stated, tmp_path):
     )
     other = {"workflow/toolnoise/measures/control_gate.py": "0" * 64, "workflow/toolnoise/gone.py": "1" * 64}
     for commit in ("", "f" * 40):
-        code = checkout.package(stated(*names, commit=commit, **other), tmp_path)
-        assert code.missing == names[:2]
+        with pytest.raises(checkout.Lacking, match=f"nor at its commit: {names[0]}, {names[1]}$"):
+            checkout.package(stated(*names, commit=commit, **other), tmp_path)
 
 
 def test_a_module_of_ones_own_lies_where_its_builder_is_imported_from(stated, tmp_path):
     (own,) = checkout.own_modules(stated(OWN), tmp_path)
     assert own == ("my_model.py", ROOT / OWN)
-    (own,) = checkout.own_modules(stated(OWN, builder="own-model.my_model:build"), tmp_path)
-    assert own.place == "own-model/my_model.py"
+    ((place, _),) = checkout.own_modules(stated(OWN, builder="own-model.my_model:build"), tmp_path)
+    assert place == "own-model/my_model.py"
 
 
 def test_the_users_folder_comes_first_and_another_version_is_not_taken(stated, tmp_path):
     (tmp_path / "my_model.py").write_bytes((ROOT / OWN).read_bytes())
-    (own,) = checkout.own_modules(stated(OWN), tmp_path)
-    assert own.source == tmp_path / "my_model.py"
-    (own,) = checkout.own_modules(stated(OWN, **{OWN: "0" * 64}), tmp_path)
-    assert own.source is None
+    ((_, source),) = checkout.own_modules(stated(OWN), tmp_path)
+    assert source == tmp_path / "my_model.py"
+    with pytest.raises(checkout.Lacking, match=r"nor at its commit: my_model\.py$"):
+        list(checkout.own_modules(stated(OWN, **{OWN: "0" * 64}), tmp_path))
 
 
 # Git says no, fails or refuses: three answers, and only the first is one on what has changed

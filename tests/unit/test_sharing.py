@@ -27,7 +27,7 @@ from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES
 from toolnoise.verify.audit.rules.root import age_check
-from toolnoise.verify.share import exporting, importing, packing, sharing
+from toolnoise.verify.share import exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -349,9 +349,9 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused):
 
 def test_a_name_that_no_tar_holds_is_one_line(tmp_path, refused):
     long = archive.Member("results/" + "a" * 300, 0, iter(()))
-    assert "does not fit into an archive" in refused(packing.write, tmp_path / "a.tar", [long])
+    assert "does not fit into an archive" in refused(sharing.pack, tmp_path / "a.tar", [long])
     large = archive.Member("results/a", 2**33, iter(()))
-    assert "does not fit into an archive" in refused(packing.write, tmp_path / "a.tar", [large])
+    assert "does not fit into an archive" in refused(sharing.pack, tmp_path / "a.tar", [large])
     assert not list(tmp_path.iterdir())
 
 
@@ -597,6 +597,8 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
     assert refused(take, whole.archive).startswith(f"{here}/results/shared/study.json: ")
     shutil.rmtree(here / "results")
     assert "no such folder" in refused(take, whole.archive)
+    # The root of the machine lies in no folder.
+    assert refused(importing.take, whole.archive, "/").startswith("/study.json: ")
 
 
 def test_nothing_comes_in_while_snakemake_works(whole, here, take, refused):

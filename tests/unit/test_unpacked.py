@@ -17,7 +17,7 @@ from toolnoise.record import archive, unpacked
 from toolnoise.verify import tree
 from toolnoise.verify.audit import beside
 from toolnoise.verify.rebuild import rebuilding
-from toolnoise.verify.share import packing, slimming
+from toolnoise.verify.share import sharing, slimming
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"
@@ -165,7 +165,7 @@ def test_the_same_results_are_packed_to_the_same_bytes_whenever_and_wherever(evi
 
 def test_the_same_files_are_compressed_to_the_same_bytes(tmp_path):
     for name in ("a.tar.xz", "b.tar.xz"):
-        packing.write(tmp_path / name, [archive.Member(PLAIN, 2, iter([b"{}"]))])
+        sharing.pack(tmp_path / name, [archive.Member(PLAIN, 2, iter([b"{}"]))])
     assert (tmp_path / "a.tar.xz").read_bytes() == (tmp_path / "b.tar.xz").read_bytes()
     assert read(tmp_path / "a.tar.xz") == ["study.json"]
 

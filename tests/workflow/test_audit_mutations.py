@@ -10,6 +10,7 @@ kinds or of one, these tests went through the same 2,363 branches (coverage.py's
 """
 
 import copy
+import functools
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ from toolnoise.base import arrays, files
 from toolnoise.record import repository
 from toolnoise.record.statements import PROCESS, RESUMED, TIME, path_for
 from toolnoise.verify import history, tree
-from toolnoise.verify.audit import examine
+from toolnoise.verify.audit import digests, examine
 from toolnoise.verify.audit.rules import RULES
 
 ROOT = Path(__file__).parents[2]
@@ -354,6 +355,7 @@ RUN = f"runs/{CELL}/algo_impl/1"
 OTHER_RUN = f"runs/{CELL}/algo_impl/2"
 CONTROL = f"runs/{CELL}/control/2"
 WEIGHTS, HISTORY, RECORD = (f"{RUN}/{name}" for name in ("weights.npz", "history.csv", "run.json"))
+INDEX = f"predictions/{CELL}/impl.json"
 METRICS, STABILITY, TABLE = f"metrics/cells/{CELL}/impl.csv", "metrics/stability.csv", "figures/table2.html"
 
 
@@ -500,25 +502,10 @@ def the_spec_in_a_run_json_is_changed(folder):
     folder.change_json(folder.path(RECORD), lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
 
 
-@mutation("records-agree", RECORD)
-def the_spec_in_a_run_json_is_changed_and_stated_anew_everywhere(folder):
-    change_record(folder, RECORD, lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
-
-
 @mutation("made-for-this-study", WEIGHTS)
 def the_spec_in_a_run_json_and_in_its_statement_is_changed(folder):
     change_record(folder, RECORD, lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
     folder.change(RECORD, lambda statement: asked(statement)["spec"]["recipe"].update(learning_rate=0.02))
-
-
-@mutation("records-agree", f"predictions/{CELL}/impl.json")
-def the_index_of_a_dump_says_another_order_of_seeds(folder):
-    change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["seeds"].reverse())
-
-
-@mutation("records-agree", f"predictions/{CELL}/impl.json")
-def the_index_of_a_dump_says_that_its_runs_had_draws_of_their_own(folder):
-    change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["draws"].update(init=[1, 2]))
 
 
 @mutation("keys-follow", "runs/smallcnn-bn/digits/cpu/impl/20002/weights.npz")
@@ -559,11 +546,6 @@ def a_measured_speed_says_another_machine(folder):
     change_record(folder, artifact, lambda record: record["observed"].update(host="elsewhere"))
 
 
-@mutation("records-agree", RECORD)
-def the_recorded_device_is_changed_in_the_statement(folder):
-    folder.change(RECORD, lambda statement: observed(statement).update(cpu="Another CPU"))
-
-
 @mutation("hardware-is-the-declared", WEIGHTS)
 def the_recorded_device_is_changed_in_record_and_statement(folder):
     change_record(folder, RECORD, lambda record: record["observed"].update(device="Tesla V100-SXM2-16GB"))
@@ -595,44 +577,142 @@ for what, edit in OBSERVED.items():
     MUTATIONS[what] = Mutation(what, "small", "hardware-is-the-declared", (WEIGHTS,), observing(edit))
 
 
-@mutation("lock-is-kept", WEIGHTS)
-def another_version_of_the_framework_is_said_to_have_computed(folder):
-    folder.change(RECORD, lambda statement: observed(statement)["versions"].update(tensorflow="2.20.0"))
+# By the rule that finds it and the artifact that it names: what is done to the artifact's statement, or to a record and
+# all digests of it.
+IN_STATEMENTS = {
+    ("records-agree", RECORD): {
+        "the recorded device is changed in the statement": lambda made: observed(made).update(cpu="Another CPU"),
+    },
+    ("lock-is-kept", WEIGHTS): {
+        "another version of the framework is said to have computed": lambda made: observed(made)["versions"].update(
+            tensorflow="2.20.0"
+        ),
+        "a library that the lock does not pin is said to have computed": lambda made: observed(made)["versions"].update(
+            {"nvidia-cudnn-cu12": "9.10.2.21"}
+        ),
+    },
+    ("keys-follow", WEIGHTS): {
+        "a key of the streams is changed": lambda made: asked(made)["keys"]["init"].update(key="0" * 32),
+        "a replicate is changed": lambda made: asked(made)["keys"]["shuffle"].update(replicate=0),
+        "the seed of a study is changed in a statement": lambda made: asked(made)["spec"].update(study_seed=1),
+        "a source is taken from those that may vary": lambda made: asked(made)["spec"]["variant"]["varying"].remove(
+            "init"
+        ),
+    },
+    ("made-for-this-study", METRICS): {
+        "the parameters of a measure are changed": lambda made: asked(made).update(study_seed=5),
+        "the parameters of a statement are of other types": lambda made: asked(made).update(cell=[{}, None, 3, [[]]]),
+    },
+    ("made-for-this-study", TABLE): {
+        "the parameters of a table are changed": lambda made: asked(made).update(emulated=[]),
+    },
+    ("commit-is-known", METRICS): {
+        "git did not say what had changed": lambda made: made_from(made, "commit")[0].update(
+            annotations={"kind": "commit", "dirty": True}
+        ),
+    },
+    ("path-says-the-spec", METRICS): {
+        "a statement is of another verb": lambda made: definition(made).update(buildType="urn:toolnoise:count:1"),
+    },
+    ("nothing-else-is-there", METRICS): {
+        "a statement is of a verb that nobody knows": lambda made: definition(made).update(
+            buildType="urn:toolnoise:dream-up:1"
+        ),
+    },
+    ("path-says-the-spec", RECORD): {
+        "the outputs of a statement stand in another order": lambda made: made["subject"].reverse(),
+    },
+    ("every-file-is-stated", HISTORY): {
+        "an output is taken out of a statement": lambda made: made["subject"].pop(1),
+    },
+    ("digests-match", METRICS): {
+        "a stated size is huge": lambda made: made["subject"][0]["annotations"].update(size=10**300),
+        "a stated size is left out": lambda made: made["subject"][0]["annotations"].pop("size"),
+    },
+    ("hardware-is-the-declared", WEIGHTS): {
+        "a statement lacks what was observed": lambda made: observed(made).clear(),
+    },
+    ("inputs-are-the-jobs", METRICS): {
+        "an input is left out": lambda made: drop(made, "run.json"),
+    },
+    ("inputs-are-the-jobs", TABLE): {
+        "a table is made without a cell": lambda made: drop(made, f"{CELL}/impl.csv"),
+    },
+    ("inputs-are-what-was-made", METRICS): {
+        "an input is made by no statement": lambda made: made_from(made, "input")[0].update(
+            name="results/small/data/x.npz"
+        ),
+    },
+    ("chains-end-in-sources", METRICS): {
+        "a result is given out for a source": lambda made: made_from(made, "input")[0]["annotations"].update(
+            kind="source"
+        ),
+        "a dependency is of an unknown kind": lambda made: made_from(made, "input")[0]["annotations"].update(
+            kind="magic"
+        ),
+    },
+    ("code-is-known", WEIGHTS): {
+        "the digest of a module is changed": lambda made: made_from(made, "code")[0]["digest"].update(sha256="0" * 64),
+    },
+    ("code-is-known", TABLE): {
+        "the digest of a notebook is changed": lambda made: made_from(made, "resource")[0]["digest"].update(
+            sha256="0" * 64
+        ),
+    },
+    ("code-is-known", METRICS): {
+        "a module from elsewhere is stated": lambda made: made_from(made, "code")[0].update(name="/tmp/evil.py"),
+        "the digest of the lock file is changed": lambda made: made_from(made, "lock")[0]["digest"].update(
+            sha256="0" * 64
+        ),
+    },
+    ("code-is-whole", METRICS): {
+        "a module is left out": lambda made: drop(made, "formulas/churn.py"),
+    },
+    ("code-is-whole", TABLE): {
+        "the notebook is left out": lambda made: drop(made, "notebooks/table2.ipynb"),
+    },
+    ("lock-is-kept", METRICS): {
+        "no lock file is stated": lambda made: drop(made, repository.lock({})),
+    },
+    ("commit-is-known", WEIGHTS): {
+        "the commit is changed": lambda made: made_from(made, "commit")[0]["digest"].update(gitCommit="0" * 40),
+        "no commit is stated": lambda made: drop(made, "repository"),
+    },
+}
+IN_RECORDS = {
+    ("records-agree", RECORD): {
+        "the spec in a run json is changed and stated anew everywhere": lambda record: record["spec"]["recipe"].update(
+            learning_rate=0.02
+        ),
+    },
+    ("records-agree", INDEX): {
+        "the index of a dump says another order of seeds": lambda record: record["seeds"].reverse(),
+        "the index of a dump says that its runs had draws of their own": lambda record: record["draws"].update(
+            init=[1, 2]
+        ),
+    },
+    ("runs-share-their-data", RECORD): {
+        "a run says that it was trained on other data": lambda record: record.update(data_sha256="0" * 64),
+    },
+    ("initial-weights-are-shared", f"{CONTROL}/run.json"): {
+        "a run that must share its initial weights says others": lambda record: record.update(initial_sha256="0" * 64),
+    },
+    ("control-is-bit-equal", f"control/{CELL}.json"): {
+        "the gate says of other weights that they are equal": lambda record: record.update(weights_sha256="0" * 64),
+    },
+}
 
 
-@mutation("lock-is-kept", WEIGHTS)
-def a_library_that_the_lock_does_not_pin_is_said_to_have_computed(folder):
-    folder.change(RECORD, lambda statement: observed(statement)["versions"].update({"nvidia-cudnn-cu12": "9.10.2.21"}))
+def in_table(edits, change):
+    """Mutations by such a table; `change` edits an artifact's statement or record."""
+    for (rule, artifact), by_name in edits.items():
+        for what, edit in by_name.items():
+            harm = functools.partial(change, artifact=artifact, edit=edit)
+            MUTATIONS[what] = Mutation(what, "small", rule, (artifact,), harm)
 
 
-@mutation("keys-follow", WEIGHTS)
-def a_key_of_the_streams_is_changed(folder):
-    folder.change(RECORD, lambda statement: asked(statement)["keys"]["init"].update(key="0" * 32))
-
-
-@mutation("keys-follow", WEIGHTS)
-def a_replicate_is_changed(folder):
-    folder.change(RECORD, lambda statement: asked(statement)["keys"]["shuffle"].update(replicate=0))
-
-
-@mutation("keys-follow", WEIGHTS)
-def the_seed_of_a_study_is_changed_in_a_statement(folder):
-    folder.change(RECORD, lambda statement: asked(statement)["spec"].update(study_seed=1))
-
-
-@mutation("keys-follow", WEIGHTS)
-def a_source_is_taken_from_those_that_may_vary(folder):
-    folder.change(RECORD, lambda statement: asked(statement)["spec"]["variant"]["varying"].remove("init"))
-
-
-@mutation("made-for-this-study", METRICS)
-def the_parameters_of_a_measure_are_changed(folder):
-    folder.change(METRICS, lambda statement: asked(statement).update(study_seed=5))
-
-
-@mutation("made-for-this-study", TABLE)
-def the_parameters_of_a_table_are_changed(folder):
-    folder.change(TABLE, lambda statement: asked(statement).update(emulated=[]))
+in_table(IN_STATEMENTS, Folder.change)
+in_table(IN_RECORDS, change_record)
 
 
 @mutation("made-for-this-study", "runs/smallcnn-bn/digits/cpu/control/1/weights.npz")
@@ -683,13 +763,6 @@ def a_metric_is_deleted_and_listed_as_left_out(folder):
     listed = {METRICS: hashlib.sha256(folder.path(METRICS).read_bytes()).hexdigest()}
     folder.path(METRICS).unlink()
     folder.path("left-out.json").write_text(json.dumps(listed))
-
-
-@mutation("commit-is-known", METRICS)
-def git_did_not_say_what_had_changed(folder):
-    folder.change(
-        METRICS, lambda made: made_from(made, "commit")[0].update(annotations={"kind": "commit", "dirty": True})
-    )
 
 
 @mutation("every-file-is-stated", "figures/more.png")
@@ -776,26 +849,6 @@ def a_statement_speaks_of_a_path_that_climbs(folder):
     folder.change(METRICS, lambda statement: statement["subject"][0].update(name="../../etc/passwd"))
 
 
-@mutation("path-says-the-spec", METRICS)
-def a_statement_is_of_another_verb(folder):
-    folder.change(METRICS, lambda statement: definition(statement).update(buildType="urn:toolnoise:count:1"))
-
-
-@mutation("nothing-else-is-there", METRICS)
-def a_statement_is_of_a_verb_that_nobody_knows(folder):
-    folder.change(METRICS, lambda statement: definition(statement).update(buildType="urn:toolnoise:dream-up:1"))
-
-
-@mutation("path-says-the-spec", RECORD)
-def the_outputs_of_a_statement_stand_in_another_order(folder):
-    folder.change(WEIGHTS, lambda statement: statement["subject"].reverse())
-
-
-@mutation("every-file-is-stated", HISTORY)
-def an_output_is_taken_out_of_a_statement(folder):
-    folder.change(WEIGHTS, lambda statement: statement["subject"].pop(1))
-
-
 STATEMENT = f"statements/{METRICS}.intoto.json"
 
 
@@ -819,44 +872,14 @@ def a_statement_holds_a_huge_number(folder):
     folder.path(STATEMENT).write_text('{"_type": ' + "9" * 100_000 + "}")
 
 
-@mutation("digests-match", METRICS)
-def a_stated_size_is_huge(folder):
-    folder.change(METRICS, lambda statement: statement["subject"][0]["annotations"].update(size=10**300))
-
-
-@mutation("digests-match", METRICS)
-def a_stated_size_is_left_out(folder):
-    folder.change(METRICS, lambda statement: statement["subject"][0]["annotations"].pop("size"))
-
-
-@mutation("made-for-this-study", METRICS)
-def the_parameters_of_a_statement_are_of_other_types(folder):
-    folder.change(METRICS, lambda statement: asked(statement).update(cell=[{}, None, 3, [[]]]))
-
-
-@mutation("hardware-is-the-declared", WEIGHTS)
-def a_statement_lacks_what_was_observed(folder):
-    folder.change(WEIGHTS, lambda statement: observed(statement).clear())
-
-
 @mutation("statements-can-be-read", "statements/readme.txt")
 def a_file_that_is_no_statement_lies_among_them(folder):
     folder.path("statements/readme.txt").write_text("read me")
 
 
-@mutation("inputs-are-the-jobs", METRICS)
-def an_input_is_left_out(folder):
-    folder.change(METRICS, lambda statement: drop(statement, "run.json"))
-
-
 def drop(statement, name):
     dependencies = definition(statement)["resolvedDependencies"]
     dependencies.remove(next(one for one in dependencies if one["name"].endswith(name)))
-
-
-@mutation("inputs-are-the-jobs", TABLE)
-def a_table_is_made_without_a_cell(folder):
-    folder.change(TABLE, lambda statement: drop(statement, f"{CELL}/impl.csv"))
 
 
 @mutation("inputs-are-what-was-made", "data/digits.npz")
@@ -886,21 +909,6 @@ def a_report_shows_earlier_metrics(folder):
     path = folder.root / "statements/report.html.intoto.json"
     path.write_text(json.dumps(report))
     folder.settle("report.html")
-
-
-@mutation("inputs-are-what-was-made", METRICS)
-def an_input_is_made_by_no_statement(folder):
-    folder.change(METRICS, lambda statement: made_from(statement, "input")[0].update(name="results/small/data/x.npz"))
-
-
-@mutation("chains-end-in-sources", METRICS)
-def a_result_is_given_out_for_a_source(folder):
-    folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["annotations"].update(kind="source"))
-
-
-@mutation("chains-end-in-sources", METRICS)
-def a_dependency_is_of_an_unknown_kind(folder):
-    folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["annotations"].update(kind="magic"))
 
 
 @mutation("chains-have-no-circle", "data/digits.npz", METRICS)
@@ -935,16 +943,6 @@ def data_states_no_source(folder):
 def the_digest_of_a_packages_file_is_changed(folder):
     edit = {"sha256": "0" * 64}
     folder.change("data/digits.npz", lambda statement: made_from(statement, "package")[0]["digest"].update(edit))
-
-
-@mutation("runs-share-their-data", RECORD)
-def a_run_says_that_it_was_trained_on_other_data(folder):
-    change_record(folder, RECORD, lambda record: record.update(data_sha256="0" * 64))
-
-
-@mutation("initial-weights-are-shared", f"{CONTROL}/run.json")
-def a_run_that_must_share_its_initial_weights_says_others(folder):
-    change_record(folder, f"{CONTROL}/run.json", lambda record: record.update(initial_sha256="0" * 64))
 
 
 @mutation("initial-weights-are-shared", f"{OTHER_RUN}/run.json")
@@ -1049,11 +1047,6 @@ def a_logit_of_a_control_run_is_changed_and_stated_anew_everywhere(folder):
     folder.settle(f"predictions/{CELL}/control.npy", everywhere=True)
 
 
-@mutation("control-is-bit-equal", f"control/{CELL}.json")
-def the_gate_says_of_other_weights_that_they_are_equal(folder):
-    change_record(folder, f"control/{CELL}.json", lambda verdict: verdict.update(weights_sha256="0" * 64))
-
-
 @mutation("runs-can-be-read", RECORD)
 def an_epoch_is_cut_from_a_history_and_stated_anew_everywhere(folder):
     path = folder.path(HISTORY)
@@ -1067,21 +1060,6 @@ def a_record_is_nested_deeply_and_stated_anew_everywhere(folder):
     folder.settle(RECORD, everywhere=True)
 
 
-@mutation("code-is-known", WEIGHTS)
-def the_digest_of_a_module_is_changed(folder):
-    folder.change(WEIGHTS, lambda statement: made_from(statement, "code")[0]["digest"].update(sha256="0" * 64))
-
-
-@mutation("code-is-known", TABLE)
-def the_digest_of_a_notebook_is_changed(folder):
-    folder.change(TABLE, lambda statement: made_from(statement, "resource")[0]["digest"].update(sha256="0" * 64))
-
-
-@mutation("code-is-known", METRICS)
-def a_module_from_elsewhere_is_stated(folder):
-    folder.change(METRICS, lambda statement: made_from(statement, "code")[0].update(name="/tmp/evil.py"))
-
-
 @mutation("code-is-known", METRICS)
 def no_code_is_stated(folder):
     def clear(statement):
@@ -1089,36 +1067,6 @@ def no_code_is_stated(folder):
         definition(statement)["resolvedDependencies"] = kept
 
     folder.change(METRICS, clear)
-
-
-@mutation("code-is-whole", METRICS)
-def a_module_is_left_out(folder):
-    folder.change(METRICS, lambda statement: drop(statement, "formulas/churn.py"))
-
-
-@mutation("code-is-whole", TABLE)
-def the_notebook_is_left_out(folder):
-    folder.change(TABLE, lambda statement: drop(statement, "notebooks/table2.ipynb"))
-
-
-@mutation("code-is-known", METRICS)
-def the_digest_of_the_lock_file_is_changed(folder):
-    folder.change(METRICS, lambda statement: made_from(statement, "lock")[0]["digest"].update(sha256="0" * 64))
-
-
-@mutation("lock-is-kept", METRICS)
-def no_lock_file_is_stated(folder):
-    folder.change(METRICS, lambda statement: drop(statement, repository.lock({})))
-
-
-@mutation("commit-is-known", WEIGHTS)
-def the_commit_is_changed(folder):
-    folder.change(WEIGHTS, lambda statement: made_from(statement, "commit")[0]["digest"].update(gitCommit="0" * 40))
-
-
-@mutation("commit-is-known", WEIGHTS)
-def no_commit_is_stated(folder):
-    folder.change(WEIGHTS, lambda statement: drop(statement, "repository"))
 
 
 YEAR = timedelta(days=366)
@@ -1269,14 +1217,14 @@ def test_a_clock_that_is_a_minute_ahead_is_no_future(both):
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_found(folders, monkeypatch):
-    opened = examine.open_plain
+    opened = digests.open_plain
 
     def vanish(path):
         if path.name == "index.html":
             path.unlink()
         return opened(path)
 
-    monkeypatch.setattr(examine, "open_plain", vanish)
+    monkeypatch.setattr(digests, "open_plain", vanish)
     assert_found(folders["small"], "digests-match", "index.html")
 
 

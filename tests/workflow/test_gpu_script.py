@@ -13,7 +13,7 @@ import yaml
 
 from toolnoise.record import archive, statements
 from toolnoise.study import grid as studies
-from toolnoise.verify.share import packing
+from toolnoise.verify.share import sharing
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
 
@@ -219,5 +219,5 @@ def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_
 @pytest.mark.parametrize("name", ["results/gpu-tiny/../../x", "results/gpu/../x", "results/other/x", "results/x", "x"])
 def test_archives_of_anything_else_are_refused(name, pieces, script, refusal, tmp_path):
     checkout, _, _ = pieces
-    packing.write(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
+    sharing.pack(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
     assert "is not among the study's results" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))

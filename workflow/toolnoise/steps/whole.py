@@ -325,7 +325,7 @@ ROWS = {
             "out": Write(layout.AUDITED, timed=True),
             "out-statements": Write(layout.STATEMENTS, timed=True),
         },
-        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: analyses.named("study", "rows")),
+        work=Work("toolnoise.verify.page.of_audit:show", further=lambda _: analyses.named("study", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(

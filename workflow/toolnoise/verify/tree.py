@@ -24,6 +24,11 @@ from toolnoise.study.study import Study
 from toolnoise.verify import left_out
 from toolnoise.verify.left_out import Listed
 
+# What nobody can check any more in a copy without names.
+SAYS_ANONYMISED = (
+    "anonymised: the statements are not those that the jobs left, because names of hosts, users and paths were taken "
+    "out of them; no signature of the originals fits them"
+)
 # A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
@@ -70,9 +75,7 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        sizes = {path: size for path, size in self.files.items() if _is_artifact(path)}
-        sizes.pop(MODEL_SIGNATURE, None)
-        return sizes
+        return {path: size for path, size in self.files.items() if _is_artifact(path)}
 
     @property
     def all_stated(self) -> tuple[Stated, ...]:
@@ -182,7 +185,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS, left_out.FILE)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path not in (left_out.FILE, MODEL_SIGNATURE)
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:

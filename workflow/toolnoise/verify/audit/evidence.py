@@ -24,8 +24,7 @@ from toolnoise.steps import CLAIMS, PAGE, Job
 from toolnoise.study import config, layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-from toolnoise.verify.audit.cache import Cache
-from toolnoise.verify.audit.hashing import Hashed
+from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict
 from toolnoise.verify.tree import Tree
 
@@ -178,23 +177,23 @@ class Evidence:
 
     def path(self, name: str) -> Path:
         """Where an artifact lies; it must be there, with the size in its statement."""
-        path, stated = self.tree.inside(name), self.output(name)
-        if path is None or path not in self.tree.files:
-            raise BadInput(name, "", "is missing", "a file of this study")
-        size = self.tree.files[path]
+        (path, size), stated = self._found(name), self.output(name)
         if size != stated.size if stated else size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"stated: {stated.size if stated else 'nothing'}")
-        return self.tree.root / path
+        return path
 
     def small(self, name: str) -> Path:
         """Where an artifact lies that is small enough to be read at once."""
-        path = self.tree.inside(name)
-        size = self.tree.files.get(path) if path is not None else None
-        if size is None:
-            raise BadInput(name, "", "is missing", "a file of this study")
+        path, size = self._found(name)
         if size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-        return self.tree.root / path
+        return path
+
+    def _found(self, name: str) -> tuple[Path, int]:
+        path = self.tree.inside(name)
+        if path is None or path not in self.tree.files:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        return self.tree.root / path, self.tree.files[path]
 
 
 def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:

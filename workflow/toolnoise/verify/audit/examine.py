@@ -12,18 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
-from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
-from toolnoise.verify import anonymous, left_out
-from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify import left_out
+from toolnoise.verify.audit.digests import Cache, Hashed, sha256_of_all
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
-from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
-from toolnoise.verify.tree import Results, Tree
+from toolnoise.verify.tree import SAYS_ANONYMISED, Results, Tree
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -55,9 +53,10 @@ class Coverage(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The result of an audit at `now` (UTC). `notes`: checks that were impossible here, not faults."""
+    """The result of an audit by these rules at `now` (UTC). `notes`: checks that were impossible here, not faults."""
 
     results: Results
+    rules: tuple[Rule, ...]
     evidence: tuple[Evidence, ...]
     findings: tuple[AuditFinding, ...]
     stale: tuple[Stale, ...]
@@ -127,7 +126,7 @@ def examine(
     results: Results,
     threads: int | None = None,
     now: datetime | None = None,
-    rules: Sequence[Rule] = RULES,
+    rules: tuple[Rule, ...] = RULES,
     signers: AllowedSigners | None = None,
     key: AllowedSigners | None = None,
     cache: Cache | None = None,
@@ -157,15 +156,15 @@ def examine(
             findings += [AuditFinding(rule.name, artifact, what) for artifact, what in problems]
     stale = tuple(result for study in evidence for result in code_origins.stale(study))
     slim = [f"{study.name}: {len(study.left_out)} {LEFT}" for study in results.trees if study.left_out]
-    hidden = [f"{study.name}: {anonymous.SAYS}" for study in results.trees if study.anonymised]
+    hidden = [f"{study.name}: {SAYS_ANONYMISED}" for study in results.trees if study.anonymised]
     open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
-    audit = Audit(results, evidence, tuple(findings), stale, (), now, cached)
+    audit = Audit(results, rules, evidence, tuple(findings), stale, (), now, cached)
     unstated = [f"{name}: {UNSTATED}" for name in audit.unstated]
     return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *code_origins.notes()))
 
 
-def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
     """The audit as plain values."""
     return {
         "results": as_given(audit.results.root),
@@ -182,7 +181,7 @@ def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
             }
             for study in audit.results.trees
         ],
-        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(audit, rule)} for rule in rules],
+        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(audit, rule)} for rule in audit.rules],
         "findings": [finding._asdict() for finding in audit.findings],
         "signatures": audit.signatures,
         "signers": dict(audit.signers),
@@ -193,11 +192,11 @@ def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
     }
 
 
-def as_text(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+def as_text(audit: Audit, strict: bool) -> str:
     """The audit, for a person."""
-    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in rules]
+    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in audit.rules]
     lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
-    for rule in rules:
+    for rule in audit.rules:
         of_rule = [finding for finding in audit.findings if finding.rule == rule.name]
         lines += [f"{rule.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in of_rule[:SHOWN]]
         if len(of_rule) > SHOWN:
@@ -264,17 +263,9 @@ def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[di
         stated = {(study.inside(output.name), output.size) for output in outputs}
         sizes += [(size, number, study.root, path) for path, size in study.artifacts.items() if (path, size) in stated]
     sizes.sort(reverse=True)
-    digests, unknown = {}, []
+    paths = [((number, path), root / path) for _, number, root, path in sizes]
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
-        for size, number, root, path in sizes:
-            known = cache.digest(root / path) if cache else None
-            if known:
-                digests[number, path] = known
-                bar.update(size)
-            else:
-                unknown.append(((number, path), root / path))
-        keep = [cache.keep] if cache else []
-        digests |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
+        digests = sha256_of_all(paths, threads, bar.update, cache)
     hashed: list[dict[str, Hashed]] = [{} for _ in trees]
     for (number, path), digest in digests.items():
         hashed[number][path] = digest

@@ -6,6 +6,7 @@ the same bytes. Packed files are verified against their statements.
 
 import zipfile
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,13 +18,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
+from toolnoise.verify import anonymous as copies
+from toolnoise.verify import credentials
 from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
-from toolnoise.verify.share import anonymised, unsafe
 from toolnoise.verify.tree import Tree
 
 VERSION = "1.1"
@@ -35,7 +37,7 @@ class Export(NamedTuple):
     jobs: int
     packed: int
     referenced: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...]
 
 
 def export(
@@ -43,30 +45,25 @@ def export(
 ) -> Export:
     """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
-    if anonymous:
-        with anonymised.copied(study) as copy:
-            return _export(copy.root, out, embed, anonymous, no_credentials)._replace(left_out=copy.left_out)
-    return _export(study, out, embed, anonymous, no_credentials)
-
-
-def _export(study: Path, out: Path, embed: bool, anonymous: bool, no_credentials: Collection[str]) -> Export:
-    tree = _finished(trees.load_study(study))
-    last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
-    beside = tree.root.resolve().parent.parent / citation.NAME
-    cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
-    owners = citation.read(cited)
-    if anonymous:
-        owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
-    contents = Contents(tree, embed, last.commit, None if anonymous else cited)
-    graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
-    unsafe.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
-    crate = _crate(graph)
-    referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
-    try:
-        _write(crate, out)
-    except UnicodeEncodeError as error:
-        raise BadInput(study, "", f"a statement has invalid Unicode text ({error.reason})", "UTF-8") from None
-    return Export(len(tree.statements), len(graph.packed), referenced)
+    with copies.copied(study) if anonymous else nullcontext() as copy:
+        tree = _finished(trees.load_study(copy.root if copy else study))
+        last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
+        beside = tree.root.resolve().parent.parent / citation.NAME
+        cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
+        owners = citation.read(cited)
+        if anonymous:
+            owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
+        contents = Contents(tree, embed, last.commit, None if anonymous else cited)
+        graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
+        credentials.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
+        crate = _crate(graph)
+        referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
+        try:
+            _write(crate, out)
+        except UnicodeEncodeError as error:
+            what = f"a statement has invalid Unicode text ({error.reason})"
+            raise BadInput(tree.root, "", what, "UTF-8") from None
+        return Export(len(tree.statements), len(graph.packed), referenced, copy.left_out if copy else ())
 
 
 def _check_place(study: Path, out: Path) -> None:

@@ -18,11 +18,10 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
-from toolnoise.verify import anonymous
 from toolnoise.verify.crate.citation import Author, Credits
 from toolnoise.verify.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.verify.crate.entities import README, Entity, Graph, references
-from toolnoise.verify.tree import Stated, Tree
+from toolnoise.verify.tree import SAYS_ANONYMISED, Stated, Tree
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"
@@ -297,7 +296,7 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
 def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     names = ", ".join(author.name for author in owners.authors)
     # In a copy without names, what its reader can no longer check.
-    hidden = f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
+    hidden = f"\nThese results are {SAYS_ANONYMISED}.\n" if tree.anonymised else ""
     content = in_memory(
         f"""# {escaped(tree.name)}: a study of toolnoise
 

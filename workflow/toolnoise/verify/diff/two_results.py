@@ -256,7 +256,9 @@ def _studies(study_a: Tree, study_b: Tree) -> dict[str, Any]:
                     listed["differ"].append({"path": name, "first": compared.first})
             bar.update()
     strange = sorted({*study_a.strange, *study_b.strange})
-    cells = [_cell_of(study_a, study_b, cell, same) for cell in sorted({*_cell_names(study_a), *_cell_names(study_b)})]
+    in_a, in_b = _cell_names(study_a), _cell_names(study_b)
+    cells = [{"cell": cell, "only": "a" if cell in in_a else "b"} for cell in in_a ^ in_b]
+    cells += [_cell_of(study_a, study_b, cell, same) for cell in in_a & in_b]
     return {
         "equal": not (listed["differ"] or listed["only_a"] or listed["only_b"] or strange),
         "made_from": _made_from(study_a, study_b),
@@ -264,7 +266,7 @@ def _studies(study_a: Tree, study_b: Tree) -> dict[str, Any]:
         "but_for_times": len(but_for_times),
         **listed,
         "no_plain_files": strange,
-        "cells": cells,
+        "cells": sorted(cells, key=lambda found: found["cell"]),
     }
 
 
@@ -296,17 +298,14 @@ def _has_times(verb: str, role: str) -> bool:
     return (verb, role) in EARLIER or (bool(writes) and all(write.timed for write in asked))
 
 
-def _cell_names(study: Tree) -> list[str]:
+def _cell_names(study: Tree) -> set[str]:
     """The cells that have runs, as model/dataset/hardware/variant."""
     parts = [path.split("/") for path in study.files if path.startswith("runs/") and path.endswith("/run.json")]
-    return list(dict.fromkeys("/".join(part[1:-2]) for part in parts if len(part) == CELL_DEPTH + 3))
+    return {"/".join(part[1:-2]) for part in parts if len(part) == CELL_DEPTH + 3}
 
 
 def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[str, Any]:
-    """One cell of two studies: which has it, whether all files are the same, or else the differences."""
-    has_it = [cell in _cell_names(study) for study in (study_a, study_b)]
-    if not all(has_it):
-        return {"cell": cell, "only": "a" if has_it[0] else "b"}
+    """One cell of two studies: whether all files are the same, or else the differences."""
     dumped = (f"predictions/{cell}.npy", f"predictions/{cell}.json")
     files_of_both = {*study_a.files, *study_b.files}
     paths = {path for path in files_of_both if path.startswith(f"runs/{cell}/") or path in dumped}

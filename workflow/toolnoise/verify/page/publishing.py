@@ -15,9 +15,8 @@ from toolnoise.steps import PAGE, STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
-from toolnoise.verify import anonymous, tree
-from toolnoise.verify.page import audit_data, of_study
-from toolnoise.verify.share import unsafe
+from toolnoise.verify import anonymous, credentials, tree
+from toolnoise.verify.page import of_audit
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
 
@@ -49,22 +48,22 @@ def publish(
     # In earlier results the page's own job showed the statements.
     if made := loaded.producer(loaded.study.path(layout.STATEMENTS)):
         page_files |= {output.name for output in made.statement.outputs}
-    audit = of_study.audited(loaded, page_files, signers)
+    audit = of_audit.audited(loaded, page_files, signers)
     (kept,) = audit.results.trees
     if not hide:
-        unsafe.refuse(((path, root / path) for path in kept.files), no_credentials)
+        credentials.refuse(((path, root / path) for path in kept.files), no_credentials)
     names = anonymous.secrets(kept) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
     page = Page(**STEPS[PAGE].parameters(loaded.study, Whole()), files={path: root / path for path in kept.files})
     with filling(out) as folder:
         copied, left_out = _copied(page, loaded, folder, names if hide else None)
-        verdict = of_study.verdict(audit, signers) | {"left_out": left_out}
+        verdict = of_audit.verdict(audit, signers) | {"left_out": left_out}
         if loaded.top:
             # The audit in the results cannot have the digest of its own statement.
             verdict["says"].append(f"Root of the statements: {loaded.top.sha256}")
         parts = {
             "audit": verdict,
-            "statements": audit_data.data(audit, strict=False),
+            "statements": of_audit.data(audit, strict=False),
             "tables": study_page.all_tables(page),
             "compared": _compared(loaded, compare),
         }
@@ -74,7 +73,7 @@ def publish(
         write_text(folder / "index.html", document(plain(study_page.first(page, ""))))
         if hide:
             made = (path for path in folder.rglob("*") if path.is_file())
-            unsafe.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
+            credentials.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
     return copied + 1 + len(parts), left_out
 
 

@@ -17,19 +17,15 @@ from toolnoise.verify import history
 WORKFLOW = str(PurePosixPath(program.NAME).parent)
 
 
+class Lacking(Exception):  # noqa: N818 (it names what is lacking)
+    """The reason why a job cannot be rebuilt as it was recorded."""
+
+
 class Code(NamedTuple):
-    """The folder to import the package from and a name for it, or the files that are missing."""
+    """The folder to import the package from, and a name for it."""
 
     folder: Path
     called: str
-    missing: tuple[str, ...] = ()
-
-
-class Own(NamedTuple):
-    """A user's own module: its place in the folder of a study, and its recorded version."""
-
-    place: str
-    source: Path | bytes | None
 
 
 def package(statement: Statement, scratch: Path) -> Code:
@@ -42,7 +38,7 @@ def package(statement: Statement, scratch: Path) -> Code:
     at_commit = history.files_of(commit, (file.name for file in recorded))
     missing = [file.name for file in absent if at_commit.get(file.name) != file.sha256]
     if missing:
-        return Code(PACKAGE.parent, "", tuple(missing))
+        raise _lacking(missing)
     history.extract(commit, scratch)
     for file in recorded:
         # Files that were changed when the job ran and have been committed since.
@@ -52,8 +48,8 @@ def package(statement: Statement, scratch: Path) -> Code:
     return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
 
 
-def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
-    """The user's own modules for a study that ran in `folder`.
+def own_modules(statement: Statement, folder: Path) -> Iterator[tuple[str, Path | bytes]]:
+    """The user's own modules for a study that ran in `folder`: each its place there, and its recorded version.
 
     A module in the repository was recorded by its path there, any other by its path in the user's folder. All of them
     lie in the folder that the model's builder is imported from.
@@ -69,7 +65,13 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
         if source is None and statement.commit:
             text = history.show(statement.commit, module.name)
             source = text if text is not None and hashlib.sha256(text).hexdigest() == module.sha256 else None
-        yield Own(place, source)
+        if source is None:
+            raise _lacking([place])
+        yield place, source
+
+
+def _lacking(files: list[str]) -> Lacking:
+    return Lacking(f"code that is neither here nor at its commit: {', '.join(files)}")
 
 
 def _is_own(file: Artifact) -> bool:

@@ -35,6 +35,7 @@ from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
 from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
+from toolnoise.verify.rebuild.checkout import Lacking
 from toolnoise.verify.rebuild.sampling import Made
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
@@ -50,10 +51,6 @@ class Rebuilt(NamedTuple):
     verdict: str
     lines: tuple[str, ...]
     folder: Path | None = None
-
-
-class Lacking(Exception):  # noqa: N818 (it names what is lacking)
-    """The reason why a job cannot be rebuilt as it was recorded."""
 
 
 def rebuild(jobs: list[Made], keep: bool) -> Iterator[Rebuilt]:
@@ -93,7 +90,7 @@ def _rebuilt(made: Made, scratch: Path) -> Rebuilt:
             return Rebuilt(made, CANNOT, (why,))
         given = _files(STEPS[statement.verb], statement)
         folder = _lay_out(made, scratch, {})
-        code = _code(statement, scratch)
+        code = checkout.package(statement, scratch / "code")
     except (Lacking, BadInput) as error:
         return Rebuilt(made, LACKING, (str(error),))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -103,13 +100,6 @@ def _rebuilt(made: Made, scratch: Path) -> Rebuilt:
     if refused:
         return Rebuilt(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
     return _compared(made, folder, scratch, code)
-
-
-def _code(statement: Statement, scratch: Path) -> checkout.Code:
-    code = checkout.package(statement, scratch / "code")
-    if code.missing:
-        raise Lacking(f"code that is neither here nor at its commit: {', '.join(code.missing)}")
-    return code
 
 
 def why_not(statement: Statement) -> str:
@@ -162,7 +152,6 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
     `again` has the folders of the jobs that were rebuilt because their outputs are left out here.
     """
     statement, user = made.statement, Path(as_given(made.tree.root)).absolute().parent.parent
-    own_modules = list(checkout.own_modules(statement, user))
     read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
     climbing = max((path.parts.count("..") for path in read), default=0)
     folder = scratch.joinpath("work", *["work"] * climbing)
@@ -182,12 +171,10 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
     for path in read:
         if not path.is_absolute():
             _link(folder / path, user / path)
-    for module in own_modules:
-        if module.source is None:
-            raise Lacking(f"code that is neither here nor at its commit: {module.place}")
-        place = folder / _place(module.place)
+    for name, source in checkout.own_modules(statement, user):
+        place = folder / _place(name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(module.source if isinstance(module.source, bytes) else module.source.read_bytes())
+        place.write_bytes(source if isinstance(source, bytes) else source.read_bytes())
     return folder
 
 
@@ -206,7 +193,8 @@ def _made_again(made: Made, needed: Artifact, scratch: Path, again: dict[str, Pa
             raise Lacking(f"the input {needed.name} cannot be made again: {why}")
         given = _files(STEPS[maker.statement.verb], maker.statement)
         again[stated.path] = folder = _lay_out(maker, place, again)
-        if refused := _perform(maker.statement, given, folder, place, _code(maker.statement, place).folder):
+        code = checkout.package(maker.statement, place / "code")
+        if refused := _perform(maker.statement, given, folder, place, code.folder):
             raise Lacking(f"the input {needed.name} cannot be made again: {refused}")
     return again[stated.path] / _place(needed.name)
 

@@ -1,5 +1,6 @@
 """The jobs behind given files, and samples of jobs that take each kind of job in turn."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -64,10 +65,8 @@ def sample(jobs: list[Made], count: int, seed: int, leave_out: Iterable[str]) ->
     for kind, members in kinds.items():
         order = streams.permutation(streams.key(seed, streams.ANALYSIS, 0, "rebuild", kind), len(members))
         drawn.append([members[place] for place in order])
-    turns = [
-        members[turn] for turn in range(max(map(len, drawn), default=0)) for members in drawn if turn < len(members)
-    ]
-    return turns[:count]
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*drawn))
+    return [made for made in turns if made][:count]
 
 
 def kinds(jobs: Iterable[Made]) -> str:

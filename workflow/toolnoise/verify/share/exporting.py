@@ -15,8 +15,8 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify import tree
-from toolnoise.verify.share import packing, sharing, unsafe
+from toolnoise.verify import credentials, tree
+from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
@@ -40,7 +40,8 @@ def export(
             raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
     jobs = list(steps.jobs(study))
     wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
-    wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
+    if hardware is not None:
+        wanted = [job for job in wanted if job.parameters["spec"]["hardware"]["name"] in hardware]
     finished = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
     if not finished:
         raise BadInput(what, "", "has nothing to export", "a study with finished runs")
@@ -55,9 +56,9 @@ def export(
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
         contents[here.named(here.top.path)] = files.read_plain(here.root / here.top.path, statements.WANTED)
-    unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
+    credentials.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
-        packing.write(out, _members(here, contents, listed, owed, shown.update))
+        sharing.pack(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
     return Counts(Counter(job.verb for job, _ in finished.values()), missing)
 

@@ -70,7 +70,7 @@ def take(
     into = Path(into)
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
-    folder = into.absolute().parents[1]
+    folder = into.absolute().parent.parent
     if session.is_locked(folder):
         raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
@@ -136,9 +136,10 @@ class _Incoming:
         """Read the statements; returns the member that follows them."""
         jobs = {sharing.statement_name(job): job for job in steps.jobs(self.study)}
         largest_root = max(sharing.LARGEST_STATEMENT, sharing.AN_INPUT * len(jobs))
-        member = next(members, None)
-        while member and member.name in jobs:
-            job = jobs.pop(member.name)
+        for member in members:
+            job = jobs.pop(member.name, None)
+            if job is None:
+                break
             largest = largest_root if job.verb in steps.ROOTS else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
@@ -149,7 +150,6 @@ class _Incoming:
                 # Its page shows what was there, and is made anew here.
                 self.root = member.name, statement
                 self._write(member.name, [content])
-                member = next(members, None)
                 continue
             if differs := sharing.difference(statement, job):
                 raise self._refusal(member.name, f"differs from the study here in its {differs}", "runs of one study")
@@ -162,7 +162,9 @@ class _Incoming:
                 self._check_here(member.name, statement.outputs[0])
             else:
                 raise self._refusal(member.name, "can be made anywhere from runs", "results that are made on a tooling")
-            member = next(members, None)
+        else:
+            # Nothing follows them.
+            member = None
         if not self.coming or (member and f"/{statements.FOLDER}/" in member.name):
             asked = "statements, each once, of jobs of the study here (--study selects another form of it)"
             raise self._refusal(member.name if member else "", "is out of place", asked)

@@ -1,18 +1,23 @@
-"""The results that travel between clusters: those made on a tooling, which other sites may not have.
+"""The results that travel between clusters, and the archives that they travel in: the same files give the same bytes.
 
-These are runs, dumps of predictions and of layers, profiles and times of steps, each with its statement. Everything
-else can be made from them anywhere. Only the statements of the prepared data are included.
+What travels was made on a tooling, which other sites may not have: runs, dumps of predictions and of layers, profiles
+and times of steps, each with its statement. Everything else can be made from them anywhere. Only the statements of the
+prepared data are included. `record.archive` reads the archives.
 """
 
+import gzip
 import hashlib
+import lzma
+import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record.archive import BLOCK
+from toolnoise.record.archive import BLOCK, SUFFIXES, Member
 from toolnoise.record.statements import Statement, path_for
 from toolnoise.steps import STEPS, Job
 
@@ -24,6 +29,13 @@ DUMPS = tuple(verb for verb, step in STEPS.items() if step.record.option == "ind
 STATED = tuple(verb for verb, step in STEPS.items() if step.record.stated)
 # The sender's list of those who may sign: to be read, never to be trusted.
 SIGNERS, LARGEST_LIST = "allowed_signers", 2**20
+# What compresses an archive, by its suffix.
+COMPRESSED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+    ".tar": lambda file: file,
+    # Without name and time, so that the same files give the same bytes.
+    ".tar.gz": partial(gzip.GzipFile, "", "wb", 9, mtime=0),
+    ".tar.xz": partial(lzma.LZMAFile, mode="wb"),
+}
 
 
 class Counts(NamedTuple):
@@ -44,11 +56,6 @@ def largest_statement(job: Job) -> int:
 def travels(job: Job) -> bool:
     """Whether a job's files are made on a tooling."""
     return job.verb in NAMED
-
-
-def hardware(job: Job) -> str:
-    """The tooling that a job's files are made on."""
-    return job.parameters["spec"]["hardware"]["name"]
 
 
 def statement_name(job: Job) -> str:
@@ -81,3 +88,28 @@ def unchanged(path: Path, sha256: str, size: int, done: Callable[[int], object] 
         more = file.read(1)
     if left or more or digest.hexdigest() != sha256:
         raise BadInput(path, "", "differs from its statement", "unchanged results: see toolnoise audit")
+
+
+def pack(path: str | Path, members: Iterable[Member]) -> None:
+    """Write an archive, compressed according to its suffix."""
+    suffix = next((suffix for suffix in SUFFIXES if str(path).endswith(suffix)), None)
+    if suffix is None:
+        raise BadInput("command line", "--out", f"found {str(path)!r}", f"a name that ends in {', '.join(SUFFIXES)}")
+    with files.replacing(path) as scratch, scratch.open("wb") as file, COMPRESSED[suffix](file) as tar:
+        written = 0
+        for member in members:
+            written += tar.write(_header(member))
+            written += sum(tar.write(chunk) for chunk in member.chunks)
+            written += tar.write(bytes(-member.size % tarfile.BLOCKSIZE))
+        end = 2 * tarfile.BLOCKSIZE
+        tar.write(bytes(end + -(written + end) % tarfile.RECORDSIZE))
+
+
+def _header(member: Member) -> bytes:
+    about = tarfile.TarInfo(member.name)
+    about.size = member.size
+    try:
+        return about.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+    except ValueError as error:
+        found = f"does not fit into an archive ({error})"
+        raise BadInput(member.name, "", found, "names of about 250 bytes and files of 8 GiB at most") from None

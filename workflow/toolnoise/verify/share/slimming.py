@@ -16,8 +16,8 @@ from toolnoise.base.files import sha256
 from toolnoise.record import archive, recorder
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify import left_out, tree
-from toolnoise.verify.share import packing, unsafe
+from toolnoise.verify import credentials, left_out, tree
+from toolnoise.verify.share import sharing
 from toolnoise.verify.tree import Tree
 
 
@@ -46,7 +46,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
     known = _is_stated(study, lacking)
     list_files = () if known else (left_out.FILE, left_out.STATEMENT)
     kept = [path for path in study.files if path not in lacking and path not in list_files]
-    unsafe.refuse(((path, study.root / path) for path in kept), no_credentials)
+    credentials.refuse(((path, study.root / path) for path in kept), no_credentials)
     with tempfile.TemporaryDirectory() if packed else files.filling(place) as folder:
         made = Path(folder)
         for path in kept:
@@ -55,7 +55,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
         if not known:
             _state(study, lacking, made)
         if packed:
-            packing.write(place, _members(made, study))
+            sharing.pack(place, _members(made, study))
     return len(kept), len(lacking)
 
 

@@ -25,7 +25,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
     from toolnoise.record import unpacked
     from toolnoise.verify import tree
-    from toolnoise.verify.audit import cache, examine, repair
+    from toolnoise.verify.audit import digests, examine, repair
     from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, root, rule
     from toolnoise.verify.rebuild import recompute
 
@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> None:
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
         results = tree.load(options.results)
-        with cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
+        with digests.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
             return examine.examine(results, options.processes, **given, skew=options.clock_skew)
 
@@ -63,10 +63,10 @@ def _run(options: argparse.Namespace) -> None:
             repair.run(audit)
             audit = examined(*required)
         if options.html:
-            from toolnoise.verify.page import audit_data
+            from toolnoise.verify.page import of_audit
 
-            audit_data.write(options.html, audit, options.strict, rules)
-        show((examine.as_json if options.json else examine.as_text)(audit, options.strict, rules))
+            of_audit.write(options.html, audit, options.strict)
+        show((examine.as_json if options.json else examine.as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 
 

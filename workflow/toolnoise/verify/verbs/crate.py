@@ -8,7 +8,7 @@ from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify import anonymous, crate
+    from toolnoise.verify import crate, tree
 
     made = crate.export(
         Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential
@@ -17,7 +17,7 @@ def _run(options: argparse.Namespace) -> None:
     if made.left_out:
         print(f"left out, because they name somebody: {', '.join(made.left_out)}")
     if options.anonymous:
-        print(f"{options.out} is {anonymous.SAYS}")
+        print(f"{options.out} is {tree.SAYS_ANONYMISED}")
 
 
 VERB = Verb(

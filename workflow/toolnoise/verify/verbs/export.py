@@ -10,13 +10,13 @@ from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify import anonymous
-    from toolnoise.verify.share import anonymised, exporting
+    from toolnoise.verify import anonymous, tree
+    from toolnoise.verify.share import exporting
 
     if options.anonymous and options.allowed_signers:
         raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
     results = exporting.results_of(Path(options.study)) if options.anonymous else None
-    with anonymised.copied(results) if results else nullcontext() as copy:
+    with anonymous.copied(results) if results else nullcontext() as copy:
         counts = exporting.export(
             copy.root if copy else options.study,
             options.out,
@@ -27,7 +27,7 @@ def _run(options: argparse.Namespace) -> None:
         )
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
     if options.anonymous:
-        print(f"{options.out} is {anonymous.SAYS}")
+        print(f"{options.out} is {tree.SAYS_ANONYMISED}")
 
 
 VERB = Verb(

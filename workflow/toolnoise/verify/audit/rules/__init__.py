@@ -7,14 +7,12 @@ from toolnoise.verify.audit.evidence import Evidence, Found
 from toolnoise.verify.audit.rules import (
     chains,
     code_origins,
-    machines,
     numbers,
     root,
     shared_draws,
     specs,
     stated_files,
-    times,
-    trained_weights,
+    where_and_when,
 )
 
 
@@ -59,23 +57,23 @@ RULES = tuple(
         specs.made_for_this_study,
         specs.records_agree,
         specs.keys_follow,
-        machines.hardware_is_the_declared,
+        where_and_when.hardware_is_the_declared,
         shared_draws.runs_can_be_read,
         shared_draws.runs_share_their_data,
         shared_draws.initial_weights_are_shared,
         shared_draws.draws_are_shared,
         shared_draws.control_is_bit_equal,
-        trained_weights.final_weights_are_the_histories,
-        trained_weights.snapshots_are_the_histories,
-        trained_weights.recorded_steps_are_the_histories,
-        trained_weights.moved_bits_are_the_drawn,
+        numbers.final_weights_are_the_histories,
+        numbers.snapshots_are_the_histories,
+        numbers.recorded_steps_are_the_histories,
+        numbers.moved_bits_are_the_drawn,
         numbers.accuracies_are_the_logits,
         numbers.collected_are_their_parts,
         code_origins.code_is_known,
         code_origins.code_is_whole,
         code_origins.commit_is_known,
         code_origins.lock_is_kept,
-        times.times_are_possible,
+        where_and_when.times_are_possible,
     )
 )
 

@@ -1,6 +1,8 @@
 """Rules about chains: every artifact can be traced, digest by digest, to data and code from outside."""
 
+import contextlib
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -104,26 +106,19 @@ def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
 
 def chains_have_no_circle(evidence: Evidence) -> Found:
     """No artifact is made from itself, directly or through others."""
-    waits_for, needed_by, free = {}, {}, []
-    for number, stated in enumerate(evidence.tree.statements):
-        makers = [evidence.tree.producer(needed.name) for needed in stated.statement.inputs]
-        numbers = {id(maker.statement) for maker in makers if maker}
-        waits_for[id(stated.statement)] = len(numbers)
-        for other in numbers:
-            needed_by.setdefault(other, []).append(number)
-        if not numbers:
-            free.append(number)
-    reached = set(free)
-    while free:
-        done = evidence.tree.statements[free.pop()]
-        for number in needed_by.get(id(done.statement), ()):
-            follower = id(evidence.tree.statements[number].statement)
-            waits_for[follower] -= 1
-            if not waits_for[follower]:
-                reached.add(number)
-                free.append(number)
-    for number, stated in enumerate(evidence.tree.statements):
-        if number not in reached:
+    jobs: TopologicalSorter[str] = TopologicalSorter()
+    for stated in evidence.tree.statements:
+        makers = (evidence.tree.producer(needed.name) for needed in stated.statement.inputs)
+        jobs.add(stated.path, *(maker.path for maker in makers if maker))
+    # Beside a circle, it still orders what does not follow from it.
+    with contextlib.suppress(CycleError):
+        jobs.prepare()
+    ordered: set[str] = set()
+    while ready := jobs.get_ready():
+        ordered.update(ready)
+        jobs.done(*ready)
+    for stated in evidence.tree.statements:
+        if stated.path not in ordered:
             yield stated.statement.name, "is made from itself, or from an artifact that is"
 
 

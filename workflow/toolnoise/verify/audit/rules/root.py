@@ -136,26 +136,21 @@ def _differences(evidence: Evidence, refusal: Callable[[Bundle], str]) -> Found:
 
 
 def lines(evidence: Evidence) -> Iterator[str]:
-    """What is said of the root and of a slim copy's list, and that there is a model signature."""
-    yield from _root_lines(evidence)
-    if MODEL_SIGNATURE in evidence.tree.files:
-        yield f"{evidence.tree.name}: {MODEL_SIGNATURE} is there (--require-model-signature says whose it must be)"
-
-
-def _root_lines(evidence: Evidence) -> Iterator[str]:
-    """The root's digest, and what it does not vouch for; that of a slim copy's list."""
+    """The digests of a slim copy's list and of the root, what the root does not vouch for, and a model signature."""
     name, root = evidence.tree.name, evidence.tree.top
     if of_list := evidence.tree.list_stated:
         yield f"{name}: list {of_list.sha256} (the statement of what was left out; it names the root)"
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
-        return
-    shown, named = evidence.tree.inside(root.statement.name), len(root.statement.chain or {})
-    yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
+    else:
+        shown, named = evidence.tree.inside(root.statement.name), len(root.statement.chain or {})
+        yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
     late = [unnamed.artifact for unnamed in _unnamed(evidence) if unnamed.ordinary]
     if late:
         more = " and more" if len(late) > 3 else ""
         yield f"{name}: not under the root: {len(late)} statements, such as that of {', '.join(late[:3])}{more}"
+    if MODEL_SIGNATURE in evidence.tree.files:
+        yield f"{name}: {MODEL_SIGNATURE} is there (--require-model-signature says whose it must be)"
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:

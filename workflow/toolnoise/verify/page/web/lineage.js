@@ -12,9 +12,7 @@ function lineage(key, number) {
   layers(nodes, edges);
   return [
     el("h2", null, "Lineage"),
-    el(
-      "p",
-      { class: "soft" },
+    remark(
       "Above: the results made from this artifact. Below: the artifacts that it was made from, step by step. ",
       "Each statement lists all inputs of its job.",
     ),
@@ -155,7 +153,7 @@ function madeBy(jobs) {
       kinds
         .filter(([, keys]) => keys.length)
         .map(([kind, keys]) =>
-          opening(countOf(keys.length, kindName(kind)), () => listed(keys, row, { class: "plain rows" })),
+          opening(countOf(keys.length, kindName(kind)), () => plainList(keys, row)),
         ),
     )
   );

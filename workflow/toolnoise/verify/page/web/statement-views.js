@@ -1,5 +1,11 @@
 // The views of statements, each drawn on demand.
 
+// Texts that are not the matter itself, names as they are, lists without dots, and verdicts.
+const remark = (...text) => el("p", { class: "soft" }, text);
+const codeName = (name) => el("code", { class: "name" }, shown(name));
+const plainList = (items, row, step) => listed(items, row, { class: "plain rows" }, step);
+const mark = (look, text) => el("span", { class: `mark ${look}` }, text);
+
 // What names a job and an artifact
 
 const stage = (job) => made(job)[2];
@@ -32,8 +38,7 @@ const called = (job) =>
   job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
 const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
 
-const faulty = (number) =>
-  number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];
+const faulty = (number) => number > 0 && [" ", mark("bad", number > 1 ? `${count(number)} with findings` : "finding")];
 
 // The first view
 
@@ -59,24 +64,15 @@ function overview() {
       card(
         "Findings",
         D.findings.map(([rule, list]) => [
-          el("h3", { id: `rule-${rule}` }, rule, el("span", { class: "mark bad" }, count(list.length))),
-          el("p", { class: "soft" }, D.rules[rule] || ""),
-          listed(
-            list,
-            ([name, what]) => el("li", null, suspect(name), ": ", el("span", null, shown(what))),
-            { class: "findings" },
-            50,
-          ),
+          el("h3", { id: `rule-${rule}` }, rule, mark("bad", count(list.length))),
+          remark(D.rules[rule] || ""),
+          listed(list, ([name, what]) => el("li", null, suspect(name), ": ", el("span", null, shown(what))), { class: "findings" }, 50),
         ]),
       ),
-    card(
-      "Artifacts",
-      el("p", { class: "soft" }, "Start at a figure or table and follow it down to the data, or open any file."),
-      shelves(),
-    ),
+    card("Artifacts", remark("Start at a figure or table and follow it down to the data, or open any file."), shelves()),
     card(
       "Rules",
-      el("p", { class: "soft" }, "A rule without findings holds for all results."),
+      remark("A rule without findings holds for all results."),
       el("dl", { class: "rules" }, Object.entries(D.rules).map(([rule, says]) => pair(rule, shown(says)))),
     ),
   ];
@@ -86,7 +82,7 @@ function overview() {
 function suspect(name) {
   const job = D.jobs[statements.get(name)];
   if (onDisk.has(name) || makers.has(name)) return fileLink(name);
-  return job ? fileLink(first(job), shown(name)) : el("code", { class: "name" }, shown(name));
+  return job ? fileLink(first(job), shown(name)) : codeName(name);
 }
 
 function shelves() {
@@ -99,17 +95,12 @@ function shelves() {
   return [
     order.map((verb) => {
       const jobs = byVerb.get(verb).sort((a, b) => (first(a) < first(b) ? -1 : 1));
-      return opening(
-        [countOf(jobs.length, made(jobs[0])), faulty(jobs.filter(isAccused).length)],
-        () => listed(jobs, shelf, { class: "plain rows" }),
-        { open: verb === "render" },
-      );
+      const summary = [countOf(jobs.length, made(jobs[0])), faulty(jobs.filter(isAccused).length)];
+      return opening(summary, () => plainList(jobs, shelf), { open: verb === "render" });
     }),
     unstated.length > 0 &&
       opening(countOf(unstated.length, ["file without a statement", "files without a statement"]), () =>
-        listed(unstated, (name) => el("li", null, fileLink(name), sideNote(bytes(onDisk.get(name)))), {
-          class: "plain rows",
-        }),
+        plainList(unstated, (name) => el("li", null, fileLink(name), sideNote(bytes(onDisk.get(name))))),
       ),
   ];
 }
@@ -146,10 +137,10 @@ function staleView() {
         countOf(names.length, ["result", "results"]),
         opening(
           `${countOf(changed.length, ["file has", "files have"])} changed since`,
-          () => listed(changed, (name) => el("li", null, el("code", { class: "name" }, shown(name)))),
+          () => listed(changed, (name) => el("li", null, codeName(name))),
           { open: changed.length <= 5 },
         ),
-        listed(names, (name) => el("li", null, suspect(name)), { class: "plain rows" }, 100),
+        plainList(names, (name) => el("li", null, suspect(name)), 100),
       ),
     ),
   ];
@@ -167,35 +158,16 @@ function searchView(asked) {
       (hex && (known.get(key) || []).some((number) => D.things.sha256[number].startsWith(hex)))
     );
   });
-  return [
-    el(
-      "p",
-      { role: "status" },
-      words.length
-        ? `${count(hits.length)} of ${count(searchable.length)} names of files match.`
-        : "Enter parts of a name, or the start of a SHA-256.",
-    ),
-    hits.length > 0 &&
-      card(
-        "Files",
-        listed(
-          hits,
-          (key) => {
-            const number = known.get(key)?.[0];
-            const kind = key.slice(0, key.indexOf("/"));
-            return el(
-              "li",
-              null,
-              link(key),
-              kind !== FILE && el("span", { class: "soft" }, kind),
-              sideNote(number !== undefined ? digest(thing(number).sha) : ""),
-            );
-          },
-          { class: "plain rows" },
-          100,
-        ),
-      ),
-  ];
+  const status = words.length
+    ? `${count(hits.length)} of ${count(searchable.length)} names of files match.`
+    : "Enter parts of a name, or the start of a SHA-256.";
+  const row = (key) => {
+    const number = known.get(key)?.[0];
+    const kind = key.slice(0, key.indexOf("/"));
+    const sha = number !== undefined ? digest(thing(number).sha) : "";
+    return el("li", null, link(key), kind !== FILE && el("span", { class: "soft" }, kind), sideNote(sha));
+  };
+  return [el("p", { role: "status" }, status), hits.length > 0 && card("Files", plainList(hits, row, 100))];
 }
 
 // An artifact
@@ -208,7 +180,7 @@ function artifactView(key) {
   if (!versions.length && !isHere)
     return [
       heading("No artifact of this name"),
-      el("p", null, "No file and no statement here has the name ", el("code", { class: "name" }, shown(name)), "."),
+      el("p", null, "No file and no statement here has the name ", codeName(name), "."),
     ];
   const jobs = kind === FILE ? makers.get(name) || [] : [];
   const stated = jobs.flatMap((number) => all(D.jobs[number][OUTPUTS]).filter((each) => nameOf(each) === name));
@@ -228,9 +200,7 @@ function artifactView(key) {
       el(
         "div",
         { class: "verdict old" },
-        opening("Stale: made by a different version of the code", () =>
-          listed(old, (each) => el("li", null, el("code", { class: "name" }, shown(each)))),
-        ),
+        opening("Stale: made by a different version of the code", () => listed(old, (each) => el("li", null, codeName(each)))),
       ),
     el("dl", null, identity(kind === FILE && stated.length ? stated : versions, kind, name)),
     el(
@@ -241,7 +211,7 @@ function artifactView(key) {
         { class: "card" },
         jobs.length || kind !== FILE || users.has(key)
           ? lineage(key, jobs[0])
-          : el("p", { class: "soft" }, "No statement lists this file as an output, so its origin is unknown."),
+          : remark("No statement lists this file as an output, so its origin is unknown."),
       ),
       el("div", null, jobs.map((number) => statement(D.jobs[number])), kind !== FILE && usedBy(key)),
     ),
@@ -256,7 +226,7 @@ function marks(kind, isHere, jobs, findings) {
   else if (jobs.length === 1) about.push(["good", "no finding"]);
   if (kind === FILE && !jobs.length) about.push(["bad", "no statement"]);
   if (jobs.length > 1) about.push(["bad", `listed as an output by ${jobs.length} statements`]);
-  return about.map(([look, text]) => [el("span", { class: `mark ${look}` }, text), " "]);
+  return about.map(([look, text]) => [mark(look, text), " "]);
 }
 
 // One line per version in the statements. More than one is a contradiction, made visible here.
@@ -282,7 +252,7 @@ function outside(uri) {
 
 function usedBy(key) {
   const jobs = usersOf(key).map((number) => D.jobs[number]);
-  return card(`Used by ${countOf(jobs.length, ["job", "jobs"])}`, listed(jobs, shelf, { class: "plain rows" }));
+  return card(`Used by ${countOf(jobs.length, ["job", "jobs"])}`, plainList(jobs, shelf));
 }
 
 // A statement
@@ -308,7 +278,7 @@ function statement(job) {
     el("h3", null, "Outputs"),
     el("ul", { class: "plain rows" }, all(job[OUTPUTS]).map(fileRow)),
     el("h3", null, "Inputs"),
-    !inputs.length && !origins(by).length && el("p", { class: "soft" }, "No files, only parameters."),
+    !inputs.length && !origins(by).length && remark("No files, only parameters."),
     inputs.map(([role, files]) => fileGroup(role, files, files.length <= 8)),
     origins(by).map((kind) => fileGroup(countOf(by[kind].length, kindName(kind)), by[kind], by[kind].length <= 8)),
     el("h3", null, "Parameters"),
@@ -333,14 +303,14 @@ function statement(job) {
             : ", without uncommitted changes",
       ),
     ),
-    !by.commit && el("p", { class: "soft" }, job[CHANGES] ? "Unknown commit: git did not answer." : "No commit: the code was not in a repository."),
-    el("p", { class: "soft" }, "Statement: ", el("code", { class: "name" }, shown(job[PATH]))),
+    !by.commit && remark(job[CHANGES] ? "Unknown commit: git did not answer." : "No commit: the code was not in a repository."),
+    remark("Statement: ", codeName(job[PATH])),
   );
 }
 
 function fileGroup(role, files, open) {
   const title = files.length > 1 && !/^\d/.test(role) ? [shown(role), `: ${count(files.length)} files`] : shown(role);
-  return opening(title, () => listed(files, fileRow, { class: "plain rows" }), { open });
+  return opening(title, () => plainList(files, fileRow), { open });
 }
 
 function fileRow(number) {
@@ -355,7 +325,7 @@ function fileRow(number) {
     "li",
     null,
     link(keyOf(number)),
-    differs && el("span", { class: "mark bad" }, "differs from its own statement"),
+    differs && mark("bad", "differs from its own statement"),
     sideNote(file.size !== null && `${bytes(file.size)} · `, digest(file.sha)),
   );
 }

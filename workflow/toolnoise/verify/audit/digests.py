@@ -1,4 +1,4 @@
-"""Digests that an earlier audit computed, so that one that was interrupted, or a second one, need not read all again.
+"""SHA-256 of many files in parallel, and digests that an earlier audit computed: a second one need not read all again.
 
 A digest is known again while the file's path, device, inode, size and both times are those of then. Whoever may change
 a file can set its time of modification back, but not the time of the change itself (ctime). But a disk that has lost a
@@ -11,18 +11,95 @@ Each digest is a line that is written as soon as it is known. A line that is not
 import hashlib
 import json
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, NamedTuple, TextIO
 
 from toolnoise.base import faults, files
-from toolnoise.verify.audit.hashing import Hashed, Stamp
+from toolnoise.base.files import open_plain
 
+# Large enough that threads seldom wait for each other, small enough for a processor's cache.
+BLOCK = 1 << 18
+PROGRESS_BYTES = 1 << 24
 # A file that changes again within one tick of its file system's clock may keep its times. FAT has ticks of 2 s.
 TICK = 2_000_000_000
 CHECK = 16  # digits of a line's own digest
+
+
+class Hashed(NamedTuple):
+    """A file's digest and size when it was read, or why it could not be read."""
+
+    sha256: str = ""
+    size: int = 0
+    why: str = ""
+
+
+class Stamp(NamedTuple):
+    """What changes with a file's content."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, about: os.stat_result) -> "Stamp":
+        """The stamp of a file, from its status."""
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+def sha256_of_all(
+    paths: Iterable[tuple[Any, Path]], threads: int, done: Callable[[int], object], cache: "Cache | None" = None
+) -> dict[Any, Hashed]:
+    """The digests of many files by their names; `done` is called with each number of bytes read.
+
+    Each file is read once, unless the `cache` knows it. Threads are fast enough: hashlib computes without the
+    interpreter lock.
+    """
+    buffers, one_at_a_time = threading.local(), threading.Lock()
+
+    def hashed(named: tuple[Any, Path]) -> tuple[Any, Hashed]:
+        name, path = named
+        with one_at_a_time:
+            known = cache.digest(path) if cache else None
+        if known:
+            done(known.size)
+            return name, known
+        if not hasattr(buffers, "own"):
+            buffers.own = memoryview(bytearray(BLOCK))
+        result, stamp = _hashed(path, buffers.own, done)
+        if cache and not result.why:
+            with one_at_a_time:
+                cache.keep(path, result, stamp)
+        return name, result
+
+    with ThreadPoolExecutor(threads) as pool:
+        return dict(pool.map(hashed, paths))
+
+
+def _hashed(path: Path, buffer: memoryview, done: Callable[[int], object]) -> tuple[Hashed, Stamp | None]:
+    """A file's digest and its stamp; None if that changed meanwhile."""
+    digest, size, reported = hashlib.sha256(), 0, 0
+    try:
+        with open_plain(path) as file:
+            before = Stamp.of(os.fstat(file.fileno()))
+            while count := file.readinto(buffer):
+                digest.update(buffer[:count])
+                size += count
+                if size - reported >= PROGRESS_BYTES:
+                    done(size - reported)
+                    reported = size
+            after = Stamp.of(os.fstat(file.fileno()))
+    except OSError as error:
+        return Hashed(why=faults.called(error)), None
+    finally:
+        done(size - reported)
+    return Hashed(digest.hexdigest(), size), after if before == after else None
 
 
 class Cache:
