@@ -48,7 +48,6 @@ ROWS = {
             lambda study: reads.runs_of(study, _adopted(study, wanted=False)),
             "grid",
             "model/dataset/hardware/variant of a training program, and one of its seeds",
-            stated=reads.run_of_spec,
         ),
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed) | {"study": study.name},
         reads={"gate": Read(_gate_of, several=True, optional=True)},
@@ -65,7 +64,6 @@ ROWS = {
             lambda study: reads.runs_of(study, _adopted(study, wanted=True)),
             "grid",
             "model/dataset/hardware/variant of adopted runs, and one of their seeds",
-            stated=reads.run_of_spec,
         ),
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
         reads={},
@@ -92,7 +90,7 @@ ROWS = {
     "dump-outcomes": Step(
         "dump_outcomes",
         "dump what the runs of a training program left",
-        where=Where(Cell, _programmed, *reads.A_CELL, stated=reads.cell_of_spec),
+        where=Where(Cell, _programmed, *reads.A_CELL),
         parameters=reads.spec,
         reads=reads.TRAINED,
         writes=reads.DUMP,
@@ -107,7 +105,6 @@ ROWS = {
             lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
             "grid",
             "a training program with the variant control",
-            stated=reads.control_of_cell,
         ),
         parameters=lambda study, place: {
             "cell": list(place.cell),
@@ -120,7 +117,7 @@ ROWS = {
     "measure-program": Step(
         "measure_program",
         "measure a cell of a training program",
-        where=Where(Cell, lambda study: _leaving(study, scored=True), *reads.A_CELL, stated=reads.cell_stated),
+        where=Where(Cell, lambda study: _leaving(study, scored=True), *reads.A_CELL),
         parameters=reads.measured,
         reads=reads.DATA | reads.dump_of(reads.same),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS, "out-ensembles": reads.ENSEMBLES},
@@ -129,7 +126,7 @@ ROWS = {
     "measure-outcomes": Step(
         "measure_outcomes",
         "measure a cell of a training program that leaves classes, values, losses or a metric",
-        where=Where(Cell, lambda study: _leaving(study, scored=False), *reads.A_CELL, stated=reads.cell_stated),
+        where=Where(Cell, lambda study: _leaving(study, scored=False), *reads.A_CELL),
         parameters=lambda study, cell: reads.measured(study, cell) | {"outcome": _outcome(study, cell)},
         reads=reads.DATA | reads.dump_of(reads.same),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS},

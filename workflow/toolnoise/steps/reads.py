@@ -1,12 +1,11 @@
-"""What rows of the job graph share: the parameters of a cell, the place that parameters state, what options name."""
+"""What rows of the job graph share: the parameters of a cell, and what options name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from toolnoise.base.spec import Spec
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
-from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants
+from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training
 from toolnoise.study.entries import shares_process
 from toolnoise.study.study import Study
 
@@ -28,36 +27,6 @@ def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
 def measured(study: Study, cell: Cell) -> Parameters:
     """What every measure of a cell is given."""
     return {"cell": list(cell), "study_seed": study.config["seed"]}
-
-
-def cell_stated(parameters: Parameters) -> Cell:
-    """The cell that parameters name."""
-    return Cell(*parameters["cell"])
-
-
-def control_of_cell(parameters: Parameters) -> Control:
-    """The task on a tooling whose Control cell parameters name."""
-    return Control(*parameters["cell"][:3])
-
-
-def pair_stated(parameters: Parameters) -> Pair:
-    """The pair that parameters name."""
-    return Pair(*parameters["pair"])
-
-
-def cell_of_spec(parameters: Parameters) -> Cell:
-    """The cell of the run whose spec is in parameters."""
-    return Cell.of(Spec.read(parameters["spec"]))
-
-
-def run_of_spec(parameters: Parameters) -> Training:
-    """The run whose spec is in parameters."""
-    return Training(*cell_of_spec(parameters), parameters["spec"]["seed"])
-
-
-def variants_of_spec(parameters: Parameters) -> Variants:
-    """The task on a tooling of the run whose spec is in parameters."""
-    return Variants(*cell_of_spec(parameters)[:3])
 
 
 def at(pattern: str, beside: tuple[str, ...] = ()) -> Read:

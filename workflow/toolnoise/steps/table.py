@@ -16,19 +16,14 @@ from toolnoise.steps.reads import (
     alone,
     at,
     built,
-    cell_of_spec,
-    cell_stated,
     control_of,
-    control_of_cell,
     datasets,
     dump_of,
     measured,
-    run_of_spec,
     runs_of,
     same,
     spec,
     training_minutes,
-    variants_of_spec,
 )
 from toolnoise.steps.step import JobRecord, Needs, Outside, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
@@ -130,7 +125,6 @@ ROWS = {
             _own_models,
             "models",
             "model/dataset/hardware of its grid, with a builder that is not of this package",
-            stated=variants_of_spec,
         ),
         parameters=_common_spec,
         reads=DATA,
@@ -149,7 +143,6 @@ ROWS = {
             lambda study: runs_of(study, alone(study)),
             "grid",
             "model/dataset/hardware/variant of its grid and one of its seeds",
-            stated=run_of_spec,
         ),
         parameters=lambda study, run: spec(study, run.cell, run.seed),
         reads=DATA,
@@ -161,7 +154,7 @@ ROWS = {
     "predict": Step(
         "dump_predictions",
         "dump a cell's predictions",
-        where=Where(Cell, built, *A_CELL, stated=cell_of_spec),
+        where=Where(Cell, built, *A_CELL),
         parameters=spec,
         reads=TRAINED,
         writes=DUMP,
@@ -177,7 +170,6 @@ ROWS = {
             lambda study: (Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)),
             "grid",
             "model/dataset/hardware with the variant control",
-            stated=control_of_cell,
         ),
         parameters=lambda _, place: {"cell": list(place.cell)},
         reads=dump_of(control_of),
@@ -187,7 +179,7 @@ ROWS = {
     "measure": Step(
         "measure_cell",
         "measure a cell",
-        where=Where(Cell, built, *A_CELL, stated=cell_stated),
+        where=Where(Cell, built, *A_CELL),
         parameters=measured,
         reads=DATA | dump_of(same),
         writes={
@@ -200,7 +192,7 @@ ROWS = {
     "show-cell": Step(
         "show_cell",
         "write a cell's part of the study's page: its runs, their curves, where they part",
-        where=Where(Cell, lambda study: study.cells, *A_CELL, stated=cell_stated),
+        where=Where(Cell, lambda study: study.cells, *A_CELL),
         parameters=_shown,
         reads=DATA | dump_of(same) | {"metrics": at(STABILITY.pattern), "values": at(RUNS.pattern)},
         writes={"out": Write(layout.PAGE_CELL, timed=True)},

@@ -1,5 +1,6 @@
 """The jobs of two toolings: what separates them, and predictions on the other where it has another framework."""
 
+from toolnoise.base.spec import Spec
 from toolnoise.steps.reads import (
     DATA,
     INDEX,
@@ -7,19 +8,17 @@ from toolnoise.steps.reads import (
     WEIGHTS,
     at,
     back,
-    cell_of_spec,
     dump_of,
     first,
     of,
     other,
-    pair_stated,
     records_of,
     second,
     spec,
 )
 from toolnoise.steps.step import JobRecord, Needs, Parameters, Step, Where, Work, Write, metric
 from toolnoise.study import layout
-from toolnoise.study.cells import Pair
+from toolnoise.study.cells import Cell, Pair
 from toolnoise.study.study import Study
 
 _TOOLINGS = ("grid", "two toolings that train one task under control or algo")
@@ -33,7 +32,7 @@ def _exchange(study: Study, way: Pair) -> Parameters:
 
 
 def _exchanged(parameters: Parameters) -> Pair:
-    elsewhere = cell_of_spec(parameters)
+    elsewhere = Cell.of(Spec.read(parameters["spec"]))
     return Pair(*elsewhere.task, parameters["trained_on"], elsewhere.hardware, elsewhere.variant)
 
 
@@ -41,7 +40,7 @@ ROWS = {
     "measure-pair": Step(
         "measure_pair",
         "measure what separates two toolings",
-        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS, stated=pair_stated),
+        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS),
         parameters=lambda _, pair: {"pair": list(pair)},
         reads=DATA | dump_of(first) | other(dump_of(second)),
         writes={
@@ -67,7 +66,7 @@ ROWS = {
     "measure-frameworks": Step(
         "measure_frameworks",
         "measure what separates two frameworks, in training and in inference alone",
-        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS, stated=pair_stated),
+        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS),
         parameters=lambda _, pair: {"pair": list(pair)},
         reads={
             "logits": of(first, layout.LOGITS, INDEX),
