@@ -17,9 +17,9 @@ _HEAD = """\
 # Rules
 
 `toolnoise rules` prints this page (`toolnoise rules >docs/rules.md`). Each rule is a row of `steps/table.py` or
-`steps/whole.py` in the package, or of `rows.py` in an analysis. `workflow/rules/steps.smk` makes a rule of a row. The
-rules that fetch and prepare data, train, collect and render stand in the other files of `workflow/rules/`; some of them
-have further inputs.
+`steps/whole.py` in the package, or of `rows.py` or `whole.py` in an analysis. `workflow/rules/steps.smk` makes a rule
+of a row. The rules that fetch and prepare data, train, collect and render stand in the other files of
+`workflow/rules/`; some of them have further inputs.
 
 * `input` and `output` are what the job's verb is given: `data="..."` is `--data ...`. The rule has the same names.
   Where the inputs depend on the study, a comment says which they are.

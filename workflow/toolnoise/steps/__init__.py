@@ -19,27 +19,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256
 from toolnoise.base.spec import Spec
 from toolnoise.steps import parts, whole
-from toolnoise.steps.parts import COLUMNS
+from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import (
-    CLAIMS,
-    PAGE,
-    ROOT,
-    ROOTS,
-    claims,
-    collected,
-    gates,
-    metric_files,
-    shown,
-    summaries,
-    toolings,
-)
+from toolnoise.steps.whole import PAGE, ROOT, ROOTS, shown, summaries
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
 __all__ = [
-    "CLAIMS",
     "COLUMNS",
     "CONFIGURE",
     "PAGE",
@@ -50,7 +37,6 @@ __all__ = [
     "Job",
     "Step",
     "asked",
-    "claims",
     "collected",
     "followed",
     "from_outside",
@@ -67,7 +53,6 @@ __all__ = [
     "shown",
     "stated",
     "summaries",
-    "toolings",
     "writing",
 ]
 
