@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from toolnoise.commands.verb import AS_JSON, STUDY, Verb, show
+from toolnoise.commands.verb import A_STUDY, AS_JSON, STUDY, Verb, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -34,8 +34,5 @@ VERB = Verb(
     says="describe this machine and list the toolings that it can run",
     example="toolnoise doctor --study my-study.yaml",
     run=_run,
-    arguments={
-        "--study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
-        **AS_JSON,
-    },
+    arguments={"--study": option("FILE", A_STUDY), **AS_JSON},
 )

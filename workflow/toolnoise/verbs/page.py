@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import SHARE, Verb
+from toolnoise.commands.verb import SHARE, Verb, option
 from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL, SIGNATURES, required_signers
 
 
@@ -26,7 +26,7 @@ VERB = Verb(
     run=_run,
     arguments={
         "RESULTS": {"help": "a study's results folder, such as results/demo, or its archive"},
-        "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
+        "--out": option("FOLDER", "a new folder", required=True),
         **ANONYMOUS,
         **NO_CREDENTIAL,
         **SIGNATURES,
