@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
+from toolnoise.base.errors import as_given
 from toolnoise.base.files import open_plain
 from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
-from toolnoise.base.standing import as_given
 from toolnoise.verify import anonymous, left_out
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
