@@ -19,8 +19,8 @@ from toolnoise.datasets import preparation, prepared
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.study import config, grid
+from toolnoise.training.kept_weights import Recording
 from toolnoise.training.network import build_model, initial_state, start_engine
-from toolnoise.training.recorded_steps import Recording
 
 PAIRS = 9
 MODELS = ("smallcnn", "smallcnn-bn")
