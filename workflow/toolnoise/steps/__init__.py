@@ -26,36 +26,6 @@ from toolnoise.steps.whole import PAGE, ROOT, ROOTS, shown, summaries
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
-__all__ = [
-    "COLUMNS",
-    "CONFIGURE",
-    "PAGE",
-    "ROOT",
-    "ROOTS",
-    "STEPS",
-    "Files",
-    "Job",
-    "Step",
-    "asked",
-    "collected",
-    "followed",
-    "from_outside",
-    "gates",
-    "inputs",
-    "jobs",
-    "metric_files",
-    "outputs",
-    "outputs_at",
-    "perform",
-    "planned",
-    "result",
-    "rule",
-    "shown",
-    "stated",
-    "summaries",
-    "writing",
-]
-
 # By the verb of the command line, in the order of the data.
 STEPS = parts.ROWS | whole.ROWS
 

@@ -197,15 +197,9 @@ def _beside(path: str, beside: tuple[str, ...]) -> Iterator[str]:
 
 def outputs_of(step: Step, place: Place, parameters: Parameters, study: str) -> Names:
     """What the job at a place, with these parameters, writes: in its order, with its roles."""
-    return tuple(_written(step, parameters, names_in(place) | {"study": study}))
-
-
-def _written(step: Step, parameters: Parameters, names: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    of_kind = {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else {}
+    names, written = place._asdict() | of_kind | {"study": study}, []
     for option, write in step.writes.items():
         suffixes = KINDS[parameters["notebook"]].formats if "{suffix}" in write.pattern else ("",)
-        yield from ((write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes)
-
-
-def names_in(place: Place) -> dict[str, Any]:
-    """The names in a path that a place gives."""
-    return {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else place._asdict()
+        written += [(write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes]
+    return tuple(written)
