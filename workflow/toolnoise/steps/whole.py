@@ -41,18 +41,12 @@ def _figure(study: Study, place: Shown) -> Parameters:
     return parameters | {name: value for name, value in taken.items() if value is not None}
 
 
-def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
-    return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
-
-
-def _width(study: Study, _: Figure) -> float | None:
-    return study.config.get("figure_width")
-
-
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
-    "batch_sizes": _batch_sizes,
-    "width": _width,
+    "batch_sizes": lambda study, figure: dict(
+        sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
+    ),
+    "width": lambda study, _: study.config.get("figure_width"),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
 } | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}
 
@@ -103,10 +97,6 @@ def _page(study: Study, _: Whole) -> Parameters:
             for one in figures
         ],
     }
-
-
-def _compared(study: Study, _: Whole) -> Parameters:
-    return {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)}
 
 
 def _dumps(study: Study, _: Whole) -> list[str]:
@@ -191,10 +181,7 @@ ROWS = {
         ),
         parameters=_figure,
         reads={"read": Read(_shown, several=True)},
-        writes={
-            "out": Write(layout.FIGURE + ".{suffix}"),
-            "executed": Write(layout.NOTEBOOK),
-        },
+        writes={"out": Write(layout.FIGURE + ".{suffix}"), "executed": Write(layout.NOTEBOOK)},
         work=Work(
             "toolnoise.figures.render:render",
             check=_check_rendered,
@@ -209,7 +196,7 @@ ROWS = {
         "compare_cells",
         "write the verdicts on pairs of cells, for a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
-        parameters=_compared,
+        parameters=lambda study, _: {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)},
         reads={
             "logits": Read(_dumps, (".json",), several=True, optional=True),
             "data": Read(_data, several=True, optional=True),
@@ -222,14 +209,8 @@ ROWS = {
         "write a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
         parameters=_page,
-        reads={
-            "shows": Read(_everything_shown, several=True),
-            "gates": Read(_gates, several=True, optional=True),
-        },
-        writes={
-            "out": Write(layout.PAGE),
-            "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
-        },
+        reads={"shows": Read(_everything_shown, several=True), "gates": Read(_gates, several=True, optional=True)},
+        writes={"out": Write(layout.PAGE), "out-tables": Write(layout.PAGE_PARTS + "/tables.js")},
         work=Work("toolnoise.pages.study_page:show", further=lambda _: _adding("page", "study"), files=_web),
     ),
     ROOT: Step(
@@ -237,14 +218,8 @@ ROWS = {
         "audit a study, write the audit's part of its page, name every statement",
         where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
         parameters=lambda study, _: {"study": study.name},
-        reads={
-            "page": Read(lambda study, _: study.path(layout.PAGE)),
-            "parts": Read(_parts, several=True),
-        },
-        writes={
-            "out": Write(layout.AUDITED, timed=True),
-            "out-statements": Write(layout.STATEMENTS, timed=True),
-        },
+        reads={"page": Read(lambda study, _: study.path(layout.PAGE)), "parts": Read(_parts, several=True)},
+        writes={"out": Write(layout.AUDITED, timed=True), "out-statements": Write(layout.STATEMENTS, timed=True)},
         work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("study", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
