@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import code_digest, syntax
+from toolnoise.base import code_digest, code_text
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
 
@@ -41,10 +41,10 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         # A package may have parts without a source, such as compiled ones.
         return ("", "") if _is_there(top) else (f"no module {top}", _modules_named(top))
     try:
-        tree = syntax.tree(path.read_bytes())
+        tree = code_text.parsed(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
-    except syntax.UNREADABLE as error:
+    except code_text.UNREADABLE as error:
         return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     for line, top in _imported(tree):
         if not _is_there(top):

@@ -4,7 +4,7 @@ import ast
 import functools
 from pathlib import Path
 
-from toolnoise.base import syntax
+from toolnoise.base import code_text
 
 BRANCHES = (ast.If, ast.While, ast.For)
 
@@ -13,8 +13,8 @@ BRANCHES = (ast.If, ast.While, ast.For)
 def _read(file: Path) -> tuple[list[str], ast.Module | None]:
     try:
         text = file.read_text("utf-8")
-        return text.splitlines(), syntax.tree(text)
-    except (OSError, UnicodeDecodeError, *syntax.UNREADABLE):
+        return text.splitlines(), code_text.parsed(text)
+    except (OSError, UnicodeDecodeError, *code_text.UNREADABLE):
         return [], None
 
 
