@@ -17,9 +17,9 @@ from toolnoise import steps
 from toolnoise.analyses.claims import judging, sentences
 from toolnoise.analyses.claims.effects import Side
 from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
+from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import program
 from toolnoise.record import unpacked
-from toolnoise.steps import whole
 from toolnoise.study import config, grid
 
 TABLES = program.ROOT / "docs/tables/claims.txt"
@@ -34,8 +34,8 @@ def sides(root: Path) -> tuple[list[dict[str, Any]], Side]:
     """The claims of a finished study, and what they are judged on."""
     study = grid.load(root / "study.json")
     files = {kind: root / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
-    read = judging.read_tables({kind: files[kind] for kind in whole.JUDGED if kind in files}, whole.JUDGED)
-    return steps.claims(study), judging.by_study(read, steps.toolings(study))
+    read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
+    return claimed(study), judging.by_study(read, toolings(study))
 
 
 def verdicts(claims: list[dict[str, Any]], side: Side) -> pd.DataFrame:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from toolnoise import steps
 from toolnoise.analyses.claims import judging
 from toolnoise.analyses.claims.judging import CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
+from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import files
 from toolnoise.base.printing import aligned
 from toolnoise.datasets.prepared import Data
@@ -29,7 +29,6 @@ from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.weights import apart
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
-from toolnoise.steps.whole import JUDGED
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
@@ -115,8 +114,8 @@ def decided(study: Study, cells: dict[Cell, Measured], design: Design, tables: j
         rows += values_of(cell, measured, places)
         seconds += measured.seconds[places].sum()
     runs = pd.DataFrame(rows, columns=list(per_run.RUNS))
-    side = judging.by_study({**tables, "runs": runs}, steps.toolings(study))
-    told = pd.DataFrame(judging.verdicts(steps.claims(study), side), columns=list(CLAIMS))
+    side = judging.by_study({**tables, "runs": runs}, toolings(study))
+    told = pd.DataFrame(judging.verdicts(claimed(study), side), columns=list(CLAIMS))
     whole = told[(told["part"] == WHOLE) & (told["side"] == STUDY)]
     return dict(zip(whole["claim"], whole["verdict"], strict=True)), seconds
 

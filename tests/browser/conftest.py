@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from toolnoise.comparison.compared_cells import compared
 from toolnoise.verify.page.publishing import publish
 
 CHROMIUM = shutil.which("chromium")
@@ -67,7 +66,7 @@ def results_folder(request):
 def published(results_folder, tmp_path_factory):
     """The page in a folder of its own, as somebody sends it."""
     out = tmp_path_factory.mktemp("published") / "page"
-    publish(results_folder, out, compared)
+    publish(results_folder, out)
     return out / "index.html"
 
 

@@ -8,7 +8,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.comparison.compared_cells import compared
 from toolnoise.datasets import prepared
 from toolnoise.pages import cell_page
 from toolnoise.pages.short_json import FORMS, packed
@@ -37,7 +36,7 @@ VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
 def hidden(results_folder, tmp_path_factory):
     """The page without names of hosts and people."""
     out = tmp_path_factory.mktemp("hidden") / "page"
-    publish(results_folder, out, compared, hide=True)
+    publish(results_folder, out, hide=True)
     return out
 
 
@@ -468,7 +467,7 @@ def test_without_verifications_scripts_and_files_every_view_of_the_study_is_draw
     of_kernel = [path for path in analyses.web() if path.parent.parent.name == "pages"]
     assert of_kernel != analyses.web()
     monkeypatch.setattr(analyses, "web", lambda: of_kernel)
-    publish(results_folder, tmp_path / "page", compared)
+    publish(results_folder, tmp_path / "page")
     for name in ("audit", "statements"):
         (tmp_path / f"page/page/{name}.js").unlink()
     for fragment in VIEWS:

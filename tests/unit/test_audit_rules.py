@@ -16,7 +16,7 @@ from toolnoise.models.initial import Parameter
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import grid
 from toolnoise.study.cells import Whole
-from toolnoise.training import bitflip, recorded_steps, snapshots
+from toolnoise.training import bitflip, kept_weights
 from toolnoise.verify import tree
 from toolnoise.verify.audit import evidence
 from toolnoise.verify.audit.evidence import Evidence
@@ -219,7 +219,7 @@ def write(make_run, make_spec):
         def edit(parts):
             parts["record"] |= {"spec": spec.as_json(), "data_sha256": "d", "initial_sha256": "i", "moved_bit": moved}
             if count == 3:
-                parts["final"] |= snapshots.packed(parts["epochs"][:2])
+                parts["final"] |= kept_weights.packed(parts["epochs"][:2])
             if change:
                 change(parts)
 
@@ -271,7 +271,7 @@ def test_a_number_changed_in_a_snapshot_or_in_the_last_one_is_found_with_its_epo
 
 def test_snapshots_in_another_order_are_found(write):
     def turn(parts):
-        parts["final"] |= snapshots.packed(parts["epochs"][1::-1])
+        parts["final"] |= kept_weights.packed(parts["epochs"][1::-1])
 
     found = judged(numbers.snapshots_are_the_histories, write(count=3, change=turn))
     assert [what.split(" that")[0] for _, what in found] == [f"has weights after epoch {epoch}" for epoch in (1, 2)]
@@ -280,7 +280,7 @@ def test_snapshots_in_another_order_are_found(write):
 LACKING = {
     "all": lambda parts: [parts["final"].pop(name) for name in ("a/kernel/", "a/bias/")],
     "those of one tensor": lambda parts: parts["final"].pop("a/bias/"),
-    "the second": lambda parts: parts["final"].update(snapshots.packed(parts["epochs"][:1])),
+    "the second": lambda parts: parts["final"].update(kept_weights.packed(parts["epochs"][:1])),
 }
 
 
@@ -321,7 +321,7 @@ def recording(write):
         parts["record"] |= {"steps_per_epoch": 2, "recorded_steps": STEPS}
         # After steps 2, 4 and 6 an epoch is over.
         kept = [parts["epochs"][max(0, step // 2 - 1)] | {"logits": np.zeros((4, 2), np.float32)} for step in STEPS]
-        parts["final"] |= snapshots.packed(kept, recorded_steps.MARK)
+        parts["final"] |= kept_weights.packed(kept, kept_weights.OF_STEPS)
 
     return write(change=change)
 

@@ -19,11 +19,11 @@ from toolnoise import steps
 from toolnoise.analyses.claims import arms, claim_parts, effects, judging
 from toolnoise.analyses.claims.decidable import decidable
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
+from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import metric_files
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
-from toolnoise.steps.whole import JUDGED
 from toolnoise.study import config, grid, published
 
 # Verdicts on the numbers that the papers published
@@ -206,7 +206,7 @@ def test_nor_do_they_on_finished_studies(name, evidence):
     files = {kind: folder / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
     read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 3
-    assert disagreeing(steps.claims(study), judging.by_study(read, steps.toolings(study))) == []
+    assert disagreeing(claimed(study), judging.by_study(read, toolings(study))) == []
 
 
 def test_a_study_without_single_sources_asks_two_papers_the_same(evidence):

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from toolnoise import steps
-from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims import judging, sentences, whole
 from toolnoise.analyses.claims.arms import Subject, of_study
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.analyses.claims.tests import rounded
@@ -432,7 +432,7 @@ def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_
     assert [claim["name"] for claim in parameters["claims"]] == ["mine"]
     judged = step.work.implied(parameters)["claims"]
     assert [claim["name"] for claim in judged] == [*config.registered("claims"), "mine"]
-    assert judged == steps.claims(tiny)
+    assert judged == whole.claimed(tiny)
     assert "resources/claims.yaml" in step.work.files(parameters), "a change of the papers' claims makes verdicts stale"
     # Statements of earlier versions have the papers' claims, too.
     assert step.work.implied({"claims": judged})["claims"] == judged
@@ -444,10 +444,10 @@ def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):
     study = built(written | {"claims": dict.fromkeys(("second", "first"), CLAIM)})
-    names = [claim["name"] for claim in steps.claims(study)]
+    names = [claim["name"] for claim in whole.claimed(study)]
     assert names[-2:] == ["first", "second"]
     kept = built(json.loads(json.dumps(study.config, sort_keys=True)))
-    assert steps.claims(kept) == steps.claims(study)
+    assert whole.claimed(kept) == whole.claimed(study)
 
 
 @pytest.mark.parametrize(

@@ -434,7 +434,7 @@ def test_programs_get_json(machine, asked):
 
 
 def test_nothing_is_imported_to_find_out(run, tmp_path):
-    program = "import sys; from toolnoise.commands import doctor; from toolnoise.study import config;"
+    program = "import sys; from toolnoise.verbs import doctor; from toolnoise.study import config;"
     program += "doctor.examine(config.registered('hardware'));"
     program += "print(*{name.partition('.')[0] for name in sys.modules})"
     done = run(tmp_path, sys.executable, "-c", program)

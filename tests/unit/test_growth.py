@@ -10,8 +10,8 @@ from toolnoise.analyses.growth import study as plan
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.training import recorded_steps, runs, snapshots
-from toolnoise.training.recorded_steps import schedule
+from toolnoise.training import kept_weights, runs
+from toolnoise.training.kept_weights import schedule
 
 STEPS = np.array(schedule(800))
 
@@ -162,11 +162,11 @@ def record(epochs, **recipe):
 
 @pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4]), (1, [0, 1, 2])])
 def test_a_run_that_diverges_has_recorded_the_steps_before(epochs, steps):
-    assert recorded_steps.expected(record(epochs, record_steps=True)) == steps
+    assert kept_weights.expected(record(epochs, record_steps=True)) == steps
 
 
 def test_a_run_whose_recipe_does_not_ask_for_it_has_recorded_nothing():
-    assert recorded_steps.expected(record(3)) == []
+    assert kept_weights.expected(record(3)) == []
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def recording(make_run):
             parts["record"]["spec"]["recipe"] |= {"epochs": 3, "record_steps": True}
             parts["record"] |= {"steps_per_epoch": 2, "recorded_steps": RECORDED}
             kept = [parts["final"] | {"logits": np.full((4, 2), step, np.float32)} for step in RECORDED]
-            packs = dict(snapshots.packed(kept, recorded_steps.MARK))
+            packs = dict(kept_weights.packed(kept, kept_weights.OF_STEPS))
             change(packs)
             parts["final"] |= packs
 
@@ -313,7 +313,7 @@ def measured(tmp_path, make_spec):
         ]
         folder = tmp_path / variant / str(seed)
         final = {"a/kernel": kept[-1]["a/kernel"]}
-        arrays.write_npz(folder / "weights.npz", final | snapshots.packed(kept, recorded_steps.MARK))
+        arrays.write_npz(folder / "weights.npz", final | kept_weights.packed(kept, kept_weights.OF_STEPS))
         about = {"spec": spec, "status": status, "epochs": 3, "trainable": ["a/kernel"]}
         files.write_json(folder / "run.json", about | {"steps_per_epoch": 2, "recorded_steps": RECORDED})
         return str(folder / "run.json")

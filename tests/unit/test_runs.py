@@ -13,7 +13,7 @@ from toolnoise.checking.left import read as read_left
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
-from toolnoise.training import loop, runs, snapshots
+from toolnoise.training import kept_weights, loop, runs
 
 
 @pytest.fixture
@@ -331,14 +331,14 @@ def test_the_file_of_an_ordinary_run_has_its_tensors_alone_and_snapshots_are_bes
 
 def test_what_is_packed_is_unpacked_and_nothing_is_nothing(tmp_path):
     kept = [{"a/b": np.full((2, 3), epoch, np.float32), "c": np.array(epoch, np.int32)} for epoch in range(3)]
-    arrays.write_npz(tmp_path / "kept.npz", snapshots.packed(kept))
-    found = snapshots.unpacked(arrays.read_npz(tmp_path / "kept.npz"))
+    arrays.write_npz(tmp_path / "kept.npz", kept_weights.packed(kept))
+    found = kept_weights.unpacked(arrays.read_npz(tmp_path / "kept.npz"))
     assert [{name: array.tolist() for name, array in one.items()} for one in found] == [
         {name: array.tolist() for name, array in one.items()} for one in kept
     ]
     assert found[1]["c"].dtype == np.int32
-    assert snapshots.packed([]) == {}
-    assert snapshots.unpacked({}) == []
+    assert kept_weights.packed([]) == {}
+    assert kept_weights.unpacked({}) == []
 
 
 def change(run, edit):

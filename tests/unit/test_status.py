@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import steps
 from toolnoise.analyses.claims import judging
+from toolnoise.analyses.claims.whole import claimed, toolings
 from toolnoise.analyses.estimate import status
 from toolnoise.analyses.findings import findings
 from toolnoise.base import files, metric_files
@@ -378,7 +378,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
     tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
-    judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(path))
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
     assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
     path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
     assert says in refused(lambda: summary(say=command.as_text))
@@ -387,7 +387,7 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
 def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
     tiny = built(written)
     assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
-    judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
     assert not [line for line in summary(say=command.as_text) if "claims" in line], "the study is about none of them"
     lines = summary(say=command.claims)
     assert lines[:3] == [

@@ -14,10 +14,10 @@ import yaml
 from toolnoise import cli
 from toolnoise.base import program
 from toolnoise.base.program import PACKAGE, ROOT
-from toolnoise.commands import rules
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps import CONFIGURE, STEPS, followed
 from toolnoise.study import config, grid
+from toolnoise.verbs import rules
 
 # The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
 

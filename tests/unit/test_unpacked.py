@@ -10,9 +10,8 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.program import ROOT
-from toolnoise.base.standing import as_given
 from toolnoise.record import archive, unpacked
 from toolnoise.verify import tree
 from toolnoise.verify.audit import beside

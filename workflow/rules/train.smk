@@ -1,70 +1,40 @@
-# One run: one training in its own process.
+# One run: one training in its own process, of a network that is built here or of an existing training program.
+for verb in (verb for verb in ("train", "run-program") if verb in STEPS):
 
-
-rule train_run:
-    input:
-        unpack(get_inputs("train")),
-        checked=get_checked,
-    output:
-        **get_statement(layout.WEIGHTS),
-        weights=layout.WEIGHTS,
-        history=layout.HISTORY,
-        record=layout.RECORD,
-    log:
-        STEPS["train"].log("train"),
-    wildcard_constraints:
-        **get_own("train"),
-    # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
-    # but one core idle.
-    priority: 1
-    conda:
-        get_environment("train")
-    threads: get_threads("train")
-    resources:
-        **get_resources("train"),
-    params:
-        study=study.path(layout.STUDY),
-        checkpoint=layout.CHECKPOINT,
-        planned=get_planned("train"),
-        code=get_code("train"),
-    shell:
-        "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
-        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
-        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
-        " --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"
-
-
-if "run-program" in STEPS:
-
-    # One run of an existing training program.
-    rule run_program:
+    rule:
+        name:
+            STEPS[verb].rule
         input:
-            unpack(get_inputs("run-program")),
+            unpack(get_inputs(verb)),
+            checked=get_checked if verb == "train" else [],
         output:
             **get_statement(layout.WEIGHTS),
             weights=layout.WEIGHTS,
             history=layout.HISTORY,
             record=layout.RECORD,
         log:
-            STEPS["run-program"].log("run-program"),
+            STEPS[verb].log(verb),
         wildcard_constraints:
-            **get_own("run-program"),
+            **get_own(verb),
+        # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave
+        # all but one core idle.
         priority: 1
         conda:
-            get_environment("run-program")
-        threads: get_threads("run-program")
+            get_environment(verb)
+        threads: get_threads(verb)
         resources:
-            **get_resources("run-program"),
+            **get_resources(verb),
         params:
             study=study.path(layout.STUDY),
             checkpoint=layout.CHECKPOINT,
-            planned=get_planned("run-program"),
-            code=get_code("run-program"),
+            planned=get_planned(verb),
+            code=get_code(verb),
+            verb=verb,
+            arguments=get_arguments(verb),
+        # A job's shell command is made after `verb` has changed, so it may use only what is in params.
         shell:
-            "toolnoise run-program --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
-            " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
-            " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
-            " --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"
+            "toolnoise {params.verb} --study {params.study:q} {params.arguments:q} --checkpoint {params.checkpoint:q}"
+            " --planned {params.planned:q} >{log:q} 2>&1"
 
 
 # Several runs in one process: a rule for each block, without wildcards, whose outputs are the files of all its runs.

@@ -42,6 +42,11 @@ if Path(sys.argv[0]).name == "snakemake" or Path(sys.argv[0]).parent.name == "sn
 class LogHandler(LogHandlerBase):
     """Turn Snakemake's events into one line of progress."""
 
+    # It replaces Snakemake's own output, selects the events that it shows, and formats its own lines.
+    writes_to_stream = has_filter = has_formatter = True
+    # Snakemake writes its own log file, and no graph is drawn.
+    writes_to_file = needs_rulegraph = False
+
     def __post_init__(self) -> None:
         """Start without any events."""
         self.planned: Counter[str] = Counter()
@@ -118,31 +123,6 @@ class LogHandler(LogHandlerBase):
         start = "\r\033[K" if self.stream.isatty() else ""
         # A log may have signs that a terminal obeys.
         print(start + escaped(text, "\n\t"), file=self.stream, flush=True)
-
-    @property
-    def writes_to_stream(self) -> bool:
-        """True: this handler replaces Snakemake's own output."""
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        """False: Snakemake writes its own log file."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """True: this handler selects the events that it shows."""
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        """True: this handler formats its own lines."""
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """False: this handler draws no graph."""
-        return False
 
 
 def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, list[float]], at_once: int) -> str:

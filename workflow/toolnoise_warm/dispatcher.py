@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from toolnoise import cli, engines, steps
 from toolnoise.base import program
-from toolnoise.base.children import wait_or_kill
 from toolnoise.base.spec import Spec
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid, programs
@@ -26,6 +25,7 @@ from toolnoise.study.cells import Training
 from toolnoise.training.network import emulated_noise
 from toolnoise_warm import FAILED, messages
 from toolnoise_warm.messages import Message
+from toolnoise_warm.workflow import wait_or_kill
 
 # A server of a framework holds about 300 MiB.
 MOST_SERVERS = 8

@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 from toolnoise.base import program, scratch
-from toolnoise.base.children import wait_or_kill
 from toolnoise_warm import VARIABLE, messages
 
 # For a dispatcher to end, with its servers.
@@ -56,3 +55,12 @@ def _end(dispatcher: subprocess.Popen) -> None:
     with contextlib.suppress(OSError):
         dispatcher.stdin.close()
     wait_or_kill(dispatcher, SECONDS_TO_END)
+
+
+def wait_or_kill(process: subprocess.Popen, seconds: float) -> None:
+    """Wait for the end of a process whose input has ended; one that is stopped would never come to it."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

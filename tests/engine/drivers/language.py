@@ -7,7 +7,6 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import State
-from toolnoise.models.checked import checked
 from toolnoise.study import config, grid
 from toolnoise.training import network
 
@@ -133,7 +132,9 @@ def refusals():
 
     def refused(last):
         try:
-            checked(builder(last), {"name": "mine", "builder": "own:build"}, (LENGTH, CLASSES))((LENGTH,), CLASSES)
+            network.checked(builder(last), {"name": "mine", "builder": "own:build"}, (LENGTH, CLASSES))(
+                (LENGTH,), CLASSES
+            )
         except BadInput as error:
             return str(error)
         return ""
@@ -149,7 +150,7 @@ def train(study_file, _data, out, steps, *names):
     found = {"words": WORDS, "slots": SLOTS, "changed_at": np.array(CHANGED)}
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
-        builder = checked(network._builder(entry), entry, (LENGTH, CLASSES))
+        builder = network.checked(network._builder(entry), entry, (LENGTH, CLASSES))
         for way, more in ((name, {}), (f"{name}-dropout", {"dropout": 0.5})):
             given = trained(engine, builder, OPTIONS[name] | more, int(steps))
             found |= {f"{way}/{key}": values for key, values in given.items()}

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import signal
-import subprocess
 import sys
 
 _PR_SET_PDEATHSIG = 1
@@ -16,12 +15,3 @@ def end_with(parent: int, number: int = signal.SIGKILL) -> None:
         # It may have ended before.
         if os.getppid() != parent:
             os._exit(1)
-
-
-def wait_or_kill(process: subprocess.Popen, seconds: float) -> None:
-    """Wait for the end of a process whose input has ended; one that is stopped would never come to it."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import code_text, program, syntax
+from toolnoise.base import code_text, program
 from toolnoise.base.spec import ORIGINAL, ORIGINALS, Spec
 
 SCRIPT = ".py"
@@ -173,8 +173,8 @@ def read(path: Path) -> SourceText:
     """
     source = path.read_bytes()
     try:
-        imported = _imported(syntax.tree(source))
-    except syntax.UNREADABLE:
+        imported = _imported(code_text.parsed(source))
+    except code_text.UNREADABLE:
         imported = ()
     return SourceText(hashlib.sha256(source).hexdigest(), imported, text_of(source) if _is_own(path) else None)
 

@@ -1,4 +1,4 @@
-"""The text of a module of this package as it counts for a result, wherever the modules lie.
+"""Python text: its syntax tree, and of a module of this package what counts for a result, wherever the modules lie.
 
 The lines count, but not those that import modules of this package: of these counts which name they bind to what. So a
 module that moves to another room, and the imports that follow it, change nothing.
@@ -7,12 +7,15 @@ module that moves to another room, and the imports that follow it, change nothin
 import ast
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from toolnoise.base import program, syntax
+from toolnoise.base import program
 
 Imports = ast.Import | ast.ImportFrom
+# What parsing raises for a text that this Python does not read. The last two are for nesting that is too deep.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Import(NamedTuple):
@@ -44,9 +47,16 @@ class Notebook(NamedTuple):
     rest: str
 
 
+def parsed(code: str | bytes) -> ast.Module:
+    """The tree of a text that others wrote; what Python would warn of in it is its author's business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
 def read(source: bytes, is_module: Callable[[str], bool]) -> Text:
     """The text of a module; `is_module` says whether a dotted name is a module of this package."""
-    tree = syntax.tree(source)
+    tree = parsed(source)
     lines: list[str | None] = list(source.decode().splitlines())
     imports: set[Import] = set()
     place, end = 0, 0

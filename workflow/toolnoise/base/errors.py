@@ -9,15 +9,17 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn, Self
 
 from toolnoise.base import faults
 from toolnoise.base.printing import escaped
-from toolnoise.base.standing import as_given
 
 INTERRUPTED = 130
 # Of what was found, in letters.
 LONGEST = 1000
+# Scratch folders that stand for what a person named, such as an archive: a message has the name that was given.
+_NAMES: dict[str, str] = {}
 
 
 class BadInput(Exception):  # noqa: N818 (it names the input, not the program's error)
@@ -58,3 +60,21 @@ def _end(line: str) -> NoReturn:
         # Snakemake, which reads the Snakefile, prints as it is told.
         print(f"toolnoise: {escaped(line)}", file=sys.stderr, flush=True)
     sys.exit(2)
+
+
+@contextmanager
+def standing_for(name: Path, folder: Path) -> Iterator[None]:
+    """Have `folder` stand for what a person called `name`, as long as the block runs."""
+    _NAMES[str(folder)] = str(name)
+    try:
+        yield
+    finally:
+        del _NAMES[str(folder)]
+
+
+def as_given(text: object) -> str:
+    """A path, or a text with paths, with the names that were given."""
+    text = str(text)
+    for folder, name in _NAMES.items():
+        text = text.replace(folder, name)
+    return text

@@ -11,6 +11,7 @@ This is the one place that knows what Snakemake's locks look like. Nothing heavy
 """
 
 import atexit
+import itertools
 import json
 import os
 import platform
@@ -36,15 +37,16 @@ GRACE = 10  # seconds from SIGTERM to SIGKILL
 
 
 class SessionRecord(NamedTuple):
-    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and its first line.
+    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and its lines.
 
-    The other lines are the files that it makes.
+    The first line is about it; the others are the files that it makes.
     """
 
     path: Path
     since: int
     held: bool
     about: dict[str, Any]
+    outputs: list[str]
 
     @property
     def ended(self) -> bool:
@@ -60,9 +62,8 @@ def begin(results: str) -> None:
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with scratch.claim(FOLDER / "records", wait=True):
-            for place in _locked():
-                if _is_left(place):
-                    _unlock(place)
+            for path in itertools.chain.from_iterable(filter(_is_left, _locked())):
+                path.unlink(missing_ok=True)
             _write(results)
     except OSError:
         require_folder()
@@ -91,7 +92,7 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
     with scratch.claim(FOLDER / "records", wait=True):
         mine, others = set(outputs), [record for record in _records(Path()) if record.path.absolute() not in _own]
         for record in others:
-            if record.held and (both := mine.intersection(_outputs(record.path))):
+            if record.held and (both := mine.intersection(record.outputs)):
                 maker = f"process {record.about['process']} on {record.about['host']} is making {min(both)}"
                 raise BadInput(FOLDER, "", maker, "wait until it has ended")
         if _own:
@@ -134,14 +135,8 @@ def _records(folder: Path) -> Iterator[SessionRecord]:
         with suppress(OSError, ValueError):
             # In this order: a record that is held now was written by a process that lives now.
             held = scratch.is_held(path)
-            with path.open() as file:
-                yield SessionRecord(path, path.stat().st_mtime_ns, held, json.loads(file.readline()))
-
-
-def _outputs(record: Path) -> list[str]:
-    with suppress(OSError):
-        return record.read_text().splitlines()[1:]
-    return []
+            first, *outputs = path.read_text().splitlines() or [""]
+            yield SessionRecord(path, path.stat().st_mtime_ns, held, json.loads(first), outputs)
 
 
 def _locked(folder: Path = Path()) -> list[list[Path]]:
@@ -191,11 +186,6 @@ def _identities(outputs: set[str]) -> Iterator[list[str | int]]:
         with suppress(OSError):
             if outputs.intersection(_names(lock)):
                 yield _identity(lock)
-
-
-def _unlock(lock: list[Path]) -> None:
-    for path in lock:
-        path.unlink(missing_ok=True)
 
 
 def _end_jobs(records: set[str]) -> bool:

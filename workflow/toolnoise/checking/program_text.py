@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import syntax
+from toolnoise.base import code_text
 from toolnoise.base.noise_sources import ALGORITHMIC
 
 MOST_FILES, MOST_BYTES = 200, 1 << 20
@@ -65,8 +65,8 @@ def _read(path: Path, folder: Path, parsed: dict[Path, SourceFile]) -> None:
 
 def _parsed(file: str, text: str) -> SourceFile | None:
     try:
-        return SourceFile(file, text.splitlines(), syntax.tree(text))
-    except syntax.UNREADABLE:
+        return SourceFile(file, text.splitlines(), code_text.parsed(text))
+    except code_text.UNREADABLE:
         return None
 
 

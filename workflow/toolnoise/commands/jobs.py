@@ -2,10 +2,11 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from toolnoise.base.errors import errors_in_one_line
-from toolnoise.commands.verb import Verb
+from toolnoise.commands.verb import A_STUDY, Verb, option
 from toolnoise.steps import CONFIGURE, STEPS, asked
 from toolnoise.study import environments, grid
 from toolnoise.study.cells import MODES
@@ -26,67 +27,47 @@ _PLACES = {
     "figure": "table2",
 }
 # What argparse needs to know of an option, and the help of those whose names do not say all.
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
+_OPTIONS: dict[str, Mapping[str, Any]] = {
+    "study": option("FILE", A_STUDY),
     "seed": {"type": int},
     "checkpoint": {"help": "checkpoint of an interrupted run, to resume from; deleted when the run ends"},
-    "planned": {
-        "required": False,
-        "metavar": "SHA256",
-        "help": "refuse the job unless its parameters have this digest",
-    },
+    "planned": option("SHA256", "refuse the job unless its parameters have this digest", required=False),
     "mode": {"choices": list(MODES)},
     "repeat": {"type": int},
-    "threads": {
-        "type": int,
-        "default": 1,
-        "required": False,
-        "help": "threads for decoding images (1)",
-        "metavar": "N",
-    },
+    "threads": option("N", "threads for decoding images (1)", type=int, default=1, required=False),
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
-    "other-hardware": {"help": "the other tooling", "metavar": "NAME"},
-    "exchanged": {
-        "metavar": "NPY",
-        "help": "predictions of these runs on the other tooling; needs its index beside it",
-    },
-    "other-exchanged": {
-        "metavar": "NPY",
-        "help": "predictions of the other's runs on the first tooling; needs its index beside it",
-    },
+    "other-hardware": option("NAME", "the other tooling"),
+    "exchanged": option("NPY", "predictions of these runs on the other tooling; needs its index beside it"),
+    "other-exchanged": option("NPY", "predictions of the other's runs on the first tooling; needs its index beside it"),
     "metrics": {"metavar": "CSV"},
-    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, if it has one; needs its index beside it"},
-    "single": {"metavar": "NPY", "help": "the dump of the runs to compare with, if any; needs its index beside it"},
-    "read": {
-        "action": "append",
-        "nargs": "+",
-        "metavar": ("KIND", "CSV"),
-        "help": "metric files of one kind for the figure; repeat for each kind",
-    },
-    "shows": {"metavar": "FILE", "help": "metric files, figures and tables to show"},
+    "remedied": option("NPY", "the cell's dump under remedies, if it has one; needs its index beside it"),
+    "single": option("NPY", "the dump of the runs to compare with, if any; needs its index beside it"),
+    "read": option(
+        ("KIND", "CSV"), "metric files of one kind for the figure; repeat for each kind", action="append", nargs="+"
+    ),
+    "shows": option("FILE", "metric files, figures and tables to show"),
 }
-_OUT_OF_RENDER = {"metavar": "FILE", "help": "the notebook's outputs: one path per format"}
+_OUT_OF_RENDER = option("FILE", "the notebook's outputs: one path per format")
 
 
 def verb(name: str) -> Verb:
     """The verb of a row: its study, its place, what it reads and writes, and the digest of what was planned."""
     step = STEPS[name]
     places = [field.replace("_", "-") for field in step.where.place._fields]
-    options = {option: {} for option in ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned")}
-    for option in options:
-        if option in step.several:
-            optional = option in step.reads and step.reads[option].optional
-            options[option] = {"nargs": "*" if optional else "+"}
-        about = _OUT_OF_RENDER if (name, option) == ("render", "out") else _OPTIONS.get(option, {})
-        options[option] = {"required": True} | options[option] | about
+    arguments = {}
+    for named in ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned"):
+        optional = named in step.reads and step.reads[named].optional
+        several = {"nargs": "*" if optional else "+"} if named in step.several else {}
+        about = _OUT_OF_RENDER if (name, named) == ("render", "out") else _OPTIONS.get(named, {})
+        arguments[f"--{named}"] = {"required": True, **several, **about}
     study = " ".join(["--study results/demo/study.json", *(f"--{place} {_PLACES[place]}" for place in places)])
     return Verb(
         group=GROUP,
         says=step.says,
         example=f"toolnoise {name} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)",
         run=_run,
-        arguments={f"--{option}": about for option, about in options.items()},
+        arguments=arguments,
     )
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolnoise.base import metric_files
+from toolnoise.base.errors import as_given
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
-from toolnoise.base.standing import as_given
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.study import analyses, layout

@@ -1,15 +1,30 @@
-"""Call the builder of a study's own model in a dry run, so that a mistake in it is reported before any job starts."""
+"""The builder of a study's own model is called in a dry run: a mistake in it is reported before any job starts.
 
+It is called in a process of its own. The data need not be prepared: a network is built for the shape of one image and
+the number of classes.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from toolnoise import steps
 from toolnoise.base import code_digest
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.program import python
+from toolnoise.base.spec import Spec
+from toolnoise.datasets.sources import sources
+from toolnoise.engines import serving
 from toolnoise.record import statements
 from toolnoise.steps import STEPS
-from toolnoise.study import layout
+from toolnoise.study import environments, layout
 from toolnoise.study.study import Study
-from toolnoise.training import model_trial
+
+# How a process ends that refuses its input.
+REFUSED, PREFIX = 2, "toolnoise: "
 
 
 def call_builder(study: Study, model: str, dataset: str) -> None:
@@ -17,7 +32,7 @@ def call_builder(study: Study, model: str, dataset: str) -> None:
     step = STEPS["check-model"]
     asked = {place: step.parameters(study, place) for place in step.where.all(study) if place[:2] == (model, dataset)}
     if not any(is_current("check-model", given, study.path(layout.CHECKED, place)) for place, given in asked.items()):
-        model_trial.require((given["spec"] for given in asked.values()), dataset, study.config["datasets"][dataset])
+        _require((given["spec"] for given in asked.values()), dataset, study.config["datasets"][dataset])
 
 
 def is_current(verb: str, parameters: steps.Parameters, output: str | Path) -> bool:
@@ -32,3 +47,41 @@ def is_current(verb: str, parameters: steps.Parameters, output: str | Path) -> b
     made_by = {one.name: one.sha256 for one in stated.dependencies}
     present = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
     return stated.parameters == steps.stated(parameters) and made_by.items() >= present.items()
+
+
+def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]) -> None:
+    """Refuse a model whose builder raises an error or returns no network that can be trained on a data set.
+
+    The specs are those of its toolings. Without a tooling that this machine can serve, or without the data here, only
+    the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
+    """
+    missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
+    able = (spec for spec in specs if not environments.of({"spec": spec}) and not serving.why_not(spec["hardware"]))
+    spec = next(able, None)
+    if missing or entry["streamed"] or spec is None:
+        return
+    given = json.dumps({"spec": spec, "dataset": dataset, "entry": entry})
+    done = subprocess.run(python(__name__), input=given, capture_output=True, text=True, errors="replace", check=False)
+    # Frameworks print lines of their own, and a builder may end the process.
+    lines = [line.removeprefix(PREFIX) for line in done.stderr.splitlines() if line.startswith(PREFIX)]
+    if done.returncode == REFUSED and lines:
+        where, _, problem = lines[-1].partition(": ")
+        raise BadInput(where, "", problem)
+
+
+def main() -> None:
+    """Build the network of a spec, read as JSON from standard input, for the data set there."""
+    # Imported here: the Snakefile reads this module, and no data or network while it does.
+    from toolnoise.datasets import preparation
+    from toolnoise.training import network
+
+    with errors_in_one_line():
+        given = json.load(sys.stdin)
+        seen = preparation.first_image(given["dataset"], given["entry"])
+        spec = Spec.read(given["spec"])
+        engine, _ = network.start_engine(spec)
+        network.initial_state(network.build_model(engine, spec, seen), spec)
+
+
+if __name__ == "__main__":
+    main()

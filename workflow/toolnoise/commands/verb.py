@@ -19,14 +19,13 @@ def flag(says: str) -> Mapping[str, Any]:
     return {"action": "store_true", "help": says}
 
 
-def option(metavar: str, says: str, **further: Any) -> Mapping[str, Any]:
+def option(metavar: str | tuple[str, ...], says: str, **further: Any) -> Mapping[str, Any]:
     """An argument with a value, which the help calls `metavar`."""
     return {"metavar": metavar, "help": says, **further}
 
 
-OF_THIS_FOLDER = {
-    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
-}
+A_STUDY = "a configuration, or the study.json among its results"
+OF_THIS_FOLDER = {"--study": option("FILE", f"{A_STUDY} (the only study of this folder)")}
 AS_JSON = {"--json": flag("print JSON")}
 
 

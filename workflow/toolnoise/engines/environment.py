@@ -30,10 +30,7 @@ NUMERICAL = (
 )
 WITHOUT_ONEDNN = {"tensorflow": "eigen", "torch": "native"}
 CPUINFO = Path("/proc/cpuinfo")
-SYSCTL = {
-    "model name": ("machdep.cpu.brand_string",),
-    "flags": ("machdep.cpu.features", "machdep.cpu.leaf7_features"),
-}
+SYSCTL = {"model name": ("machdep.cpu.brand_string",), "flags": ("machdep.cpu.features", "machdep.cpu.leaf7_features")}
 FLAGS = {"sse41": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import accelerators, allocation, decay, jax_pooling, loss_scale, rate_factor
+from toolnoise.engines import accelerators, decay, jax_pooling, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
 
@@ -54,7 +55,7 @@ class Engine(KerasEngine):
     def _set_up(self, deterministic: bool) -> None:  # noqa: ARG002 (XLA_FLAGS say it)
         self.jax = self.library
         if self.tooling["accelerator"] == "cpu":
-            allocation.keep_freed_memory()
+            keep_freed_memory()
             jax_pooling.install(self.jax, self.keras.src.backend)
 
     def _allows_tf32(self) -> bool:

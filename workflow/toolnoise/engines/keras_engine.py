@@ -1,17 +1,14 @@
 """The parts that the engines share, since Keras builds the network for each of them: all but the training step itself.
 
-A subclass sets up its framework, holds tensors, compiles functions and trains the steps of a plan. Tensors have the
-paths that Keras gives them, which are the same on every framework.
+A subclass holds tensors, compiles functions and trains the steps of a plan. Tensors have the paths that Keras gives
+them, which are the same on every framework.
 """
 
 import abc
-import gc
-import importlib
 import itertools
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,16 +17,15 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import padding, streaming
 from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
-from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
+from toolnoise.engines import EpochResult, State, Weights, loss_scale, watching
+from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
+from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
 
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 LOSS_SCALE = "loss_scale"
 EVALUATION_BATCH = 512
-# Packages that Keras and the frameworks import if present and training never uses: half of the import time.
-UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
 
 
 class Chunk(NamedTuple):
@@ -52,122 +48,11 @@ class Sums(NamedTuple):
     correct: np.int32
 
 
-class KerasEngine(abc.ABC):
+class KerasEngine(Framework):
     """Trains one Keras model in this process: training needs nothing else of a framework than its methods."""
 
-    # Keras's backend, which is also the name of the module and of the engine.
-    framework: str
-    # Like UNUSED: packages that only this framework would import and training never uses.
-    unused: tuple[str, ...] = ()
     # Whether the framework trains the model's variables themselves.
     trains_variables = True
-    # Whether a process that has imported the framework for a CPU, and nothing more, can be forked.
-    forks = False
-    # The settings under which this process has imported the framework, if it has.
-    _imported_under: ClassVar[dict[str, str] | None] = None
-
-    def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
-        """Import and configure the framework with only the tooling's settings in the environment.
-
-        Return what was observed of machine and framework.
-        """
-        self.tooling = tooling
-        if tooling["accelerator"] == "cpu":
-            environment.require_cpu(tooling)
-        imposed = environment.impose(self.variables(tooling, deterministic))
-        if self.framework in sys.modules and self._imported_under != imposed:
-            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
-        self.library, self.keras = self._import()
-        # Keras would read these from a file in the user's home.
-        self.keras.config.set_floatx("float32")
-        self.keras.config.set_epsilon(EPSILON)
-        self.keras.config.set_image_data_format("channels_last")
-        # Weights are float32 in every precision; layers compute in the tooling's precision.
-        self.keras.config.set_dtype_policy(tooling["precision"])
-        self._set_up(deterministic)
-        claim = getattr(self, f"_claim_{tooling['accelerator']}")
-        return {
-            **claim(),
-            "precision": self.keras.config.dtype_policy().name,
-            "tf32": self._allows_tf32(),
-            "deterministic": deterministic,
-            "variables": imposed,
-            "versions": {
-                self.framework: self.library.__version__,
-                "keras": self.keras.__version__,
-                "numpy": np.__version__,
-            },
-            **self._about(),
-            **environment.machine(),
-        }
-
-    def import_ahead(self, tooling: dict[str, Any], deterministic: bool) -> None:
-        """Import the framework as `start` would, in a process that forks a child for each run."""
-        type(self)._imported_under = environment.impose(self.variables(tooling, deterministic))
-        self._import()
-
-    @abc.abstractmethod
-    def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
-        """The environment variables that a tooling sets for the framework, which need not be installed."""
-
-    def _import(self) -> tuple[Any, Any]:
-        """Import the framework and Keras without what they would import for others, other frameworks among it."""
-        others = [name for name in FRAMEWORKS if name != self.framework]
-        optional = [name for name in (*UNUSED, *self.unused, *others) if name not in sys.modules]
-        sys.modules.update(dict.fromkeys(optional))
-        gc.disable()
-        try:
-            keras, library = importlib.import_module("keras"), importlib.import_module(self.framework)
-        finally:
-            gc.enable()
-            for name in optional:
-                del sys.modules[name]
-        gc.freeze()
-        return library, keras
-
-    @abc.abstractmethod
-    def _set_up(self, deterministic: bool) -> None:
-        """Configure the framework after its import."""
-
-    @abc.abstractmethod
-    def _allows_tf32(self) -> bool:
-        """Whether the framework reports that float32 products may use TensorFloat-32."""
-
-    def _about(self) -> dict[str, Any]:
-        """Further observations of the framework."""
-        return {}
-
-    def _refusal(self, key: str, problem: str, allowed: str = "") -> BadInput:
-        return BadInput(f"hardware {self.tooling['name']}", key, problem, allowed)
-
-    def _claim_cpu(self) -> dict[str, Any]:
-        return {"device": "cpu"}
-
-    def _claim_gpu(self) -> dict[str, Any]:
-        """Use the first visible GPU that matches the tooling, and no other."""
-        seen, present = self._gpus(), accelerators.gpus()
-        if present and not seen:
-            problem = f"{self.framework} cannot use the {present[0].name} of this machine"
-            raise self._refusal("device", problem, accelerators.INSTALL[self.framework])
-        names = [name for name, _ in seen]
-        place = accelerators.choose(self.tooling, names)
-        self._use_gpu(place)
-        match = next((gpu for gpu in present if gpu.name == names[place]), None)
-        return {
-            "device": names[place],
-            "compute_capability": seen[place][1],
-            "driver": match.driver if match else "",
-            "device_memory_mib": match.memory_mib if match else "",
-            "libraries": environment.installed("nvidia-.*"),
-        }
-
-    @abc.abstractmethod
-    def _gpus(self) -> list[tuple[str, str]]:
-        """Name and compute capability of each GPU that the framework sees."""
-
-    @abc.abstractmethod
-    def _use_gpu(self, place: int) -> None:
-        """Compute on this GPU from now on."""
 
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import State, allocation, decay, loss_scale, rate_factor, torch_ranks
+from toolnoise.engines import State, decay, loss_scale, rate_factor, torch_ranks
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
@@ -58,7 +59,7 @@ class Engine(KerasEngine):
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
         if self.tooling["accelerator"] == "cpu":
-            allocation.keep_freed_memory()
+            keep_freed_memory()
         else:
             # Versions before 2.9 have no such settings.
             float32 = TF32 if self.tooling["tf32"] else FULL

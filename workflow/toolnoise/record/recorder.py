@@ -21,21 +21,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.spec import Spec
 from toolnoise.engines import environment, serving
-from toolnoise.record import envelope, repository
-from toolnoise.record.statements import (
-    CODE,
-    COMMIT,
-    FOLDER,
-    INPUT,
-    LOCK,
-    PACKAGE,
-    RESOURCE,
-    SOURCE,
-    SUFFIX,
-    Artifact,
-    Statement,
-    path_for,
-)
+from toolnoise.record import envelope, repository, statements
+from toolnoise.record.statements import Artifact, Statement, path_for
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import programs as training_programs
 
@@ -85,7 +72,7 @@ def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process
     step, started = STEPS[verb], _now()
     read = list(steps.inputs(step, named))
     before = {path: _stat(path) for path, _ in read}
-    inputs = [_artifact(path, role, INPUT) for path, role in read]
+    inputs = [_artifact(path, role, statements.INPUT) for path, role in read]
     kept = _kept(named)
     observed = steps.perform(verb, parameters, named)
     changed = [path for path, stat in before.items() if _stat(path) != stat]
@@ -126,7 +113,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     started = _now()
     files.write_json(path, config)
     dependencies = [
-        _artifact(configuration, "configuration", SOURCE),
+        _artifact(configuration, "configuration", statements.SOURCE),
         *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
     ]
     _write(steps.CONFIGURE, [_artifact(path, "out")], dependencies, {}, machine(), started)
@@ -174,9 +161,9 @@ def _write(
 
 def _chain(own: Path) -> dict[str, str]:
     """The digest of every other statement of the study, by name: what the root vouches for."""
-    folder = next((place for place in own.parents if place.name == FOLDER), None)
+    folder = next((place for place in own.parents if place.name == statements.FOLDER), None)
     digests = {}
-    for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
+    for path in sorted(folder.rglob(f"*{statements.SUFFIX}")) if folder else ():
         # One that cannot be read is a finding of the audit.
         with contextlib.suppress(BadInput, OSError), files.open_plain(path) as file:
             digests[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
@@ -192,23 +179,25 @@ def _sources(records: Iterable[dict[str, Any]]) -> Iterator[Artifact]:
             (version,) = repository.versions(package).values()
             path = repository.installed_file(package, record["path"])
             uri = f"pkg:pypi/{package}@{version}"
-            yield Artifact(record["path"], sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+            yield Artifact(record["path"], sha256(path), path.stat().st_size, kind=statements.PACKAGE, uri=uri)
         else:
             uri = record.get("url") or record.get("page") or ""
-            yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)
+            yield Artifact(
+                _relative(record["path"]), record["sha256"], record["bytes"], kind=statements.SOURCE, uri=uri
+            )
 
 
 def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
     for name, digest in sorted(made_by.items()):
-        yield Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE)
+        yield Artifact(name, digest, kind=statements.CODE if name.endswith(".py") else statements.RESOURCE)
 
 
 def _repository(parameters: dict[str, Any]) -> Iterator[Artifact]:
     lock, commit = repository.lock(parameters), repository.commit() or repository.packed()
     if lock:
-        yield Artifact(lock, sha256(program.path_of(lock)), kind=LOCK)
+        yield Artifact(lock, sha256(program.path_of(lock)), kind=statements.LOCK)
     if commit and commit.sha:
-        yield Artifact("repository", commit.sha, kind=COMMIT)
+        yield Artifact("repository", commit.sha, kind=statements.COMMIT)
 
 
 def _artifact(path: str, role: str, kind: str = "") -> Artifact:

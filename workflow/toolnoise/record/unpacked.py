@@ -13,9 +13,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path, PurePosixPath
 
 from toolnoise.base import faults, files, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, standing_for
 from toolnoise.base.printing import escaped
-from toolnoise.base.standing import standing_for
 from toolnoise.record import archive
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import RESULTS

@@ -19,57 +19,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256
 from toolnoise.base.spec import Spec
 from toolnoise.steps import parts, whole
-from toolnoise.steps.parts import COLUMNS
+from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import (
-    CLAIMS,
-    PAGE,
-    ROOT,
-    ROOTS,
-    claims,
-    collected,
-    gates,
-    metric_files,
-    shown,
-    summaries,
-    toolings,
-)
+from toolnoise.steps.whole import PAGE, ROOT, ROOTS, shown, summaries
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
-
-__all__ = [
-    "CLAIMS",
-    "COLUMNS",
-    "CONFIGURE",
-    "PAGE",
-    "ROOT",
-    "ROOTS",
-    "STEPS",
-    "Files",
-    "Job",
-    "Step",
-    "asked",
-    "claims",
-    "collected",
-    "followed",
-    "from_outside",
-    "gates",
-    "inputs",
-    "jobs",
-    "metric_files",
-    "outputs",
-    "outputs_at",
-    "perform",
-    "planned",
-    "result",
-    "rule",
-    "shown",
-    "stated",
-    "summaries",
-    "toolings",
-    "writing",
-]
 
 # By the verb of the command line, in the order of the data.
 STEPS = parts.ROWS | whole.ROWS

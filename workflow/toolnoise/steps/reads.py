@@ -1,12 +1,12 @@
-"""What rows of the job graph share: the parameters of a cell, the place that parameters state, what options name."""
+"""What rows of the job graph share: the parameters of a cell, and what options name."""
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from toolnoise.base.spec import Spec
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
-from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants
+from toolnoise.study.cells import Cell, Dataset, Training
 from toolnoise.study.entries import shares_process
 from toolnoise.study.study import Study
 
@@ -30,39 +30,17 @@ def measured(study: Study, cell: Cell) -> Parameters:
     return {"cell": list(cell), "study_seed": study.config["seed"]}
 
 
-def cell_stated(parameters: Parameters) -> Cell:
-    """The cell that parameters name."""
-    return Cell(*parameters["cell"])
+def same(place: Any) -> Any:
+    """The place itself."""
+    return place
 
 
-def control_of_cell(parameters: Parameters) -> Control:
-    """The task on a tooling whose Control cell parameters name."""
-    return Control(*parameters["cell"][:3])
+control_of = operator.attrgetter("cell")
 
 
-def pair_stated(parameters: Parameters) -> Pair:
-    """The pair that parameters name."""
-    return Pair(*parameters["pair"])
-
-
-def cell_of_spec(parameters: Parameters) -> Cell:
-    """The cell of the run whose spec is in parameters."""
-    return Cell.of(Spec.read(parameters["spec"]))
-
-
-def run_of_spec(parameters: Parameters) -> Training:
-    """The run whose spec is in parameters."""
-    return Training(*cell_of_spec(parameters), parameters["spec"]["seed"])
-
-
-def variants_of_spec(parameters: Parameters) -> Variants:
-    """The task on a tooling of the run whose spec is in parameters."""
-    return Variants(*cell_of_spec(parameters)[:3])
-
-
-def at(pattern: str, beside: tuple[str, ...] = ()) -> Read:
-    """The path of a place."""
-    return Read(lambda study, place: study.path(pattern, place), beside)
+def at(pattern: str, beside: tuple[str, ...] = (), of: Callable[[Any], Any] = same) -> Read:
+    """The path of a place, or of another that follows from it."""
+    return Read(lambda study, place: study.path(pattern, of(place)), beside)
 
 
 def of_cells(cells_of: Callable[[Study, Any], list[Cell]]) -> dict[str, Read]:
@@ -79,53 +57,18 @@ def of_cells(cells_of: Callable[[Study, Any], list[Cell]]) -> dict[str, Read]:
     return {"logits": Read(dumps, INDEX, several=True), "records": Read(runs, RUN_FILES, several=True)}
 
 
-def of(cell_of: Callable[[Any], Cell], pattern: str, beside: tuple[str, ...] = ()) -> Read:
-    """The path of a cell that follows from a place."""
-    return Read(lambda study, place: study.path(pattern, cell_of(place)), beside)
+def records(beside: tuple[str, ...], of: Callable[[Any], Cell] = same) -> Read:
+    """The records of all runs of a cell, or of one that follows from a place."""
+    return Read(lambda study, place: study.runs(layout.RECORD, of(place)), beside, several=True)
 
 
-def records_of(cell_of: Callable[[Any], Cell], beside: tuple[str, ...]) -> Read:
-    """The records of all runs of a cell that follows from a place."""
-    return Read(lambda study, place: study.runs(layout.RECORD, cell_of(place)), beside, several=True)
-
-
-def dump_of(cell_of: Callable[[Any], Cell]) -> dict[str, Read]:
-    """The dump of a cell that follows from a place, and the records of its runs."""
+def dump(of: Callable[[Any], Cell] = same) -> dict[str, Read]:
+    """The dump of a cell, or of one that follows from a place, and the records of its runs."""
     return {
-        "logits": of(cell_of, layout.LOGITS),
-        "index": of(cell_of, layout.PREDICTIONS),
-        "records": records_of(cell_of, RUN_FILES),
+        "logits": at(layout.LOGITS, of=of),
+        "index": at(layout.PREDICTIONS, of=of),
+        "records": records(RUN_FILES, of),
     }
-
-
-def other(reads: Mapping[str, Read]) -> dict[str, Read]:
-    """The same options, for the other of two."""
-    return {f"other-{option}": read for option, read in reads.items()}
-
-
-def same(cell: Cell) -> Cell:
-    """The cell itself."""
-    return cell
-
-
-def control_of(place: Control) -> Cell:
-    """The control cell of a place."""
-    return place.cell
-
-
-def first(pair: Pair) -> Cell:
-    """The cell on the first tooling."""
-    return pair.cells[0]
-
-
-def second(pair: Pair) -> Cell:
-    """The cell on the second tooling."""
-    return pair.cells[1]
-
-
-def back(pattern: str, beside: tuple[str, ...]) -> Read:
-    """The path of the pair the other way round."""
-    return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
 
 
 def built(study: Study) -> list[Cell]:
@@ -155,5 +98,5 @@ def training_minutes(study: Study, place: Cell | Training) -> int:
 
 
 DATA = {"data": at(layout.DATA)}
-TRAINED = DATA | {"records": records_of(same, WEIGHTS)}
+TRAINED = DATA | {"records": records(WEIGHTS)}
 A_CELL = ("grid", "model/dataset/hardware/variant of its grid")

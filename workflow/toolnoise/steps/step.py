@@ -10,7 +10,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import MetricFile, Place
+from toolnoise.study.cells import Cell, MetricFile, Pair, Place
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
@@ -49,13 +49,27 @@ class Where(NamedTuple):
     all: Callable[[Study], Iterable[Place]]
     key: str  # of the study: it decides which places there are
     allowed: str  # what it must have, for the message that a place is not there
-    stated: Callable[[Parameters], Place] | None = None  # in the parameters, unless these have the place's fields
+    stated: Callable[[Parameters], Place] | None = None  # in the parameters, where their names do not say it
 
     def of(self, parameters: Parameters) -> Place:
         """The place of the job with these parameters; what they lack raises what Python raises."""
-        return (
-            self.stated(parameters) if self.stated else self.place(*(parameters[name] for name in self.place._fields))
-        )
+        if self.stated:
+            return self.stated(parameters)
+        names = _names_stated(parameters)
+        return self.place(*(names[name] for name in self.place._fields))
+
+
+def _names_stated(parameters: Parameters) -> dict[str, Any]:
+    """The names of places that parameters state: those of their spec, cell or pair, or their own."""
+    if "spec" in parameters:
+        spec = Spec.read(parameters["spec"])
+        variant, seed = spec.variant.name, spec.seed
+        named = {"model": spec.model.name, "hardware": spec.hardware.name, "variant": variant, "seed": seed}
+        # A profile has no data set; its variant is its mode, its seed the number of the repetition.
+        return named | ({"dataset": spec.dataset.name} if spec.dataset else {"mode": variant, "repeat": seed})
+    if "cell" in parameters:
+        return Cell(*parameters["cell"])._asdict()
+    return Pair(*parameters["pair"])._asdict() if "pair" in parameters else parameters
 
 
 class Work(NamedTuple):
@@ -183,15 +197,9 @@ def _beside(path: str, beside: tuple[str, ...]) -> Iterator[str]:
 
 def outputs_of(step: Step, place: Place, parameters: Parameters, study: str) -> Names:
     """What the job at a place, with these parameters, writes: in its order, with its roles."""
-    return tuple(_written(step, parameters, names_in(place) | {"study": study}))
-
-
-def _written(step: Step, parameters: Parameters, names: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    of_kind = {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else {}
+    names, written = place._asdict() | of_kind | {"study": study}, []
     for option, write in step.writes.items():
         suffixes = KINDS[parameters["notebook"]].formats if "{suffix}" in write.pattern else ("",)
-        yield from ((write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes)
-
-
-def names_in(place: Place) -> dict[str, Any]:
-    """The names in a path that a place gives."""
-    return {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else place._asdict()
+        written += [(write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes]
+    return tuple(written)

@@ -4,32 +4,8 @@ from collections.abc import Iterator
 
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
-from toolnoise.steps.reads import (
-    A_CELL,
-    DATA,
-    DUMP,
-    ENSEMBLES,
-    RUN,
-    RUNS,
-    STABILITY,
-    TRAINED,
-    alone,
-    at,
-    built,
-    cell_of_spec,
-    cell_stated,
-    control_of,
-    control_of_cell,
-    datasets,
-    dump_of,
-    measured,
-    run_of_spec,
-    runs_of,
-    same,
-    spec,
-    training_minutes,
-    variants_of_spec,
-)
+from toolnoise.steps import reads
+from toolnoise.steps.reads import ENSEMBLES, RUNS, STABILITY
 from toolnoise.steps.step import JobRecord, Needs, Outside, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.builders import is_own
@@ -44,7 +20,7 @@ MOST_POINTS = 200_000  # of all curves of a study's page
 
 def _common_spec(study: Study, place: Variants) -> Parameters:
     # As far as all runs of the place have it, so that a variant more is no reason to train again.
-    return spec(study, Cell(*place, "control"), 1)
+    return reads.spec(study, Cell(*place, "control"), 1)
 
 
 def _shown(study: Study, cell: Cell) -> Parameters:
@@ -65,7 +41,7 @@ def with_sources(study: Study) -> Iterator[Dataset]:
 
 
 def _own_models(study: Study) -> Iterator[Variants]:
-    places = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in reads.built(study))
     return (place for place in places if is_own(study.config["models"][place.model]))
 
 
@@ -78,6 +54,7 @@ def _compared(study: Study, place: Variants) -> list[str]:
     return [study.path(RUNS.pattern, cell) for cell in cells]
 
 
+PREPARED = Where(Dataset, lambda study: reads.datasets(study, of_programs=False), "datasets", "a data set of its grid")
 # The one step that no verb performs: Snakemake writes study.json before the first job.
 CONFIGURE = "configure"
 # By the verb of the command line, in the order of the data.
@@ -107,7 +84,7 @@ ROWS = {
     "prepare": Step(
         "prepare_data",
         "read a data set and write its prepared form",
-        where=Where(Dataset, lambda study: datasets(study, of_programs=False), "datasets", "a data set of its grid"),
+        where=PREPARED,
         parameters=_data,
         reads={},
         writes={"out": Write(layout.DATA)},
@@ -130,10 +107,9 @@ ROWS = {
             _own_models,
             "models",
             "model/dataset/hardware of its grid, with a builder that is not of this package",
-            stated=variants_of_spec,
         ),
         parameters=_common_spec,
-        reads=DATA,
+        reads=reads.DATA,
         writes={"out": Write(layout.CHECKED)},
         work=Work("toolnoise.training.model_check:check"),
         needs=Needs(tooling=lambda place: place.hardware),
@@ -146,25 +122,24 @@ ROWS = {
         "train one run",
         where=Where(
             Training,
-            lambda study: runs_of(study, alone(study)),
+            lambda study: reads.runs_of(study, reads.alone(study)),
             "grid",
             "model/dataset/hardware/variant of its grid and one of its seeds",
-            stated=run_of_spec,
         ),
-        parameters=lambda study, run: spec(study, run.cell, run.seed),
-        reads=DATA,
-        writes=RUN,
+        parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
+        reads=reads.DATA,
+        writes=reads.RUN,
         work=Work("toolnoise.training.loop:train", aside=("checkpoint",)),
-        needs=Needs(tooling=lambda run: run.hardware, minutes=training_minutes),
+        needs=Needs(tooling=lambda run: run.hardware, minutes=reads.training_minutes),
         record=JobRecord("record", "runs", drawn=True),
     ),
     "predict": Step(
         "dump_predictions",
         "dump a cell's predictions",
-        where=Where(Cell, built, *A_CELL, stated=cell_of_spec),
-        parameters=spec,
-        reads=TRAINED,
-        writes=DUMP,
+        where=Where(Cell, reads.built, *reads.A_CELL),
+        parameters=reads.spec,
+        reads=reads.TRAINED,
+        writes=reads.DUMP,
         work=Work("toolnoise.dumps.prediction_dump:dump"),
         needs=Needs(tooling=lambda cell: cell.hardware),
         record=JobRecord("index", "dumps of predictions"),
@@ -177,32 +152,27 @@ ROWS = {
             lambda study: (Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)),
             "grid",
             "model/dataset/hardware with the variant control",
-            stated=control_of_cell,
         ),
         parameters=lambda _, place: {"cell": list(place.cell)},
-        reads=dump_of(control_of),
+        reads=reads.dump(reads.control_of),
         writes={"out": Write(layout.GATE)},
         work=Work("toolnoise.measures.control_gate:check"),
     ),
     "measure": Step(
         "measure_cell",
         "measure a cell",
-        where=Where(Cell, built, *A_CELL, stated=cell_stated),
-        parameters=measured,
-        reads=DATA | dump_of(same),
-        writes={
-            "out": STABILITY,
-            "out-runs": RUNS,
-            "out-ensembles": ENSEMBLES,
-        },
+        where=Where(Cell, reads.built, *reads.A_CELL),
+        parameters=reads.measured,
+        reads=reads.DATA | reads.dump(),
+        writes={"out": STABILITY, "out-runs": RUNS, "out-ensembles": ENSEMBLES},
         work=Work("toolnoise.measures.cell:measure"),
     ),
     "show-cell": Step(
         "show_cell",
         "write a cell's part of the study's page: its runs, their curves, where they part",
-        where=Where(Cell, lambda study: study.cells, *A_CELL, stated=cell_stated),
+        where=Where(Cell, lambda study: study.cells, *reads.A_CELL),
         parameters=_shown,
-        reads=DATA | dump_of(same) | {"metrics": at(STABILITY.pattern), "values": at(RUNS.pattern)},
+        reads=reads.DATA | reads.dump() | {"metrics": reads.at(STABILITY.pattern), "values": reads.at(RUNS.pattern)},
         writes={"out": Write(layout.PAGE_CELL, timed=True)},
         work=Work("toolnoise.pages.cell_page:show"),
     ),
@@ -223,9 +193,9 @@ ROWS = {
     "count": Step(
         "count_data",
         "count the examples of a data set",
-        where=Where(Dataset, lambda study: datasets(study, of_programs=False), "datasets", "a data set of its grid"),
+        where=PREPARED,
         parameters=lambda _, place: {"dataset": place.dataset},
-        reads=DATA,
+        reads=reads.DATA,
         writes={"out": metric("counts", "{dataset}", "toolnoise.datasets.counting", folder="data")},
         work=Work("toolnoise.datasets.counting:count"),
     ),

@@ -1,13 +1,10 @@
-"""The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
-
-from typing import Any
+"""The rows of the jobs that make a study as a whole: they collect, judge, render and report what its parts measured."""
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
-from toolnoise.steps.parts import COLUMNS
-from toolnoise.steps.parts import ROWS as PARTS
+from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
-from toolnoise.study import analyses, catalogue, config, layout
+from toolnoise.study import analyses, catalogue, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import MetricFile, Shown, Whole
 from toolnoise.study.entries import labels_shown
@@ -16,41 +13,9 @@ from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 
 
-def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:
-    """The metric files of every part of the study, or of what a figure shows, by kind."""
-    by_kind: dict[str, list[str]] = {}
-    for step in PARTS.values():
-        for write in step.writes.values():
-            if write.metric:
-                places = [place for place in step.where.all(study) if figure is None or figure.shows(place)]
-                by_kind.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
-    return by_kind
-
-
-def collected(study: Study) -> dict[str, str]:
-    """The metric files of the study as a whole, by kind."""
-    kinds = (kind for kind, files in metric_files(study).items() if files)
-    return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in kinds}
-
-
 def summaries(study: Study) -> list[str]:
     """Every metric file of the study as a whole, and the verdicts on claims."""
     return [*collected(study).values(), study.path(layout.CLAIMS)]
-
-
-def _judged(kind: str) -> Read:
-    """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
-
-    def at(study: Study, _: Whole) -> list[str]:
-        """The metric file of the whole study, if it has it."""
-        return [name for found, name in collected(study).items() if found == kind]
-
-    return Read(at, several=True, optional=True)
-
-
-def gates(study: Study, figure: Figure | None = None) -> list[str]:
-    """The verdicts on the control cells of the study, or on those that a figure shows."""
-    return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
 
 
 def _collected(study: Study, place: MetricFile) -> list[str]:
@@ -76,46 +41,14 @@ def _figure(study: Study, place: Shown) -> Parameters:
     return parameters | {name: value for name, value in taken.items() if value is not None}
 
 
-def _label_of(study: Study) -> Parameters:
-    shown = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
-    return {"label_of": shown} if shown else {}
-
-
-def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
-    return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
-
-
-def _width(study: Study, _: Figure) -> float | None:
-    return study.config.get("figure_width")
-
-
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
-    "batch_sizes": _batch_sizes,
-    "width": _width,
+    "batch_sizes": lambda study, figure: dict(
+        sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
+    ),
+    "width": lambda study, _: study.config.get("figure_width"),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
 } | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}
-
-
-def claims(study: Study) -> list[dict[str, Any]]:
-    """The claims that are judged on a study: those of the papers, and its own."""
-    return _with_the_papers(own_claims(study))
-
-
-def own_claims(study: Study) -> list[dict[str, Any]]:
-    """The claims of the study's file, in an order that does not depend on it: study.json has its keys sorted."""
-    return [{"name": name, **claim} for name, claim in sorted(study.config["claims"].items())]
-
-
-def _with_the_papers(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The papers' claims, then these. Statements of earlier versions have the papers', too: each claim counts once."""
-    known = {name: {"name": name, **claim} for name, claim in config.registered("claims").items()}
-    return list((known | {claim["name"]: claim for claim in claims}).values())
-
-
-def toolings(study: Study) -> dict[str, dict[str, Any]]:
-    """The toolings that verdicts speak of, by name."""
-    return {name: dict(sorted(study.tooling(name).items())) for name in sorted(study.config["hardware"])}
 
 
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
@@ -166,10 +99,6 @@ def _page(study: Study, _: Whole) -> Parameters:
     }
 
 
-def _compared(study: Study, _: Whole) -> Parameters:
-    return {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)}
-
-
 def _dumps(study: Study, _: Whole) -> list[str]:
     """The dump of each cell."""
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
@@ -210,17 +139,9 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
         raise BadInput("command line", "--read", f"found {empty} without a file", "a kind and its files")
 
 
-# The kinds of metric files that claims are judged on, with where their columns are defined.
-JUDGED = {
-    kind: COLUMNS[kind]
-    for kind in ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
-    if kind in COLUMNS
-}
-
 # The job that all others come before; its statement has the digests of theirs.
 ROOT = "write-audit"
 PAGE = "write-page"
-CLAIMS = "judge-claims"
 # In earlier results the job of the page was the root.
 ROOTS = (ROOT, PAGE)
 
@@ -243,23 +164,7 @@ ROWS = {
             further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
         ),
     ),
-    CLAIMS: Step(
-        "judge_claims",
-        "judge claims on published numbers and on a study",
-        where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
-        parameters=lambda study, _: {"claims": own_claims(study), "toolings": toolings(study)} | _label_of(study),
-        reads={kind: _judged(kind) for kind in JUDGED},
-        writes={"out": Write(layout.CLAIMS)},
-        work=Work(
-            "toolnoise.analyses.claims.judging:judge",
-            implied=lambda parameters: {"columns": JUDGED, "claims": _with_the_papers(parameters["claims"])},
-            further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
-            files=lambda _: (
-                "resources/claims.yaml",
-                *(f"resources/published{part}.csv" for part in ("", "-sources", "-remedies", "-identical")),
-            ),
-        ),
-    ),
+    **{verb: step for rows in analyses.adding("whole", "ROWS") for verb, step in rows.items()},
     "render": Step(
         "render_{notebook}",
         "execute a notebook",
@@ -271,10 +176,7 @@ ROWS = {
         ),
         parameters=_figure,
         reads={"read": Read(_shown, several=True)},
-        writes={
-            "out": Write(layout.FIGURE + ".{suffix}"),
-            "executed": Write(layout.NOTEBOOK),
-        },
+        writes={"out": Write(layout.FIGURE + ".{suffix}"), "executed": Write(layout.NOTEBOOK)},
         work=Work(
             "toolnoise.figures.render:render",
             check=_check_rendered,
@@ -289,7 +191,7 @@ ROWS = {
         "compare_cells",
         "write the verdicts on pairs of cells, for a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
-        parameters=_compared,
+        parameters=lambda study, _: {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)},
         reads={
             "logits": Read(_dumps, (".json",), several=True, optional=True),
             "data": Read(_data, several=True, optional=True),
@@ -302,14 +204,8 @@ ROWS = {
         "write a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
         parameters=_page,
-        reads={
-            "shows": Read(_everything_shown, several=True),
-            "gates": Read(_gates, several=True, optional=True),
-        },
-        writes={
-            "out": Write(layout.PAGE),
-            "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
-        },
+        reads={"shows": Read(_everything_shown, several=True), "gates": Read(_gates, several=True, optional=True)},
+        writes={"out": Write(layout.PAGE), "out-tables": Write(layout.PAGE_PARTS + "/tables.js")},
         work=Work("toolnoise.pages.study_page:show", further=lambda _: analyses.named("page", "study"), files=_web),
     ),
     ROOT: Step(
@@ -317,14 +213,8 @@ ROWS = {
         "audit a study, write the audit's part of its page, name every statement",
         where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
         parameters=lambda study, _: {"study": study.name},
-        reads={
-            "page": Read(lambda study, _: study.path(layout.PAGE)),
-            "parts": Read(_parts, several=True),
-        },
-        writes={
-            "out": Write(layout.AUDITED, timed=True),
-            "out-statements": Write(layout.STATEMENTS, timed=True),
-        },
+        reads={"page": Read(lambda study, _: study.path(layout.PAGE)), "parts": Read(_parts, several=True)},
+        writes={"out": Write(layout.AUDITED, timed=True), "out-statements": Write(layout.STATEMENTS, timed=True)},
         work=Work("toolnoise.verify.page.of_audit:show", further=lambda _: analyses.named("study", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),

@@ -1,6 +1,6 @@
 """Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
 
-What a builder returns shows only when it is called: by a dry run (`training.model_trial`), and by the job `check_model`
+What a builder returns shows only when it is called: by a dry run (`commands.trial`), and by the job `check_model`
 before the model's first run.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import code_digest, syntax
+from toolnoise.base import code_digest, code_text
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
 
@@ -41,10 +41,10 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         # A package may have parts without a source, such as compiled ones.
         return ("", "") if _is_there(top) else (f"no module {top}", _modules_named(top))
     try:
-        tree = syntax.tree(path.read_bytes())
+        tree = code_text.parsed(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
-    except syntax.UNREADABLE as error:
+    except code_text.UNREADABLE as error:
         return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     for line, top in _imported(tree):
         if not _is_there(top):

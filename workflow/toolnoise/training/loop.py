@@ -24,12 +24,11 @@ from toolnoise.engines import EpochResult, Weights
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, cycle_length, plan_epoch, steps_per_epoch
 from toolnoise.models.initial import Parameter
-from toolnoise.training import bitflip, recorded_steps
+from toolnoise.training import bitflip, kept_weights
 from toolnoise.training.checkpoints import Checkpoints, Progress
+from toolnoise.training.kept_weights import Recording, packed
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
-from toolnoise.training.recorded_steps import Recording
 from toolnoise.training.runs import DIGESTS, NUMBERS, weight_digests
-from toolnoise.training.snapshots import packed
 
 HISTORY = ("epoch", *NUMBERS, *DIGESTS)
 TENSOR_DIGITS = 12
@@ -88,7 +87,7 @@ def train(
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
         print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
-    steps = packed(recording.recorded, recorded_steps.MARK)
+    steps = packed(recording.recorded, kept_weights.OF_STEPS)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
     files.write_text(history, as_csv(rows))
     about = about_run(spec, dataset, initial.weights, rows, parameters)

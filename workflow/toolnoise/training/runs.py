@@ -16,7 +16,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.base.spec import Spec
-from toolnoise.training import recorded_steps, snapshots
+from toolnoise.training import kept_weights
 
 # What is read of a spec, and of the record of a run.
 _NAMED: Shape = {"name": TEXT}
@@ -83,7 +83,7 @@ class Run(NamedTuple):
     def weights(self) -> dict[str, np.ndarray]:
         """Every tensor at the end of training, in the order of the layers."""
         names = npz_names(self.folder / "weights.npz")
-        return self._tensors(mapped=[name for name in names if name.endswith((snapshots.MARK, OUTCOME))])[0]
+        return self._tensors(mapped=[name for name in names if name.endswith((kept_weights.OF_CYCLES, OUTCOME))])[0]
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -93,33 +93,33 @@ class Run(NamedTuple):
         final, packs, _ = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         if "epochs" not in self.spec.recipe:
             raise BadInput(self.folder / "run.json", "spec.recipe.epochs", "no such key", WANTED)
-        kept = len(snapshots.snapshot_epochs(self.spec.recipe, self.record["epochs"]))
-        wanted = {path + snapshots.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
-        self._require(wanted, packs)
-        return [*snapshots.unpacked(packs), final]
+        kept = len(kept_weights.snapshot_epochs(self.spec.recipe, self.record["epochs"]))
+        sizes = {path: tensor.shape for path, tensor in final.items()}
+        return [*self._unpacked(packs, kept_weights.OF_CYCLES, kept, sizes), final]
 
     def recorded(self) -> dict[int, dict[str, np.ndarray]]:
         """The weights and, as `logits`, the test logits after each recorded step; all of them stay in the file."""
         final, _, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         try:
-            steps = recorded_steps.expected(self.record)
+            steps = kept_weights.expected(self.record)
         except KeyError as error:
             raise BadInput(self.folder / "run.json", error.args[0], "no such key", WANTED) from None
-        mark, logits = recorded_steps.MARK, recorded_steps.LOGITS + recorded_steps.MARK
-        wanted = {path + mark: (len(steps), *tensor.shape) for path, tensor in final.items()} if steps else {}
-        if steps:
-            # Their number of examples and of classes is that of the data set.
-            wanted[logits] = (len(steps), *packs[logits].shape[1:]) if logits in packs else (len(steps),)
-        self._require(wanted, packs)
-        return dict(zip(steps, snapshots.unpacked(packs, recorded_steps.MARK), strict=True))
+        # The data set has the number of examples and of classes.
+        logits = packs.get(kept_weights.LOGITS + kept_weights.OF_STEPS, np.empty(1))
+        sizes = {path: tensor.shape for path, tensor in final.items()} | {kept_weights.LOGITS: logits.shape[1:]}
+        return dict(zip(steps, self._unpacked(packs, kept_weights.OF_STEPS, len(steps), sizes), strict=True))
 
-    def _require(self, wanted: dict[str, tuple[int, ...]], packs: dict[str, np.ndarray]) -> None:
-        """Require arrays of exactly these names and shapes."""
+    def _unpacked(
+        self, packs: dict[str, np.ndarray], mark: str, kept: int, sizes: dict[str, tuple[int, ...]]
+    ) -> list[dict[str, np.ndarray]]:
+        """What was kept of tensors of these names and sizes, so many times; other arrays are refused."""
+        wanted = {name + mark: (kept, *shape) for name, shape in sizes.items()} if kept else {}
         stored = {name: pack.shape for name, pack in packs.items()}
         for name in dict.fromkeys((*wanted, *stored)):
             if stored.get(name) != wanted.get(name):
                 allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
                 raise BadInput(self.folder / "weights.npz", name, f"found {stored.get(name, 'nothing')}", allowed)
+        return kept_weights.unpacked(packs, mark)
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
@@ -130,7 +130,7 @@ class Run(NamedTuple):
                 raise BadInput(self.folder / "weights.npz", name, f"found {tensor.dtype.str}", "numbers, as train has")
         recorded, packs = (
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
-            for mark in (recorded_steps.MARK, snapshots.MARK)
+            for mark in (kept_weights.OF_STEPS, kept_weights.OF_CYCLES)
         )
         absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:

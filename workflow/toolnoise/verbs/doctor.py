@@ -1,32 +1,64 @@
-"""`toolnoise doctor`: the toolings that this machine can run."""
+"""`toolnoise doctor`: what this machine is, and which toolings it can run.
+
+No framework is imported, so this works on a machine without one, a GPU or /proc. The reason why a tooling cannot run
+has the words in which a run would be refused.
+"""
 
 import argparse
 import sys
 from typing import Any
 
-from toolnoise.commands.verb import AS_JSON, STUDY, Verb, show
+from toolnoise.base.printing import aligned
+from toolnoise.commands.verb import A_STUDY, AS_JSON, STUDY, Verb, option, show
+from toolnoise.study.programs import ENGINE
+
+PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.commands import doctor
     from toolnoise.study import config, grid
 
     if options.study:
         hardware = grid.load(options.study).config["hardware"]
     else:
-        hardware = _of_engines(config.registered("hardware"))
-    found = doctor.examine(hardware)
-    show(found if options.json else doctor.as_text(found))
+        # Toolings for training programs need nothing installed but what these need.
+        hardware = {name: entry for name, entry in config.registered("hardware").items() if entry["engine"] != ENGINE}
+    found = examine(hardware)
+    show(found if options.json else as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
     able = [not reason for reason in found["hardware"].values()]
     sys.exit(0 if (all if options.study else any)(able) else 1)
 
 
-def _of_engines(hardware: dict[str, Any]) -> dict[str, Any]:
-    """The toolings that need something installed: those for training programs have only what these need."""
-    from toolnoise.study.programs import ENGINE
+def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """This machine, its accelerators and packages, and for each tooling why it cannot run here (empty: it can)."""
+    from toolnoise.engines import accelerators, environment, serving
 
-    return {name: entry for name, entry in hardware.items() if entry["engine"] != ENGINE}
+    return {
+        "machine": environment.machine(),
+        "gpus": [gpu._asdict() for gpu in accelerators.gpus()],
+        "tpus": accelerators.tpu(),
+        "packages": environment.installed(PACKAGES),
+        "hardware": {name: serving.why_not({"name": name, **entry}) for name, entry in hardware.items()},
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The findings, for a person."""
+    machine = found["machine"]
+    memory = f", {machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else ""
+    gpus = [f"{gpu['name']} (driver {gpu['driver'] or 'unknown'})" for gpu in found["gpus"]]
+    lines = [
+        f"machine   {machine['host']}, {machine['system']}, Python {machine['python']}",
+        f"CPU       {machine['cpu']}, {machine['cores']} cores{memory}",
+        f"          {' '.join(machine['cpu_flags']) or 'no instruction sets known'}",
+        f"GPUs      {', '.join(gpus) or 'none'}",
+        f"TPUs      {', '.join(found['tpus']) or 'none'}",
+        f"packages  {', '.join(f'{name} {version}' for name, version in found['packages'].items())}",
+        "",
+    ]
+    rows = [(name, "no" if reason else "yes", reason) for name, reason in found["hardware"].items()]
+    return "\n".join(lines + aligned([("hardware", "served", "why not"), *rows]))
 
 
 VERB = Verb(
@@ -34,8 +66,5 @@ VERB = Verb(
     says="describe this machine and list the toolings that it can run",
     example="toolnoise doctor --study my-study.yaml",
     run=_run,
-    arguments={
-        "--study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
-        **AS_JSON,
-    },
+    arguments={"--study": option("FILE", A_STUDY), **AS_JSON},
 )

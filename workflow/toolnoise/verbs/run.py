@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from toolnoise.commands.verb import STUDY, Verb
+from toolnoise.commands.verb import STUDY, Verb, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -18,10 +18,9 @@ VERB = Verb(
     example="toolnoise run my-study.yaml --cores 2",
     run=_run,
     arguments={
-        "--profile": {
-            "metavar": "NAME",
-            "help": "a profile of the workflow, such as slurm, or of your own (this machine, all cores)",
-        }
+        "--profile": option(
+            "NAME", "a profile of the workflow, such as slurm, or of your own (this machine, all cores)"
+        )
     },
     usage="toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
 )

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, show
+from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -33,10 +33,9 @@ VERB = Verb(
     example="toolnoise summary",
     run=_run,
     arguments={
-        "--study": {
-            "help": "a configuration, or a study's results folder or archive (the only study of this folder)",
-            "metavar": "PLACE",
-        },
+        "--study": option(
+            "PLACE", "a configuration, or a study's results folder or archive (the only study of this folder)"
+        ),
         "--cells": flag("a table of its cells instead"),
         "--claims": flag("the verdicts on claims of papers, and of the study file, instead"),
         **AS_JSON,

@@ -33,7 +33,7 @@ from toolnoise.study.cells import MODES, Cell, Dataset, Profile
 from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network, runs
-from toolnoise.training.recorded_steps import schedule
+from toolnoise.training.kept_weights import schedule
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4

@@ -1,6 +1,6 @@
 """The job that times some steps of a cell."""
 
-from toolnoise.steps.reads import A_CELL, DATA, built, cell_of_spec, spec
+from toolnoise.steps.reads import A_CELL, DATA, built, spec
 from toolnoise.steps.step import JobRecord, Needs, Step, Where, Work, Write
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -9,7 +9,7 @@ ROWS = {
     "measure-speed": Step(
         "measure_speed",
         "time some training steps of a cell; only estimates depend on them",
-        where=Where(Cell, built, *A_CELL, stated=cell_of_spec),
+        where=Where(Cell, built, *A_CELL),
         parameters=spec,
         reads=DATA,
         writes={"out": Write(layout.SPEED, timed=True)},

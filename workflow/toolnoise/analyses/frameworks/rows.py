@@ -1,39 +1,41 @@
 """The jobs of two toolings: what separates them, and predictions on the other where it has another framework."""
 
-from toolnoise.steps.reads import (
-    DATA,
-    INDEX,
-    RUN_FILES,
-    WEIGHTS,
-    at,
-    back,
-    cell_of_spec,
-    dump_of,
-    first,
-    of,
-    other,
-    pair_stated,
-    records_of,
-    second,
-    spec,
-)
-from toolnoise.steps.step import JobRecord, Needs, Parameters, Step, Where, Work, Write, metric
+import operator
+from collections.abc import Mapping
+
+from toolnoise.base.spec import Spec
+from toolnoise.steps import reads
+from toolnoise.steps.reads import INDEX
+from toolnoise.steps.step import JobRecord, Needs, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
-from toolnoise.study.cells import Pair
+from toolnoise.study.cells import Cell, Pair
 from toolnoise.study.study import Study
 
 _TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
 
 
+def _first(pair: Pair) -> Cell:
+    return pair.cells[0]
+
+
+def _second(pair: Pair) -> Cell:
+    return pair.cells[1]
+
+
+def _other(options: Mapping[str, Read]) -> dict[str, Read]:
+    """The same options, for the other of two."""
+    return {f"other-{option}": read for option, read in options.items()}
+
+
 def _exchange(study: Study, way: Pair) -> Parameters:
     # The spec is that of what computes: runs of the same cell there.
     trained, elsewhere = way.cells
-    return spec(study, elsewhere, study.seeds[trained][0]) | {"trained_on": trained.hardware}
+    return reads.spec(study, elsewhere, study.seeds[trained][0]) | {"trained_on": trained.hardware}
 
 
 def _exchanged(parameters: Parameters) -> Pair:
-    elsewhere = cell_of_spec(parameters)
+    elsewhere = Cell.of(Spec.read(parameters["spec"]))
     return Pair(*elsewhere.task, parameters["trained_on"], elsewhere.hardware, elsewhere.variant)
 
 
@@ -41,9 +43,9 @@ ROWS = {
     "measure-pair": Step(
         "measure_pair",
         "measure what separates two toolings",
-        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS, stated=pair_stated),
+        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS),
         parameters=lambda _, pair: {"pair": list(pair)},
-        reads=DATA | dump_of(first) | other(dump_of(second)),
+        reads=reads.DATA | reads.dump(_first) | _other(reads.dump(_second)),
         writes={
             "out": metric("cross_tooling", layout.PAIR, "toolnoise.analyses.frameworks.cross_tooling", folder="pairs")
         },
@@ -55,11 +57,8 @@ ROWS = {
         "dump a cell's predictions on a tooling with another framework than the one it was trained on",
         where=Where(Pair, lambda study: study.exchanged, *FRAMEWORKS, stated=_exchanged),
         parameters=_exchange,
-        reads=DATA | {"records": records_of(first, WEIGHTS)},
-        writes={
-            "logits": Write(layout.EXCHANGED),
-            "index": Write(layout.EXCHANGED_INDEX),
-        },
+        reads=reads.DATA | {"records": reads.records(reads.WEIGHTS, _first)},
+        writes={"logits": Write(layout.EXCHANGED), "index": Write(layout.EXCHANGED_INDEX)},
         work=Work("toolnoise.dumps.prediction_dump:dump"),
         needs=Needs(tooling=lambda way: way.other_hardware),
         record=JobRecord("index", "dumps of exchanged predictions"),
@@ -67,15 +66,15 @@ ROWS = {
     "measure-frameworks": Step(
         "measure_frameworks",
         "measure what separates two frameworks, in training and in inference alone",
-        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS, stated=pair_stated),
+        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS),
         parameters=lambda _, pair: {"pair": list(pair)},
         reads={
-            "logits": of(first, layout.LOGITS, INDEX),
-            "exchanged": at(layout.EXCHANGED, INDEX),
-            "records": records_of(first, RUN_FILES),
-            "other-logits": of(second, layout.LOGITS, INDEX),
-            "other-exchanged": back(layout.EXCHANGED, INDEX),
-            "other-records": records_of(second, RUN_FILES),
+            "logits": reads.at(layout.LOGITS, INDEX, of=_first),
+            "exchanged": reads.at(layout.EXCHANGED, INDEX),
+            "records": reads.records(reads.RUN_FILES, _first),
+            "other-logits": reads.at(layout.LOGITS, INDEX, of=_second),
+            "other-exchanged": reads.at(layout.EXCHANGED, INDEX, of=operator.attrgetter("reversed")),
+            "other-records": reads.records(reads.RUN_FILES, _second),
         },
         writes={
             "out": metric("frameworks", layout.PAIR, "toolnoise.analyses.frameworks.metric"),

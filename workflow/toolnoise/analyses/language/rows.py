@@ -1,7 +1,7 @@
 """The jobs of language: what each run writes after the same beginnings, and how far runs end apart."""
 
 from toolnoise.analyses.language.study import of_text
-from toolnoise.steps.reads import DATA, TRAINED, at, built, cell_of_spec, cell_stated, measured, spec, training_minutes
+from toolnoise.steps.reads import DATA, TRAINED, at, built, measured, spec, training_minutes
 from toolnoise.steps.step import JobRecord, Needs, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -20,7 +20,7 @@ ROWS = {
     "dump-continuations": Step(
         "dump_continuations",
         "let a cell's runs continue some test segments",
-        where=Where(Cell, cells, "grid", ALLOWED, cell_of_spec),
+        where=Where(Cell, cells, "grid", ALLOWED),
         parameters=spec,
         reads=TRAINED,
         writes={"texts": Write(TEXTS + ".npy"), "index": Write(TEXTS + ".json")},
@@ -31,7 +31,7 @@ ROWS = {
     "measure-language": Step(
         "measure_language",
         "measure how far a cell's runs end apart as language models",
-        where=Where(Cell, cells, "grid", ALLOWED, cell_stated),
+        where=Where(Cell, cells, "grid", ALLOWED),
         parameters=measured,
         reads=DATA
         | {

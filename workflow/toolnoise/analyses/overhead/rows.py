@@ -1,6 +1,5 @@
 """The jobs of overhead: training steps timed kernel by kernel in either mode, each time in a process of its own."""
 
-from toolnoise.base.spec import Spec
 from toolnoise.steps.reads import KERNEL_TIMES
 from toolnoise.steps.step import JobRecord, Needs, Parameters, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
@@ -13,11 +12,6 @@ def _overhead(study: Study, network: Network) -> Parameters:
     return {**network._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
 
 
-def _profile(parameters: Parameters) -> Profile:
-    spec = Spec.read(parameters["spec"])
-    return Profile(spec.model.name, spec.hardware.name, spec.variant.name, spec.seed)
-
-
 def _profiles(study: Study, network: Network) -> list[str]:
     """The records of all profiles of the network on the tooling, in either mode."""
     chosen = [profile for profile in study.profiles if (profile.model, profile.hardware) == network]
@@ -28,9 +22,7 @@ ROWS = {
     "profile": Step(
         "profile_step",
         "time a training step kernel by kernel",
-        where=Where(
-            Profile, lambda study: study.profiles, "overhead", "model/hardware/mode/repeat of its overhead", _profile
-        ),
+        where=Where(Profile, lambda study: study.profiles, "overhead", "model/hardware/mode/repeat of its overhead"),
         parameters=lambda study, profile: {"spec": study.profile_spec(profile).as_json()},
         reads={},
         writes={

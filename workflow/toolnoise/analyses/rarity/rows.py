@@ -1,6 +1,6 @@
 """The job of rarity: the noise of sub-groups as if they had fewer test examples."""
 
-from toolnoise.steps.reads import DATA, at, cell_stated
+from toolnoise.steps.reads import DATA, at
 from toolnoise.steps.step import Step, Where, Work, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -17,7 +17,7 @@ ROWS = {
     "measure-part-sizes": Step(
         "measure_part_sizes",
         "measure the noise of sub-groups as if they had fewer test examples",
-        where=Where(Cell, _grouped, "grid", "a cell whose data set has sub-groups", cell_stated),
+        where=Where(Cell, _grouped, "grid", "a cell whose data set has sub-groups"),
         parameters=lambda _, cell: {"cell": list(cell)},
         reads=DATA | {"logits": at(layout.LOGITS), "index": at(layout.PREDICTIONS)},
         writes={"out": metric("part_sizes", layout.CELL, "toolnoise.analyses.rarity.metric")},

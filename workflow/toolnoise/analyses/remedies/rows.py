@@ -1,7 +1,7 @@
 """The jobs of remedies: a dump of predictions under them, and what they leave of the noise."""
 
 from toolnoise.analyses.remedies import plan
-from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, cell_of_spec, cell_stated, measured, spec, training_minutes
+from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, measured, spec, training_minutes
 from toolnoise.steps.step import JobRecord, Needs, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -28,7 +28,6 @@ ROWS = {
             lambda study: (cell for cell in study.views if plan.applied(study, cell)),
             "remedies",
             "a cell whose block has remedies, or snapshots",
-            cell_of_spec,
         ),
         parameters=lambda study, cell: spec(study, cell) | {"remedies": list(plan.applied(study, cell))},
         reads=TRAINED,
@@ -44,7 +43,7 @@ ROWS = {
     "measure-remedies": Step(
         "measure_remedies",
         "measure what remedies leave of a cell's noise",
-        where=Where(Cell, lambda study: study.views, "remedies", "a cell whose block has that key", cell_stated),
+        where=Where(Cell, lambda study: study.views, "remedies", "a cell whose block has that key"),
         parameters=measured,
         reads=DATA
         | {"logits": at(layout.LOGITS), "index": at(layout.PREDICTIONS)}

@@ -14,7 +14,6 @@ ROWS = {
             lambda study: reads.runs_of(study, sharing(study)),
             "grid",
             "model/dataset/hardware/variant on a tooling with replicas, and one of its seeds",
-            stated=reads.run_of_spec,
         ),
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
         reads=reads.DATA,

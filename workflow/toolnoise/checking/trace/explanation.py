@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import syntax
+from toolnoise.base import code_text
 from toolnoise.checking.differences import is_time
 from toolnoise.checking.trace.traces import Trace, TracedEvent, Value
 
@@ -171,8 +171,8 @@ def _told(value: Value, other: str) -> FirstCause:
 def _read(file: Path) -> tuple[list[str], ast.Module | None]:
     try:
         text = file.read_text("utf-8")
-        return text.splitlines(), syntax.tree(text)
-    except (OSError, UnicodeDecodeError, *syntax.UNREADABLE):
+        return text.splitlines(), code_text.parsed(text)
+    except (OSError, UnicodeDecodeError, *code_text.UNREADABLE):
         return [], None
 
 

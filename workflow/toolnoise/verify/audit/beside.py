@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from toolnoise.base.errors import as_given
 from toolnoise.base.files import LARGEST_TEXT, is_below, open_plain
-from toolnoise.base.standing import as_given
 from toolnoise.verify.tree import RESULTS
 
 

@@ -20,7 +20,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.steps import CLAIMS, PAGE, Job
+from toolnoise.steps import PAGE, Job
 from toolnoise.study import config, layout
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -245,10 +245,12 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     Then the page's own job showed the statements, and the parameters of the claims had those of the papers, which are a
     file of the repository now.
     """
-    judged = tree.producer(layout.CLAIMS.format(study=tree.name))
+    verdicts = layout.CLAIMS.format(study=tree.name)
+    judged = tree.producer(verdicts)
     stated = judged.statement.parameters.get("claims") if judged else None
     for job in _page_as_it_was(tree, now):
-        of_then = stated if job.verb == CLAIMS and _have_the_papers(stated, job.parameters["claims"]) else None
+        judges = job.outputs[0][0] == verdicts
+        of_then = stated if judges and _have_the_papers(stated, job.parameters["claims"]) else None
         yield job if of_then is None else job._replace(parameters=job.parameters | {"claims": of_then})
 
 

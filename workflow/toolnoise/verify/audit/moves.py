@@ -9,7 +9,6 @@ from collections.abc import Container
 from pathlib import Path, PurePosixPath
 
 from toolnoise.base import code_digest, code_text, program
-from toolnoise.base.syntax import UNREADABLE
 from toolnoise.verify import history
 
 
@@ -76,7 +75,7 @@ def _then(commit: str, name: str) -> code_text.Text | None:
         return None
     try:
         return _read(code_text.notebook(content).code if name.endswith(code_digest.NOTEBOOK) else content, commit)
-    except UNREADABLE:
+    except code_text.UNREADABLE:
         return None
 
 

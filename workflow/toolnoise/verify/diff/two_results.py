@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.progress import progress
-from toolnoise.base.standing import as_given
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.measures import two_runs

@@ -1,7 +1,7 @@
 """A study's page in a folder of its own, to send or to publish: made anew from results, with all that it links to."""
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from toolnoise.pages import cell_page, study_page
 from toolnoise.pages.document import document, part
 from toolnoise.pages.study_page import Page
 from toolnoise.steps import PAGE, STEPS
-from toolnoise.study import layout
+from toolnoise.study import analyses, layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
 from toolnoise.verify import anonymous, credentials, tree
@@ -20,14 +20,10 @@ from toolnoise.verify.page import of_audit
 from toolnoise.verify.signing import AllowedSigners
 from toolnoise.verify.tree import Tree
 
-# The verdicts on the cells whose dumps there are, with the files of data sets.
-Compare = Callable[[Iterable[Cell], Mapping[Cell, str], Mapping[str, str]], Iterable[dict[str, Any]]]
-
 
 def publish(
     results: str | Path,
     out: str | Path,
-    compare: Compare,
     hide: bool = False,
     signers: AllowedSigners | None = None,
     no_credentials: Collection[str] = (),
@@ -65,7 +61,7 @@ def publish(
             "audit": verdict,
             "statements": of_audit.data(audit, strict=False),
             "tables": study_page.all_tables(page),
-            "compared": _compared(loaded, compare),
+            "compared": _compared(loaded),
         }
         parts |= {cell_page.name(cell): block for cell in loaded.study.cells if (block := _cell(loaded, cell))}
         for name, block in parts.items():
@@ -77,7 +73,7 @@ def publish(
     return copied + 1 + len(parts), left_out
 
 
-def _compared(loaded: Tree, compare: Compare) -> list[dict[str, Any]]:
+def _compared(loaded: Tree) -> list[dict[str, Any]]:
     """The verdicts on all pairs of cells that make sense, with the names that files have in the results."""
     dumps = {cell: loaded.study.path(layout.LOGITS, cell) for cell in loaded.study.cells}
     sets = {dataset: loaded.study.path(layout.DATA, dataset=dataset) for dataset in loaded.study.datasets}
@@ -89,7 +85,8 @@ def _compared(loaded: Tree, compare: Compare) -> list[dict[str, Any]]:
     named = f"{loaded.root}/"
     return [
         comparison | {"text": str(comparison["text"]).replace(named, f"{tree.RESULTS}/{loaded.study.name}/")}
-        for comparison in compare(loaded.study.cells, present(dumps), present(sets))
+        for compared in analyses.adding("compared_cells", "compared")
+        for comparison in compared(loaded.study.cells, present(dumps), present(sets))
     ]
 
 

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 from toolnoise import streams
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.spec import Spec
-from toolnoise.base.standing import as_given
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
 from toolnoise.measures import two_runs

@@ -22,7 +22,7 @@ from toolnoise.steps import STEPS, Job, writing
 from toolnoise.study import layout
 from toolnoise.study.cells import MetricFile
 from toolnoise.study.entries import records_steps
-from toolnoise.training import bitflip, recorded_steps, runs, snapshots
+from toolnoise.training import bitflip, kept_weights, runs
 from toolnoise.training.runs import weight_digests
 from toolnoise.verify.audit.evidence import Evidence, Found, RunFacts, differences, guarded
 
@@ -58,7 +58,7 @@ def snapshots_are_the_histories(evidence: Evidence, name: str, run: RunFacts) ->
     recipe = run.spec.recipe
     if cycles(recipe) == 1:
         return
-    epochs = snapshots.snapshot_epochs(recipe, len(run.weights))
+    epochs = kept_weights.snapshot_epochs(recipe, len(run.weights))
     for epoch, weights in zip(epochs, evidence.weights(run)[:-1], strict=True):
         if weight_digests(weights)[0] != run.weights[epoch - 1]:
             yield name, f"has weights after epoch {epoch} that differ from its history"
@@ -75,7 +75,7 @@ def recorded_steps_are_the_histories(evidence: Evidence, name: str, run: RunFact
         yield run.name, "has recorded_steps that are not those of its recipe"
     ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
     for step, tensors in recorded.items():
-        weights = {path: tensor for path, tensor in tensors.items() if path != recorded_steps.LOGITS}
+        weights = {path: tensor for path, tensor in tensors.items() if path != kept_weights.LOGITS}
         if step in ends and weight_digests(weights)[0] != ends[step]:
             yield name, f"has weights after step {step} that differ from its history"
 
