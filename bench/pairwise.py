@@ -105,8 +105,8 @@ def main() -> None:
     growth = many_seconds / seconds_of(few)
     print(f"  {many_seconds:.1f} s")
     print(f"ratio churn_and_correlation_{MANY}_to_{RUNS} {growth:.1f}")
-    if resident > 2:
-        raise SystemExit(f"peak memory is {resident:.2f} times the dump; allowed: at most 2")
+    if resident > 2.2:
+        raise SystemExit(f"peak memory is {resident:.2f} times the dump; allowed: at most 2.2")
     if theirs_seconds < 100 * seconds:
         raise SystemExit(f"the published way takes {theirs_seconds / seconds:.1f} times as long; wanted: at least 100")
     if growth > 12:
