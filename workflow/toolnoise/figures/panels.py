@@ -146,10 +146,10 @@ def interval(
             panel.plot(*place, markeredgewidth=thick, linestyle="none", **sign, **line)
 
 
-def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
-    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value, so that no place is empty."""
+def mark(panel: Axes, x: float, value: float) -> None:
+    """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is empty."""
     if value == 0 or np.isnan(value):
-        write(panel, x, end, *(("0", 0) if value == 0 else ("n/a", 90)))
+        write(panel, x, 0, *(("0", 0) if value == 0 else ("n/a", 90)))
 
 
 def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
