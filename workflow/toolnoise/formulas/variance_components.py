@@ -7,6 +7,7 @@ differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how mu
 import numpy as np
 
 from toolnoise.formulas import Row
+from toolnoise.formulas.churn import pairs_that_differ
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.equal_runs import with_width
 from toolnoise.stats.components import components, of_own_row
@@ -113,10 +114,5 @@ def _between(predicted: np.ndarray, same: np.ndarray, crossed: bool) -> float:
 
 
 def _disagreements(predicted: np.ndarray) -> float:
-    """The sum of the churns of all pairs of runs [S, N], from the counts of each answer."""
-    runs, examples = predicted.shape
-    alike = 0
-    for answer in np.unique(predicted):
-        count = np.count_nonzero(predicted == answer, axis=0).astype(np.int64)
-        alike += int(np.sum(count * (count - 1)))
-    return (runs * (runs - 1) * examples - alike) / 2 / examples
+    """The sum of the churns of all pairs of runs [S, N]."""
+    return pairs_that_differ(predicted).sum() / predicted.shape[1]
