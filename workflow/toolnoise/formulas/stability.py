@@ -13,8 +13,9 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.diversity import diversity
+from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.formulas.example_churn import ExampleChurn
@@ -46,7 +47,7 @@ def stability(
     example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
     """
     classes = logits.shape[-1] if keeps_all(logits) else 0
-    return _of_runs(predictions(logits), logits, classes, labels, groups, weights, stream, units)
+    return of_classes(predictions(logits), classes, labels, groups, weights, stream, units, logits)
 
 
 def of_classes(
@@ -57,21 +58,9 @@ def of_classes(
     weights: Apart,
     stream: int,
     units: int = 1,
+    logits: np.ndarray | None = None,
 ) -> list[Row]:
-    """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
-    return _of_runs(predicted, None, classes, labels, groups, weights, stream, units)
-
-
-def _of_runs(
-    predicted: np.ndarray,
-    logits: np.ndarray | None,
-    classes: int,
-    labels: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    weights: Apart,
-    stream: int,
-    units: int,
-) -> list[Row]:
+    """The same from predicted classes [S, N]; without the logits, the measures that need scores are left out."""
     equal = bit_equal(predicted if logits is None else logits) and weights.equal
 
     def step(rate: Rate) -> float:
@@ -206,6 +195,23 @@ def _elsewhere(predicted: np.ndarray, stream: int, units: int) -> list[Row]:
     """Churn as it would be expected on other examples."""
     churns, (runs, count) = ExampleChurn(predicted, units), predicted.shape
     return [("churn_new_examples", "all", two_way_bootstrap(churns, runs, count // units, stream))]
+
+
+def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
+    """Differences between the scores of runs, those of Summers & Dinneen.
+
+    They are 1 - Pearson's r, 1 - Spearman's r, and what two runs together gain in accuracy and in cross-entropy."""
+
+    def of(runs: slice) -> list[Pairs]:
+        scores = logits[runs]
+        return [
+            pearson_distances(scores),
+            spearman_distances(scores),
+            Pairs.of(pairwise_accuracy_change(scores, labels)),
+            Pairs.of(pairwise_cross_entropy_change(scores)),
+        ]
+
+    return within_blocks(len(logits), of)
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
