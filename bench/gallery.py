@@ -32,8 +32,7 @@ from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
-from toolnoise.study.figure import Figure
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 STUDIES = (
     "demo",

@@ -11,9 +11,8 @@ from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import MetricFile, Shown, Whole
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.figure import Figure
 from toolnoise.study.kind import FIGURES
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 
 def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:

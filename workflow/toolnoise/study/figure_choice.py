@@ -9,9 +9,9 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure import Figure
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import Subject
+from toolnoise.study.study import Figure
 
 
 def possible(

@@ -9,10 +9,9 @@ from typing import Any
 from toolnoise.analyses.published import source_table
 from toolnoise.study import config, published
 from toolnoise.study.cells import Cell, Network
-from toolnoise.study.figure import Figure
 from toolnoise.study.figure_grid import Grid, several
 from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 
 @functools.cache
