@@ -429,11 +429,11 @@ def test_nothing_is_wider_than_the_window(opened, published, width):
 
 def invented(chance, depth=4):
     """A JSON value with much that repeats itself, and with keys and texts that deceive."""
-    texts = ["", "runs/a/1.csv", "runs/a/2.csv", "runs/b", "\U0001f600/x", "\U0001f600/y", "$rows", "\ud800", "é"]
+    texts = ["", "runs/a/1.csv", "runs/a/2.csv", "runs/b", "\U0001f600/x", "\U0001f600/y", "$same", "\ud800", "é"]
     kinds = [lambda: chance.choice(texts), lambda: chance.randrange(4), lambda: chance.choice([None, True, False])]
     kinds += [lambda: round(chance.gauss(0, 1), 3), lambda: 10.0 ** chance.randrange(-9, 19)]
     if depth:
-        keys = ["a", "b", "$chosen", "$rows", "__proto__", "constructor", "c", "d"]
+        keys = ["a", "b", "$same", "$rows", "__proto__", "constructor", "c", "d"]
         one = chance.choice([*kinds, lambda: invented(chance, depth - 1)])
         kinds = [lambda: [one() for _ in range(chance.randrange(9))]]
         kinds += [lambda: {key: one() for key in keys[: chance.randrange(9)]}]

@@ -395,7 +395,7 @@ def size(value):
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        (["done"] * 9, {"$chosen": [["done"], {"$steps": [[0, 0, 9]]}]}),
+        (["a", "a", "a", "a"], {"$same": ["a", 4]}),
         ([1, 3, 5, 7, 9, 2], {"$steps": [[1, 2, 5], 2]}),
         (["rising", "falling", *["rising"] * 3], {"$chosen": [["rising", "falling"], [0, 1, 0, 0, 0]]}),
         (
@@ -408,8 +408,8 @@ def size(value):
             {"$fixed": [4, [1234, 5123, 2511, 9000, 1234, 9031, 9004, 9005, 9107, 9208, 9318, 9418]]},
         ),
         (
-            [{"seed": seed, "n": 1} for seed in range(4)],
-            {"$rows": [{"$steps": [[0, 0, 4]]}, [[("seed", "n"), [{"$steps": [[0, 1, 4]]}, {"$steps": [[1, 0, 4]]}]]]]},
+            [{"seed": seed, "status": "done"} for seed in range(4)],
+            {"$rows": [{"$same": [0, 4]}, [[("seed", "status"), [{"$steps": [[0, 1, 4]]}, {"$same": ["done", 4]}]]]]},
         ),
     ],
 )
@@ -426,7 +426,7 @@ def test_what_has_no_shorter_form_stays_as_it_is(value):
 
 
 def test_a_key_of_the_data_is_not_taken_for_a_form():
-    assert packed({"$rows": ["a", 4]}) == {"$pairs": [["$rows"], [["a", 4]]]}
+    assert packed({"$same": ["a", 4]}) == {"$pairs": [["$same"], [["a", 4]]]}
 
 
 def test_a_value_that_nests_deeply_is_packed_in_time():

@@ -24,8 +24,8 @@ LAST = "\uffff"
 # Numbers of more decimals, and larger ones, stay as they are.
 DECIMALS, EXACT = 9, 2**53
 
-FORMS = "$steps", "$chosen", "$names", "$fixed", "$hex", "$rows", "$pairs"
-STEPS, CHOSEN, NAMES, FIXED, HEX, ROWS, PAIRS = FORMS
+FORMS = "$same", "$steps", "$chosen", "$names", "$fixed", "$hex", "$rows", "$pairs"
+SAME, STEPS, CHOSEN, NAMES, FIXED, HEX, ROWS, PAIRS = FORMS
 DIGEST = re.compile(r"(?:[0-9a-f]{2}){3,}")
 HOLDERS = (dict, list, tuple)
 
@@ -38,6 +38,8 @@ def packed(value: Any) -> Any:
         return value
     if len(value) < FEW:
         return [packed(item) for item in value]
+    if len({json.dumps(item) for item in itertools.islice(value, FEW)}) == 1 and _same(value):
+        return {SAME: [packed(value[0]), len(value)]}
     return _table(value) if any(isinstance(item, HOLDERS) for item in value) else _scalars(value)
 
 
@@ -47,6 +49,12 @@ def _object(value: Mapping[Any, Any]) -> Any:
     if any(str(key).startswith("$") for key in value) or (len(value) >= FEW and len(forms) == 1 and forms != {None}):
         return {PAIRS: [packed(list(map(str, value))), packed(list(value.values()))]}
     return {key: packed(item) for key, item in value.items()}
+
+
+def _same(items: Sequence[Any]) -> bool:
+    # As text, because 1, 1.0 and True are equal.
+    first = json.dumps(items[0])
+    return all(json.dumps(item) == first for item in items)
 
 
 def _table(items: Sequence[Any]) -> Any:

@@ -10,6 +10,10 @@ function unpacked(value) {
 // An object of any keys; an assignment to `__proto__` would make no key.
 const keyed = (keys, values) => Object.fromEntries(keys.map((key, place) => [key, values[place]]));
 const UNPACK = {
+  $same([packed, count]) {
+    const value = unpacked(packed);
+    return Array.from({ length: count }, () => value);
+  },
   $steps: (steps) =>
     steps.flatMap((step) =>
       Array.isArray(step) ? Array.from({ length: step[2] }, (_, place) => step[0] + step[1] * place) : [step],
