@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import churn, normalised_churns
 from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
@@ -113,8 +113,8 @@ def of_all_draws(
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
     variance = distribution_wise_variance([_of_examples(of_draw == labels, units) for of_draw in by_draw], sd)
     rows = [
-        ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
+        ("accuracy_sd_binomial_null", "all", Estimate(binomial_sd(errors, len(labels)))),
+        ("accuracy_sd_independent_null", "all", Estimate(independent(whole["accuracy"]))),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         ("accuracy_sd_ratio_largest_null", "all", largest),
@@ -131,8 +131,8 @@ def of_all_draws(
         for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
             rows += [
                 *ratio_rows(rate, group, part, of_all[rate]),
-                (f"{rate}_sd_ratio_holm", group, _plain(size)),
-                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
+                (f"{rate}_sd_ratio_holm", group, Estimate(size)),
+                (f"{rate}_sd_ratio_difficulty_holm", group, Estimate(difficulty)),
             ]
     # An SD has an interval without width only if the runs are bit-equal.
     return bounded(with_width(rows, equal=sd.low == sd.high))
@@ -169,13 +169,7 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     """Churn of a group's examples, and churn relative to the range that the errors of two runs on them allow."""
     if not len(labels):
         return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
-    # The latter is not linear in the churn of a pair, so it needs every pair.
-    errors = 1 - accuracies(predicted, labels)
-
-    def of(runs: slice) -> list[Pairs]:
-        return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
-
-    (normalised,) = within_blocks(len(predicted), of)
+    normalised = normalised_churns(predicted, 1 - accuracies(predicted, labels))
     measured = {"churn": churn(predicted), "churn_normalised": normalised}
     return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in measured.items()]
 
@@ -227,8 +221,3 @@ def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
         ("ensemble_cross_entropy_change", pairwise_mean(saved)),
     ]
     return [(metric, "all", estimate) for metric, estimate in measured]
-
-
-def _plain(value: float) -> Estimate:
-    """A value without an interval."""
-    return Estimate(float(value), np.nan, np.nan)

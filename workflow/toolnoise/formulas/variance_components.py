@@ -46,7 +46,7 @@ def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
         # It can be negative.
         "algo": t_interval(algo, standard_error(np.array(without)) if without else np.nan, len(right) - 1),
         "impl": positive_mean_t(impl),
-        "impl_alone": Estimate(alone, np.nan, np.nan),
+        "impl_alone": Estimate(alone),
         "interaction": positive_mean_t(interaction),
     }
 
@@ -93,7 +93,7 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
     other = _between(predicted, same, crossed)
     if draws < 3:
         values = within.mean(), other, within.mean() / other if other else np.nan
-        return tuple(Estimate(float(value), np.nan, np.nan) for value in values)
+        return tuple(Estimate(float(value)) for value in values)
     without = np.array(
         [_between(np.delete(predicted, draw, axis=0), np.delete(same, draw), crossed) for draw in range(draws)]
     )

@@ -111,7 +111,7 @@ def ratio(numerator: Arm, denominator: Arm) -> Estimate:
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED
     if numerator.value == 0:
-        return Estimate(0.0, np.nan, np.nan)
+        return Estimate(0.0)
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         low, high = np.exp(contrast([(1, numerator), (-1, denominator)]).estimate[1:])
     return Estimate(numerator.value / denominator.value, float(low), float(high))

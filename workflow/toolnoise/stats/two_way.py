@@ -40,7 +40,7 @@ def two_way_bootstrap(
     here = measure(np.ones((1, runs)))[0]
     value = float(here.mean())
     if runs == 2:
-        return Estimate(value, np.nan, np.nan)
+        return Estimate(value)
     draws = np.random.Generator(np.random.Philox(key=stream))
     times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
     while (alone := times.max(axis=1) == runs).any():  # one run and no pair
