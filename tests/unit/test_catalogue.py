@@ -7,6 +7,7 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.analyses.published import paper_items
+from toolnoise.analyses.published.study import with_ensembles
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.steps import whole
@@ -87,7 +88,7 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     # Runs of several draws are averaged within a draw.
     resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
-    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles
+    assert not with_ensembles(Grid(study_of(resolved, seeds), seeds))
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
