@@ -18,7 +18,7 @@ from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.similarity import pairwise_cka
@@ -27,7 +27,6 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 from toolnoise.stats.sd_ratio import freedom, largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
-from toolnoise.stats.two_way import two_way_bootstrap
 
 STABILITY: Columns = {**CELL, **MEASURE}
 Part = tuple[str, str, Rate]  # rate, group
@@ -74,7 +73,7 @@ def of_classes(
         entropies = cross_entropies(logits, labels)
         rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
-    rows += _elsewhere(predicted, stream, units)
+    rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
     rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
@@ -183,12 +182,6 @@ def distances(weights: Apart) -> list[Row]:
 def _of_examples(right: np.ndarray, units: int) -> np.ndarray:
     """Whether examples are classified correctly, [S, N], or the share of the units of each that are."""
     return right if units == 1 else right.reshape(len(right), -1, units).mean(axis=2)
-
-
-def _elsewhere(predicted: np.ndarray, stream: int, units: int) -> list[Row]:
-    """Churn as it would be expected on other examples."""
-    churns, (runs, count) = ExampleChurn(predicted, units), predicted.shape
-    return [("churn_new_examples", "all", two_way_bootstrap(churns, runs, count // units, stream))]
 
 
 def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
