@@ -13,9 +13,9 @@ from scipy import stats
 from toolnoise.formulas.churn import churn as churn_of_runs
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.stats.components import NONE, components, of_own_row
+from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.spread import root_mean_square, sd_robust
 from toolnoise.stats.testset import (
     binomial_sd,
