@@ -2,8 +2,7 @@
 
 import functools
 import json
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.datasets.outcomes import SCORED, TOKENS
@@ -85,12 +84,3 @@ class Grid:
         pairs = (both for place in places for both in comparisons(place, cells))
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
-
-
-def several(
-    cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
-) -> set[tuple[str, ...]]:
-    """The parts of a study with at least two of the wanted variants."""
-    parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
-    counts = Counter(place for place, _ in parts)
-    return {place for place, count in counts.items() if count > 1}

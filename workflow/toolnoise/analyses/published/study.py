@@ -5,6 +5,7 @@ That is what the papers have a number for, and the data sets on which sources of
 
 import functools
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from toolnoise.analyses.published import source_table
@@ -12,9 +13,10 @@ from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, published
 from toolnoise.study.cells import Cell, Network
 from toolnoise.study.comparisons import with_batch_norm
-from toolnoise.study.figure_grid import Grid, several
+from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind, by_place, by_task, by_tooling
 from toolnoise.study.study import Figure, Study
+from toolnoise.study.variants import variant
 
 # Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
 RUNS_FOR_ENSEMBLES = 9
@@ -45,6 +47,15 @@ def with_numbers(grid: Grid) -> list[Cell | Network]:
         for place in (*cells, *networks)
         if grid.config["hardware"][place.hardware]["accelerator"] == published.ACCELERATOR
     ]
+
+
+def several(
+    cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
+) -> set[tuple[str, ...]]:
+    """The parts of a study with at least two of the wanted variants."""
+    parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
+    counts = Counter(place for place, _ in parts)
+    return {place for place, count in counts.items() if count > 1}
 
 
 def isolating(grid: Grid) -> list[Cell]:
