@@ -101,7 +101,7 @@ def drawn_by(kind: str) -> str:
 
 def is_drawing(name: str) -> bool:
     """Whether a module draws: one of the room of figures, or an analysis' own."""
-    return "/figures/" in name or name.endswith("/draw.py")
+    return "/figures/" in name or name.endswith(("/draw.py", "/titles.py", "/upright.py"))
 
 
 @functools.cache
