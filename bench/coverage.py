@@ -21,7 +21,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
 from toolnoise.formulas.variance_components import PARTS
@@ -41,7 +41,6 @@ from toolnoise.stats.sd_ratio import by_size, sd_ratio
 from toolnoise.stats.spread import root_mean_square, sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.stats.two_means import mean_difference
-from toolnoise.stats.two_way import two_way_bootstrap
 
 RUNS = 10
 STUDIES, SLOW_STUDIES = 4_000, 2_000
@@ -332,7 +331,7 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
         here.append(pairwise_jackknife(Pairs.of(pairwise_churn(predictions))))
         true_here.append(churn_of(stats.norm.cdf(difficulty / np.sqrt(1 + between**2))).mean())
         if study < SLOW_STUDIES:
-            anywhere.append(two_way_bootstrap(ExampleChurn(predictions), RUNS, examples, study, RESAMPLES))
+            anywhere.append(two_way_bootstrap(ExampleChurn(predictions), study, RESAMPLES))
         variances.append(distribution_wise_variance([hits], sd_robust(hits.mean(axis=1), 1 / examples)))
     covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
     covered(f"churn on any, two-way bootstrap, {kind}", anywhere, churn)

@@ -32,8 +32,7 @@ from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
-from toolnoise.study.figure import Figure
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 STUDIES = (
     "demo",
@@ -102,7 +101,7 @@ def drawn_by(kind: str) -> str:
 
 def is_drawing(name: str) -> bool:
     """Whether a module draws: one of the room of figures, or an analysis' own."""
-    return "/figures/" in name or name.endswith("/draw.py")
+    return "/figures/" in name or name.endswith(("/draw.py", "/titles.py", "/upright.py"))
 
 
 @functools.cache

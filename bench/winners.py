@@ -27,8 +27,8 @@ from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import differences
 from toolnoise.comparison.tables.runs import Run
+from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.two_means import cautious, mean_difference
 
 STUDIES, EXAMPLES = 4_000, 500

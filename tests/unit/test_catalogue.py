@@ -7,13 +7,15 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.analyses.published import paper_items
+from toolnoise.analyses.published.study import with_ensembles
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, figure_choice, grid
+from toolnoise.study import catalogue, config, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import FIGURES
+from toolnoise.study.study import Figure
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
@@ -50,7 +52,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
     study = study_of(resolved, seeds, pairs=pairs, recipe_of=recipe_of, networks=networks)
-    return figure_choice.possible(Grid(study, seeds))
+    return grid.possible(Grid(study, seeds))
 
 
 def study_of(config, seeds, **parts):
@@ -87,7 +89,7 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     # Runs of several draws are averaged within a draw.
     resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
-    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles
+    assert not with_ensembles(Grid(study_of(resolved, seeds), seeds))
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
@@ -150,7 +152,7 @@ def test_each_task_on_two_toolings_has_a_figure_across_them():
     mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
     pairs = [Pair("resnet18", "digits", "cpu", "noisy", "control")]
     (figure,) = found(mine, pairs=pairs)["across_toolings"]
-    assert figure == figure_choice.Figure(
+    assert figure == Figure(
         "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
     )
 
@@ -222,7 +224,7 @@ def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out
 def test_figures_asked_for_are_the_ones_there_are(written, built):
     written["figures"] = ["table2"]
     tasks = (("smallcnn", "digits"),)
-    assert built(written).figures == (figure_choice.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
+    assert built(written).figures == (Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
 def test_a_block_is_in_no_figure_that_it_is_excluded_from(written, built):
@@ -321,7 +323,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = figure_choice.possible(Grid(study_of(config, some, views=mine), some))["remedies"]
+    shown = grid.possible(Grid(study_of(config, some, views=mine), some))["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")
@@ -333,7 +335,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
 
 
 def shown(*names):
-    return [figure_choice.Figure(name, name.partition("-")[0], (), ()) for name in names]
+    return [Figure(name, name.partition("-")[0], (), ()) for name in names]
 
 
 def test_where_the_papers_toolings_are_each_item_is_its_own_figure():

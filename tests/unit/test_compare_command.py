@@ -13,7 +13,7 @@ from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
-from toolnoise.stats.paired_sds import paired_sd_ratio
+from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.two_means import mean_difference
 from toolnoise.study.variants import VARIANTS
 

@@ -12,6 +12,7 @@ from toolnoise.analyses.growth import draw as growth
 from toolnoise.analyses.language import draw as language
 from toolnoise.analyses.layers import draw as layers
 from toolnoise.analyses.overhead import draw as overhead
+from toolnoise.analyses.published import titles
 from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.figures import findings
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
@@ -120,21 +121,21 @@ def test_batch_normalisation_is_said_by_the_ratios_of_all_sources_and_by_accurac
     changed = "runs have 0.71 (0.40 to 1.20) times the churn and 1.04 (1.01 to 1.07) times the normalised churn of "
     changed += "those without, under ALGO+IMPL"
     rises = "accuracy rises by 9.0 (6.7 to 11) points; "
-    assert findings.of_batch_norm(ratios, [rising]) == f"With batch normalisation {rises}{changed}"
+    assert titles.of_batch_norm(ratios, [rising]) == f"With batch normalisation {rises}{changed}"
     level = mean_difference(np.array([0.5, 0.6, 0.7]), np.array([0.5, 0.6, 0.7]))
-    assert findings.of_batch_norm(ratios, [level]) == f"With batch normalisation {changed}"
+    assert titles.of_batch_norm(ratios, [level]) == f"With batch normalisation {changed}"
     undecided = over(("algo", "algo", 0.63, 0.3, 0.8), ("algo_impl", "algo_impl", 0.71, 0.4, 1.2))
-    assert findings.of_batch_norm(undecided, []) == (
+    assert titles.of_batch_norm(undecided, []) == (
         "With batch normalisation runs have 0.71 (0.40 to 1.20) times the churn of those without, under ALGO+IMPL: "
         "no change is shown"
     )
     two = pd.concat([ratios, ratios.assign(over_model="n")])
     falling = mean_difference(np.array([0.67, 0.68, 0.69]), np.array([0.58, 0.59, 0.60]))
-    assert findings.of_batch_norm(two, [rising, falling]) == (
+    assert titles.of_batch_norm(two, [rising, falling]) == (
         "With batch normalisation accuracy rises in 1 of 2 pairs of models and falls in 1; churn falls in 0 of 2 "
         "pairs and rises in 0; normalised churn falls in 0 of 2 pairs and rises in 2, under ALGO+IMPL"
     )
-    assert findings.of_batch_norm(ratios[:0], []).endswith("?")
+    assert titles.of_batch_norm(ratios[:0], []).endswith("?")
 
 
 def rows_of_classes(*rows):
@@ -225,14 +226,14 @@ def test_what_determinism_removes_is_said_with_its_cost():
 def test_averages_are_said_beside_single_runs_where_they_have_an_interval():
     rows = churn(*[("a", "algo", value, 0.01, 0.09) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
     single = "Single runs differ in 5.0 % (1.0 to 9.0) of answers"
-    assert findings.of_ensembles(rows) == f"{single}, averages of 3 in 2.0 % (1.0 to 9.0)"
+    assert titles.of_ensembles(rows) == f"{single}, averages of 3 in 2.0 % (1.0 to 9.0)"
     # A pair of averages has no interval, and a cell without averages of three is compared with those of two.
     bare = rows.assign(ci_low=[0.01, 0.01, np.nan])
-    assert findings.of_ensembles(bare) == f"{single}, averages of 2 in 3.0 % (1.0 to 9.0)"
+    assert titles.of_ensembles(bare) == f"{single}, averages of 2 in 3.0 % (1.0 to 9.0)"
     less = pd.concat([rows, rows[:2].assign(hardware="gpu", value=[0.06, 0.04])])
-    assert "averages of 2 in 3.0 % (1.0 to 9.0) and 4.0 % (1.0 to 9.0)" in findings.of_ensembles(less)
-    assert findings.of_ensembles(rows[:1]).endswith("?")
-    assert findings.of_ensembles(rows[:0]).endswith("?")
+    assert "averages of 2 in 3.0 % (1.0 to 9.0) and 4.0 % (1.0 to 9.0)" in titles.of_ensembles(less)
+    assert titles.of_ensembles(rows[:1]).endswith("?")
+    assert titles.of_ensembles(rows[:0]).endswith("?")
 
 
 def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
@@ -248,11 +249,11 @@ def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
 def test_one_bit_is_said_for_the_first_and_the_last_epoch():
     rows = churn(("a", "bit", 0.02, 0.01, 0.03), ("a", "bit_5", 0.01, 0, 0.02), ("a", "bit_30", 0.0, 0, 0))
     rows = rows.assign(epoch=[0, 5, 30])
-    assert findings.of_bit(rows) == (
+    assert titles.of_bit(rows) == (
         "One bit changed at the start changes 2.0 % (1.0 to 3.0) of answers; changed after 30 epochs, no answers"
     )
-    assert findings.of_bit(rows[1:2]) == "One bit changed after 5 epochs changes 1.0 % (0 to 2.0) of answers"
-    assert findings.of_bit(rows[:0]).endswith("?")
+    assert titles.of_bit(rows[1:2]) == "One bit changed after 5 epochs changes 1.0 % (0 to 2.0) of answers"
+    assert titles.of_bit(rows[:0]).endswith("?")
 
 
 def test_growth_is_said_at_the_first_and_the_last_step_of_what_has_parted():
@@ -302,12 +303,12 @@ def test_pairs_are_said_beside_a_new_seed():
 def test_the_order_is_said_with_and_without_the_full_set():
     rows = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
-    assert findings.of_order(rows, full) == (
+    assert titles.of_order(rows, full) == (
         "The order of the data changes 5.0 % (4.0 to 6.0) of answers; with the full set in one batch, rounding alone "
         "changes 0.10 % (0 to 1.0) of answers"
     )
-    assert findings.of_order(rows[1:], full[1:]).startswith("With the full set")
-    assert findings.of_order(rows[:0], full[:0]).endswith("?")
+    assert titles.of_order(rows[1:], full[1:]).startswith("With the full set")
+    assert titles.of_order(rows[:0], full[:0]).endswith("?")
 
 
 def test_the_parts_of_the_difference_between_frameworks():

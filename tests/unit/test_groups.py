@@ -9,7 +9,8 @@ from PIL import Image
 
 from toolnoise.analyses.classes.study import NAMES, class_names
 from toolnoise.base import arrays
-from toolnoise.datasets import group_shares, preparation, prepared
+from toolnoise.datasets import preparation, prepared
+from toolnoise.datasets.readers import group_shares
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
 from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
 from toolnoise.stats.testset import independent_errors_sd

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from toolnoise import streams
 from toolnoise.formulas import ensembles as module
-from toolnoise.formulas.accuracy import FEW, accuracies, class_accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.ensembles import (
     average,
     by_size,
@@ -28,16 +28,6 @@ LABELS = np.array([0, 1, 1])
 
 def test_prediction_is_the_class_of_the_highest_logit_and_the_first_of_equals():
     assert predictions(LOGITS).tolist() == [[0, 1, 0], [2, 0, 2]]
-
-
-@pytest.mark.parametrize("classes", [1, 2, 10, FEW, FEW + 1])
-def test_with_ties_infinities_and_nan_too_predictions_are_those_of_argmax(classes):
-    rng = np.random.Generator(np.random.Philox(2))
-    logits = rng.integers(0, 4, (3, 500, classes)).astype(np.float32)
-    logits[rng.random(logits.shape) < 0.1] = np.inf
-    logits[rng.random(logits.shape) < 0.1] = -np.inf
-    logits[1][rng.random(logits[1].shape) < 0.1] = np.nan
-    np.testing.assert_array_equal(predictions(logits), logits.argmax(axis=-1))
 
 
 def test_accuracy_is_a_fraction_of_all_examples():

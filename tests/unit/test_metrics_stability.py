@@ -14,7 +14,7 @@ from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, rates
 from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.formulas.stability import of_all_draws, stability
@@ -30,7 +30,6 @@ from toolnoise.stats.testset import (
     distribution_wise_variance,
     independent_errors_sd,
 )
-from toolnoise.stats.two_way import two_way_bootstrap
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -145,7 +144,7 @@ def test_each_metric_is_the_one_that_its_name_says():
     variance = distribution_wise_variance([predicted == LABELS], sd_robust(overall))
     assert found["accuracy_variance_distribution", "all"] == variance
     assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
-    elsewhere = two_way_bootstrap(ExampleChurn(predicted), 8, 60, STREAM)
+    elsewhere = two_way_bootstrap(ExampleChurn(predicted), STREAM)
     assert found["churn_new_examples", "all"] == elsewhere.within(0, 1)
     assert found["churn", "all"] == pairwise_jackknife(churn(predicted))
     a = vectors[:2].astype(np.float64)

@@ -8,9 +8,8 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.stats import sd_ratio as module
-from toolnoise.stats.contrasts import contrast, ratio
+from toolnoise.stats.contrasts import contrast, paired_sd_ratio, ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, jackknifed, normal_sd, of_runs, together
 from toolnoise.stats.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
 from toolnoise.stats.sd_ratio import sd_ratio as over_draws

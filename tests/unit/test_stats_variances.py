@@ -11,11 +11,11 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.formulas.churn import churn as churn_of_runs
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.stats.components import NONE, components, of_own_row
+from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.spread import root_mean_square, sd_robust
 from toolnoise.stats.testset import (
     binomial_sd,
@@ -23,7 +23,6 @@ from toolnoise.stats.testset import (
     distribution_wise_variance,
     independent_errors_sd,
 )
-from toolnoise.stats.two_way import two_way_bootstrap
 
 # Components of variance, against their definition and by simulation
 
@@ -96,7 +95,7 @@ PREDICTIONS = DRAWS.integers(0, 3, (8, 300)) * (DRAWS.random(300) < 0.3)
 
 
 def churn(predictions, stream=1, **options):
-    return two_way_bootstrap(ExampleChurn(predictions), *predictions.shape, stream, **options)
+    return two_way_bootstrap(ExampleChurn(predictions), stream, **options)
 
 
 def test_its_value_is_the_jackknifes_and_its_interval_wider():

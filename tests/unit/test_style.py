@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from toolnoise.analyses.frameworks import draw as frameworks
+from toolnoise.analyses.published import upright
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.figures import dots, footnotes, panels, selection, sheets, style
@@ -364,7 +365,7 @@ def sizes(metric, *values):
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
     _, axes = sheets.grid(1, [3, 3])
-    panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
+    upright.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
     low, high = axes[0, 0].get_ylim()
     assert 85 < low < 89
     assert 91 < high < 97
@@ -374,10 +375,10 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
 def test_what_falls_with_the_square_root_of_the_size_is_dashed_and_two_points_have_no_line():
     _, axes = sheets.grid(1, [3, 3])
     values = [(0.04, 0.03, 0.05), (0.03, 0.02, 0.06), (0.03, 0.02, 0.06)]
-    panels.lines(axes[0, 0], sizes("accuracy_sd", *values), "cpu", falls=True)
+    upright.lines(axes[0, 0], sizes("accuracy_sd", *values), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
     assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2), 4 / np.sqrt(3)])
-    panels.lines(axes[0, 1], sizes("accuracy_sd", *values[:2]), "cpu", falls=True)
+    upright.lines(axes[0, 1], sizes("accuracy_sd", *values[:2]), "cpu", falls=True)
     (dots_alone,) = [line for line in axes[0, 1].lines if line.get_marker() == "o"]
     assert dots_alone.get_linestyle() == "None"
     assert "--" not in {line.get_linestyle() for line in axes[0, 1].lines}

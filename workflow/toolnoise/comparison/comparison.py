@@ -32,9 +32,9 @@ from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
+from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import Result, mean_difference
 

@@ -185,7 +185,6 @@ def ratios(
     panel: Axes,
     rows: pd.DataFrame,
     at: Lines,
-    runs: Mapping[tuple[str, str], Iterable[float]] | None = None,
     chance: Values | None = None,
     palette: Mapping[str, str] = style.PALETTE,
     ringed: Iterable[tuple[str, str]] = (),
@@ -213,11 +212,6 @@ def ratios(
             bar = [height - 0.36, height + 0.36]
             panel.fill_betweenx(bar, max(low, left), min(high, right), zorder=1.5, label="expected", **EXPECTED)
         interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
-        single = [value for value in (runs or {}).get(key, ()) if value > 0]
-        if single:
-            panel.plot(
-                single, [height + BELOW] * len(single), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
-            )
         by_chance = (chance or {}).get(key, np.nan)
         if by_chance > 0 and row.value > 0:
             place = min(max(by_chance, left), right)

@@ -1,7 +1,6 @@
-"""Panels of a figure: one metric as dots, lines or a square, with intervals that stay readable.
+"""What panels of figures have in common: intervals that stay readable, ticks, room, and short texts."""
 
-A value of exactly zero is marked "0" and an undefined value "n/a", so neither is taken for the other.
-"""
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -9,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from toolnoise.figures.selection import unique
-from toolnoise.figures.sheets import FLAT
-from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour
+from toolnoise.figures.style import INK, MEASURES, SOFT
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 # Along the axis of a ratio, in each decade, from few to many: as many as have room; even steps if these are too few.
@@ -27,57 +25,25 @@ FEWEST = 3
 ROOM = 0.32  # inches between two of their numbers
 
 
-def unrelated(panel: Axes) -> None:
-    """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
-    far = float(np.sqrt(2))
-    panel.set_ylim(top=max(panel.get_ylim()[1], 1.2 * far))
-    panel.axhline(far, color=SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
-    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-    panel.annotate(FAR, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
+def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:
+    """Draw ratios to what a new seed changes, with intervals, from left to right; a dashed line is where they are 1.
 
-
-def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
-    """One metric with intervals against the number of `members`: a line per variant, side by side at each number.
-
-    With `falls`, a dashed line shows the first value divided by the square root of the number. Fewer than three points
-    have no line. The axis of accuracy does not start at zero: it has room for the values and, at either end, for twice
-    their span.
+    Each `place` of the rows has a line of its own, on which each `variant` has a dot in its tint.
     """
-    measure = MEASURES[rows["metric"].iloc[0]]
-    variants = unique(rows["variant"])
-    if rows["metric"].iloc[0] == "accuracy_mean":
-        least, most = measure.scale * rows["value"].min(), measure.scale * rows["value"].max()
-        room = max(2 * (most - least), 0.1)
-        bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
-        top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
-        edge = 0.05 * (top - bottom) or 0.1
-        low, high = panel.get_ylim()  # the limits of panels above, which share the axis
-        ends = (bottom - edge, top + edge) if high <= FLAT else (min(low, bottom - edge), max(high, top + edge))
-        panel.set_ylim(*ends)
-    else:
-        bottom, top = -np.inf, head_room(panel, rows)
-    slot = 0.8 / max(len(variants), 8)
-    for place, variant in enumerate(variants):
-        cells, tint = rows[rows["variant"] == variant], colour(variant)
-        at = cells["members"] + slot * (place - (len(variants) - 1) / 2)
-        line = {"linestyle": "-" if len(cells) > 2 else "none"}
-        if falls and len(cells) > 2:
-            less = cells["value"].iloc[0] / np.sqrt(cells["members"])
-            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
-        panel.plot(
-            at,
-            measure.scale * cells["value"],
-            color=tint,
-            linewidth=1.2,
-            marker="o",
-            markersize=3.5,
-            zorder=3.5,
-            **line,
-        )
-        for x, low, high in zip(at, measure.scale * cells["ci_low"], measure.scale * cells["ci_high"], strict=True):
-            interval(panel, x, low, high, top, bottom)
-    panel.set_ylabel(measure.unit)
-    panel.set_title(f"{measure.name}\n{label}".rstrip())
+    places, variants = unique(rows["place"]), unique(rows["variant"])
+    most = max(1.1, min(rows["ci_high"].max(), 3 * rows["value"].max()), 1.1 * rows["value"].max())
+    for row in rows.itertuples():
+        at = places.index(row.place) + 0.22 * (variants.index(row.variant) - (len(variants) - 1) / 2)
+        interval(panel, at, row.ci_low, row.ci_high, most, 0, level=True, tint=tints[row.variant])
+        panel.plot([row.value], [at], "o", color=tints[row.variant], markersize=5, zorder=4, clip_on=False)
+        if row.value == 0:
+            panel.annotate("0", (0, at), (5, 0), textcoords="offset points", size=7, va="center", color=SOFT)
+    panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
+    panel.set_xlim(0, 1.05 * most)
+    panel.set_ylim(len(places) - 0.5, -0.5)
+    panel.set_yticks(range(len(places)), places)
+    panel.set_xlabel("times the distance between two seeds")
+    panel.set_title(title)
 
 
 def ratio_ticks(panel: Axes, beside: float = 0) -> None:
@@ -144,12 +110,6 @@ def interval(
             sign = {"marker": beyond or cap, "markersize": 4 if beyond else 5}
             place = turned([at], [min(max(end, bottom), top)])
             panel.plot(*place, markeredgewidth=thick, linestyle="none", **sign, **line)
-
-
-def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
-    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value, so that no place is empty."""
-    if value == 0 or np.isnan(value):
-        write(panel, x, end, *(("0", 0) if value == 0 else ("n/a", 90)))
 
 
 def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:

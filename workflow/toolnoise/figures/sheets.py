@@ -35,11 +35,9 @@ def grid(
 
     If a line would be wider than `width`, its panels are placed below one another.
     """
-    _restyle()
     beside = sum(widths) <= width
     wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
-    figure = Figure(figsize=(_roomy(wide, width), height * deep), layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.09)
+    figure = _empty(_roomy(wide, width), height * deep, h_pad=0.09)
     ratios = list(widths) if beside else [1]
     axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
     for line, column in np.ndindex(axes.shape):
@@ -56,13 +54,11 @@ def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = PAGE) 
 
     If a line would be wider than `width`, its panels are placed below one another.
     """
-    _restyle()
     fitting: list[tuple[float, Sequence[float]]] = []
     for high, widths in lines:
         fitting += [(high, widths)] if sum(widths) <= width else [(high, [wide]) for wide in widths]
     size = _roomy(max(sum(widths) for _, widths in fitting), width), sum(high for high, _ in fitting)
-    figure = Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.09)
+    figure = _empty(*size, h_pad=0.09)
     outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
     panels = []
     for place, (_, widths) in zip(outer, fitting, strict=True):
@@ -86,11 +82,9 @@ def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[
 
     On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
     """
-    _restyle()
     beside = max(1, int(columns * width / PAGE))
     lines = -(-panels // beside)
-    figure = Figure(figsize=(width, high * lines), layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.05)
+    figure = _empty(width, high * lines, h_pad=0.06, w_pad=0.05)
     axes = list(figure.subplots(lines, beside, squeeze=False).flat)
     for spare in axes[panels:]:
         spare.set_axis_off()
@@ -99,13 +93,15 @@ def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[
 
 def words(width: float = PAGE) -> Figure:
     """A figure without panels, where nothing was found that could be drawn: its title and notes say so."""
-    _restyle()
-    return Figure(figsize=(width, 0.1), layout="constrained")
+    return _empty(width, 0.1)
 
 
-def _restyle() -> None:
+def _empty(width: float, height: float, **pads: float) -> Figure:
     matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
     matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(**pads)
+    return figure
 
 
 def finish(

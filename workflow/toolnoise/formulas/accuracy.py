@@ -8,8 +8,6 @@ import numpy as np
 
 from toolnoise.formulas.likeliest import keeps_likeliest
 
-FEW = 32  # classes, up to which comparing them one by one is faster than NumPy's argmax
-
 
 def predictions(logits: np.ndarray) -> np.ndarray:
     """The predicted class of each run and example, [S, N], from logits [S, N, C] or from the likeliest classes [S, N].
@@ -21,20 +19,8 @@ def predictions(logits: np.ndarray) -> np.ndarray:
     # The smallest integers: of many runs, predictions may have as many bytes as the memory.
     predicted = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
     for run, classes in zip(logits, predicted, strict=True):  # one run at a time: NumPy copies a read-only memory map
-        classes[...] = _of_few(run) if 0 < run.shape[-1] <= FEW else run.argmax(axis=-1)
+        classes[...] = run.argmax(axis=-1)
     return predicted
-
-
-def _of_few(run: np.ndarray) -> np.ndarray:
-    """The same as argmax over few classes: a class at a time instead of an example at a time."""
-    logits = np.ascontiguousarray(run.T)
-    highest = logits.max(axis=0)
-    if np.isnan(highest).any():
-        return run.argmax(axis=-1)
-    places = (logits < highest).view(np.uint8)
-    places *= FEW
-    places += np.arange(len(places), dtype=np.uint8)[:, np.newaxis]
-    return places.min(axis=0)
 
 
 def accuracies(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:

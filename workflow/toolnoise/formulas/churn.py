@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolnoise.stats.jackknife import Pairs, some_pairs
+from toolnoise.stats.jackknife import Pairs, some_pairs, within_blocks
 
 BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
 
@@ -73,6 +73,16 @@ def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
     span = most - least
     return np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > 0)
+
+
+def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:
+    """The same of runs with predictions [S, N]: it is not linear in the churn of a pair, so it needs every pair."""
+
+    def of(runs: slice) -> list[Pairs]:
+        return [Pairs.of(normalised_churn(pairwise_churn(predictions[runs]), errors[runs]))]
+
+    (pairs,) = within_blocks(len(predictions), of)
+    return pairs
 
 
 def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:

@@ -53,7 +53,7 @@ def change(values: np.ndarray) -> Estimate:
 
 def value(values: np.ndarray) -> Estimate:
     """A mean without an interval, of what draws do not show."""
-    return Estimate(float(values.mean()), np.nan, np.nan)
+    return Estimate(float(values.mean()))
 
 
 ANY, POSITIVE, SHARE, CHANGE, SIMILARITY = (-np.inf, np.inf), (0, np.inf), (0, 1), (-1, 1), (-np.inf, 1)

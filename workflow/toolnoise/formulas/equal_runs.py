@@ -46,7 +46,7 @@ def with_width(rows: Iterable[Row], equal: bool) -> list[Row]:
     if equal:
         return list(rows)
     return [
-        (metric, group, Estimate(estimate.value, np.nan, np.nan) if estimate.low == estimate.high else estimate)
+        (metric, group, Estimate(estimate.value) if estimate.low == estimate.high else estimate)
         for metric, group, estimate in rows
     ]
 

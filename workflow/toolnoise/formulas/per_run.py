@@ -12,9 +12,8 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.accuracy import class_accuracies
-from toolnoise.formulas.churn import agreements, normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import agreements, normalised_churns
 from toolnoise.formulas.groups import rates
-from toolnoise.stats.jackknife import Pairs, within_blocks
 
 # A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
@@ -81,15 +80,7 @@ def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndar
     runs = len(predicted)
     if runs < 2:
         return np.full(runs, np.nan)
-    errors = np.mean(predicted != labels, axis=1)
-
-    def of(block: slice) -> list[Pairs]:
-        normalised = normalised_churn(pairwise_churn(predicted[block]), errors[block])
-        np.fill_diagonal(normalised, 0)
-        return [Pairs.of(normalised)]
-
-    (pairs,) = within_blocks(runs, of)
-    return pairs.sums / (runs - 1)
+    return normalised_churns(predicted, np.mean(predicted != labels, axis=1)).sums / (runs - 1)
 
 
 def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:

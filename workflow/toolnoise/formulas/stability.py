@@ -12,12 +12,13 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import churn, normalised_churns
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.diversity import diversity
+from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.similarity import pairwise_cka
@@ -26,7 +27,6 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 from toolnoise.stats.sd_ratio import freedom, largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
-from toolnoise.stats.two_way import two_way_bootstrap
 
 STABILITY: Columns = {**CELL, **MEASURE}
 Part = tuple[str, str, Rate]  # rate, group
@@ -46,7 +46,7 @@ def stability(
     example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
     """
     classes = logits.shape[-1] if keeps_all(logits) else 0
-    return _of_runs(predictions(logits), logits, classes, labels, groups, weights, stream, units)
+    return of_classes(predictions(logits), classes, labels, groups, weights, stream, units, logits)
 
 
 def of_classes(
@@ -57,21 +57,9 @@ def of_classes(
     weights: Apart,
     stream: int,
     units: int = 1,
+    logits: np.ndarray | None = None,
 ) -> list[Row]:
-    """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
-    return _of_runs(predicted, None, classes, labels, groups, weights, stream, units)
-
-
-def _of_runs(
-    predicted: np.ndarray,
-    logits: np.ndarray | None,
-    classes: int,
-    labels: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    weights: Apart,
-    stream: int,
-    units: int,
-) -> list[Row]:
+    """The same from predicted classes [S, N]; without the logits, the measures that need scores are left out."""
     equal = bit_equal(predicted if logits is None else logits) and weights.equal
 
     def step(rate: Rate) -> float:
@@ -85,7 +73,7 @@ def _of_runs(
         entropies = cross_entropies(logits, labels)
         rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
-    rows += _elsewhere(predicted, stream, units)
+    rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
     rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
@@ -124,8 +112,8 @@ def of_all_draws(
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
     variance = distribution_wise_variance([_of_examples(of_draw == labels, units) for of_draw in by_draw], sd)
     rows = [
-        ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
+        ("accuracy_sd_binomial_null", "all", Estimate(binomial_sd(errors, len(labels)))),
+        ("accuracy_sd_independent_null", "all", Estimate(independent(whole["accuracy"]))),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         ("accuracy_sd_ratio_largest_null", "all", largest),
@@ -142,8 +130,8 @@ def of_all_draws(
         for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
             rows += [
                 *ratio_rows(rate, group, part, of_all[rate]),
-                (f"{rate}_sd_ratio_holm", group, _plain(size)),
-                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
+                (f"{rate}_sd_ratio_holm", group, Estimate(size)),
+                (f"{rate}_sd_ratio_difficulty_holm", group, Estimate(difficulty)),
             ]
     # An SD has an interval without width only if the runs are bit-equal.
     return bounded(with_width(rows, equal=sd.low == sd.high))
@@ -180,13 +168,7 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     """Churn of a group's examples, and churn relative to the range that the errors of two runs on them allow."""
     if not len(labels):
         return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
-    # The latter is not linear in the churn of a pair, so it needs every pair.
-    errors = 1 - accuracies(predicted, labels)
-
-    def of(runs: slice) -> list[Pairs]:
-        return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
-
-    (normalised,) = within_blocks(len(predicted), of)
+    normalised = normalised_churns(predicted, 1 - accuracies(predicted, labels))
     measured = {"churn": churn(predicted), "churn_normalised": normalised}
     return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in measured.items()]
 
@@ -202,10 +184,21 @@ def _of_examples(right: np.ndarray, units: int) -> np.ndarray:
     return right if units == 1 else right.reshape(len(right), -1, units).mean(axis=2)
 
 
-def _elsewhere(predicted: np.ndarray, stream: int, units: int) -> list[Row]:
-    """Churn as it would be expected on other examples."""
-    churns, (runs, count) = ExampleChurn(predicted, units), predicted.shape
-    return [("churn_new_examples", "all", two_way_bootstrap(churns, runs, count // units, stream))]
+def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
+    """Differences between the scores of runs, those of Summers & Dinneen.
+
+    They are 1 - Pearson's r, 1 - Spearman's r, and what two runs together gain in accuracy and in cross-entropy."""
+
+    def of(runs: slice) -> list[Pairs]:
+        scores = logits[runs]
+        return [
+            pearson_distances(scores),
+            spearman_distances(scores),
+            Pairs.of(pairwise_accuracy_change(scores, labels)),
+            Pairs.of(pairwise_cross_entropy_change(scores)),
+        ]
+
+    return within_blocks(len(logits), of)
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
@@ -221,8 +214,3 @@ def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
         ("ensemble_cross_entropy_change", pairwise_mean(saved)),
     ]
     return [(metric, "all", estimate) for metric, estimate in measured]
-
-
-def _plain(value: float) -> Estimate:
-    """A value without an interval."""
-    return Estimate(float(value), np.nan, np.nan)

@@ -7,6 +7,7 @@ differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how mu
 import numpy as np
 
 from toolnoise.formulas import Row
+from toolnoise.formulas.churn import pairs_that_differ
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.equal_runs import with_width
 from toolnoise.stats.components import components, of_own_row
@@ -45,7 +46,7 @@ def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
         # It can be negative.
         "algo": t_interval(algo, standard_error(np.array(without)) if without else np.nan, len(right) - 1),
         "impl": positive_mean_t(impl),
-        "impl_alone": Estimate(alone, np.nan, np.nan),
+        "impl_alone": Estimate(alone),
         "interaction": positive_mean_t(interaction),
     }
 
@@ -92,7 +93,7 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
     other = _between(predicted, same, crossed)
     if draws < 3:
         values = within.mean(), other, within.mean() / other if other else np.nan
-        return tuple(Estimate(float(value), np.nan, np.nan) for value in values)
+        return tuple(Estimate(float(value)) for value in values)
     without = np.array(
         [_between(np.delete(predicted, draw, axis=0), np.delete(same, draw), crossed) for draw in range(draws)]
     )
@@ -113,10 +114,5 @@ def _between(predicted: np.ndarray, same: np.ndarray, crossed: bool) -> float:
 
 
 def _disagreements(predicted: np.ndarray) -> float:
-    """The sum of the churns of all pairs of runs [S, N], from the counts of each answer."""
-    runs, examples = predicted.shape
-    alike = 0
-    for answer in np.unique(predicted):
-        count = np.count_nonzero(predicted == answer, axis=0).astype(np.int64)
-        alike += int(np.sum(count * (count - 1)))
-    return (runs * (runs - 1) * examples - alike) / 2 / examples
+    """The sum of the churns of all pairs of runs [S, N]."""
+    return pairs_that_differ(predicted).sum() / predicted.shape[1]

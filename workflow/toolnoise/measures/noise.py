@@ -91,7 +91,7 @@ def as_rows(
 ) -> Noise:
     """What was measured, as the rows of metric files."""
     count, missing = counts(dump.finished)
-    n_draws = ("n_draws", "all", Estimate(float(together.n_draws), np.nan, np.nan))
+    n_draws = ("n_draws", "all", Estimate(float(together.n_draws)))
     return Noise(
         [(*cell, *names, *estimate, count, missing) for *names, estimate in [*rows, n_draws]],
         list(_of_each(cell, dump, values)),

@@ -1,7 +1,8 @@
 """The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
 
 import math
-from html.parser import HTMLParser
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,65 +16,32 @@ ESTIMATE = tuple(metric_files.ESTIMATE)
 DIGITS = 5
 
 
-class _Rendered(HTMLParser):
-    """A table that a notebook wrote (figures/tables.py): its title, its columns, its rows and its notes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.title, self.columns, self.rows, self.notes = "", [], [], []
-        self._within = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("caption", "small", "p"):
-            self._within = tag
-            if tag == "p":
-                self.notes.append("")
-        elif tag == "tr":
-            self.rows.append([])
-        elif tag in ("th", "td"):
-            given = dict(attrs)
-            self._within = "column" if given.get("scope") == "col" else "entry"
-            if self._within == "column":
-                self.columns.append({"label": "", "kind": "entry" if given.get("class") == "number" else "name"})
-            else:
-                self.rows[-1].append({"text": "", "detail": ""} if tag == "td" else "")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("th", "td", "caption", "p"):
-            self._within = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._within == "caption":
-            self.title += data
-        elif self._within == "column":
-            self.columns[-1]["label"] += data
-        elif self._within == "p":
-            self.notes[-1] += data
-        elif self._within in ("entry", "small"):
-            last = self.rows[-1][-1]
-            if isinstance(last, str):
-                self.rows[-1][-1] = last + data
-            else:
-                last["detail" if self._within == "small" else "text"] += data
+# The marks of a table that a notebook wrote (figures/tables.py).
+TITLE = re.compile("<caption>(.*?)</caption>", re.DOTALL)
+COLUMN = re.compile('<th scope="col"( class="number")?>(.*?)</th>', re.DOTALL)
+ROW = re.compile("<tr>(.*?)</tr>", re.DOTALL)
+ENTRY = re.compile('<(th scope="row"|td class="number")>(.*?)(?:<small>(.*?)</small>)?</t[hd]>', re.DOTALL)
+NOTE = re.compile("<p>(.*?)</p>", re.DOTALL)
 
 
 def rendered(path: Path) -> dict[str, Any]:
-    """A table of a notebook, from its HTML."""
-    parser = _Rendered()
+    """A table of a notebook, from its HTML: its title, its columns, its rows and its notes."""
     with files.readable(path, "a table as HTML"):
         text = files.read_text(path)
-    try:
-        parser.feed(text)
-    except (IndexError, AssertionError):
-        # Text outside of a row, or a mark that the parser does not know.
-        raise BadInput(path, "", "damaged", "a table as HTML") from None
-    parser.close()
+    title, (head, *rows) = TITLE.search(text), ROW.findall(text) or [""]
+    columns, entries = COLUMN.findall(head), [ENTRY.findall(row) for row in rows]
+    if not title or any(len(row) != len(columns) for row in entries):
+        raise BadInput(path, "", "damaged", "a table as HTML")
     return {
-        "title": parser.title,
-        "columns": parser.columns,
-        "rows": [row for row in parser.rows if row],
-        "notes": parser.notes,
+        "title": unescape(title[1]),
+        "columns": [{"label": unescape(name), "kind": "entry" if number else "name"} for number, name in columns],
+        "rows": [[_entry(*entry) for entry in row] for row in entries],
+        "notes": list(map(unescape, NOTE.findall(text))),
     }
+
+
+def _entry(mark: str, text: str, detail: str) -> str | dict[str, str]:
+    return {"text": unescape(text), "detail": unescape(detail)} if mark.startswith("td") else unescape(text)
 
 
 def measured(path: Path, title: str) -> dict[str, Any]:

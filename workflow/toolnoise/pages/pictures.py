@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from PIL import Image
@@ -25,13 +25,7 @@ def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
     small = 1 < height <= LARGEST and 1 < width <= LARGEST and channels in CHANNELS
     if split.streamed or not small or split.pixels.dtype != np.uint8:
         return {}
-    pictures: dict[str, str] = {}
-    for unit in dict.fromkeys(examples):
-        text = _png(split, unit // split.units)
-        if (most := most - len(text)) < 0:
-            break
-        pictures[str(unit)] = text
-    return pictures
+    return _fitting(examples, lambda unit: _png(split, unit // split.units), most)
 
 
 def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
@@ -41,11 +35,19 @@ def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
         return {}
     # Signs and bytes are so many at most; words have a space between them.
     between = "" if len(data.classes) <= SIGNS else " "
-    texts: dict[str, str] = {}
-    for unit in dict.fromkeys(units):
+
+    def before(unit: int) -> str:
         segment, place = divmod(unit, split.units)
         seen = split.pixels[segment, max(0, place + 1 - SHOWN) : place + 1]
-        text = between.join(data.classes[token] for token in seen)
+        return between.join(data.classes[token] for token in seen)
+
+    return _fitting(units, before, most)
+
+
+def _fitting(units: Iterable[int], text_of: Callable[[int], str], most: int) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for unit in dict.fromkeys(units):
+        text = text_of(unit)
         if (most := most - len(text)) < 0:
             break
         texts[str(unit)] = text

@@ -21,8 +21,8 @@ class Estimate(NamedTuple):
     """A value and the bounds of its interval at `LEVEL`; NaN where undefined."""
 
     value: float
-    low: float
-    high: float
+    low: float = np.nan
+    high: float = np.nan
 
     def within(self, lowest: float, highest: float) -> "Estimate":
         """Clip the bounds to the range of the measure; the value itself is unchanged."""
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
         return Estimate(self.value, float(low), float(high))
 
 
-UNDEFINED = Estimate(np.nan, np.nan, np.nan)
+UNDEFINED = Estimate(np.nan)
 
 
 def t_interval(value: float, error: float, freedom: float) -> Estimate:
@@ -50,7 +50,7 @@ def mean_t(values: np.ndarray, step: float = 0.0) -> Estimate:
     # Computed relative to the first value, so that the mean of equal values is exactly that value.
     mean = values[0] + np.mean(values - values[0])
     if count == 1:
-        return Estimate(float(mean), np.nan, np.nan)
+        return Estimate(float(mean))
     sd = standard_deviation(values)
     if sd == 0:
         reach = equal_reach(count, step)
@@ -72,7 +72,7 @@ def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estima
     """
     mean, draws, roots = mean_t(values).value, len(values), np.sqrt(values[values > 0])
     if draws < 3 or len(roots) < 2:
-        return Estimate(mean, np.nan, np.nan)
+        return Estimate(mean)
     squared = (standard_deviation(roots) / roots.mean()) ** 2
     relative = ((1 + squared) ** 4 * draws / len(roots) - 1) / (draws - 1)
     return log_t_interval(mean, np.sqrt(relative + further_variance), draws - 1)

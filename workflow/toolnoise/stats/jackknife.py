@@ -71,7 +71,7 @@ def standard_error(without: np.ndarray) -> float:
 def log_jackknife(value: float, without: np.ndarray) -> Estimate:
     """A statistic that is never negative, with the interval of its logarithm, from its values without each unit."""
     if not (value > 0 and len(without) > 2 and (without > 0).all()):
-        return Estimate(float(value), np.nan, np.nan)
+        return Estimate(float(value))
     return log_t_interval(value, standard_error(np.log(without)), len(without) - 1)
 
 
@@ -109,7 +109,7 @@ def pairwise_mean(pairs: Pairs) -> Estimate:
         return UNDEFINED
     mean = pairs.sums.sum() / (count * (count - 1))
     if count == 2:
-        return Estimate(float(mean), np.nan, np.nan)
+        return Estimate(float(mean))
     return t_interval(mean, pairs_standard_error(pairs), count - 1)
 
 

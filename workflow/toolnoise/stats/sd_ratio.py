@@ -40,7 +40,7 @@ class Null(NamedTuple):
     def range(self, freedom: float) -> Estimate:
         """The expected ratio; the bounds contain the ratio in 95 % of studies."""
         if np.isnan(self.expected) or not freedom > 0:
-            return Estimate(self.expected, np.nan, np.nan)
+            return Estimate(self.expected)
         half = np.arcsinh(stats.t.ppf(1 - TAIL, freedom) * np.sqrt((1 - self.share) / freedom))
         return Estimate(self.expected, float(self.expected * np.exp(-half)), float(self.expected * np.exp(half)))
 
@@ -109,7 +109,7 @@ def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estim
             np.sqrt([np.delete(arm, draw).mean() for draw in range(len(arm))]) for arm in (of_part, of_whole)
         )
     if len(without_part) < 3 or not (np.all(without_part > 0) and np.all(without_whole > 0)):
-        return Estimate(ratio, np.nan, np.nan)
+        return Estimate(ratio)
     error = few * standard_error(np.log(without_part) - np.log(without_whole))
     return log_t_interval(ratio, error, len(without_part) - 1)
 

@@ -42,7 +42,7 @@ def root_mean_square(sds: np.ndarray) -> Estimate:
     It is that of the mean variance, but there is none that would reach more than `FURTHEST` times as far as the SD.
     """
     value, low, high = np.sqrt(positive_mean_t(np.square(sds))).tolist()
-    return Estimate(value, low, high) if high < FURTHEST * value else Estimate(value, np.nan, np.nan)
+    return Estimate(value, low, high) if high < FURTHEST * value else Estimate(value)
 
 
 def equal_runs_sd(runs: int, step: float) -> Estimate:
@@ -77,7 +77,7 @@ def sd_bootstrap(values: np.ndarray, stream: int, step: float = 0.0) -> Estimate
     if sd == 0:
         return equal_runs_sd(len(values), step)
     if len(values) < 3 or np.isnan(sd):
-        return Estimate(sd, np.nan, np.nan)
+        return Estimate(sd)
     rows = streams.integer_rows(stream, (RESAMPLES, len(values)), len(values))
     resampled = np.concatenate([standard_deviation(values[drawn]) for drawn in rows]) / sd
     below = np.mean(resampled < 1 - ROUNDING)
@@ -101,7 +101,7 @@ def sd_robust(values: np.ndarray, step: float = 0.0) -> Estimate:
     if sd == 0:
         return equal_runs_sd(len(values), step)
     if count < 5 or np.isnan(sd):
-        return Estimate(sd, np.nan, np.nan)
+        return Estimate(sd)
     normal = stats.norm.ppf(1 - TAIL)
     shifted = (values - values[0]) / sd
     centre = stats.trim_mean(shifted, 1 / (2 * np.sqrt(count - 4)))

@@ -3,8 +3,7 @@
 from toolnoise.steps import table
 from toolnoise.steps.step import Step
 from toolnoise.study import analyses, layout
-from toolnoise.study.figure import Figure
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 # By the verb of the command line, in the order of the data.
 ROWS: dict[str, Step] = table.ROWS | {

@@ -8,9 +8,8 @@ from toolnoise.study import analyses, catalogue, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import MetricFile, Shown, Whole
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.figure import Figure
 from toolnoise.study.kind import FIGURES
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 
 def summaries(study: Study) -> list[str]:

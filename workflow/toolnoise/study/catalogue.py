@@ -6,8 +6,7 @@ reads this module.
 """
 
 from toolnoise.study import analyses
-from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES
-from toolnoise.study.kind import TABLE_2, TABLES, Kind, by_place, by_task, by_tooling
+from toolnoise.study.kind import TABLE_2, TABLES, Kind, by_tooling
 
 _OF_THE_KERNEL = {
     "table2": Kind(
@@ -33,40 +32,6 @@ _OF_THE_KERNEL = {
             for the tooling of this study. SDs here divide by n - 1; the authors' figures divide by n (``np.std``
             without ``ddof`` in their ``run_ae.py``).""",
     ),
-    "batch_norm": Kind(
-        ("stability", "runs", "ratios"),
-        lambda grid: (grid.with_and_without_bn, by_tooling),
-        needs="a model M and a model M-bn in one block",
-        takes=("width",),
-        rank=2,
-        caption="""The same model without and with batch normalisation in study *{study}*. In figure 3 of Zhuang et al.
-            (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to 0.30 percentage points. Use the
-            confidence intervals to judge whether it falls here; small dots are the runs.""",
-    ),
-    "order": Kind(
-        ("stability", "runs", "counts"),
-        lambda grid: (grid.order, lambda cell: by_place(grid.order[cell])),
-        needs="the variant shuffle of one builder with two batch sizes or more",
-        takes=("batch_sizes", "width"),
-        rank=6,
-        caption="""Runs of study *{study}* that differ only in the order of the training examples, against the batch
-            size (figure 7 of Zhuang et al., arXiv:2106.11872). Initial weights, augmentation and the implementation are
-            fixed. With the full set in one batch, every step sees every example. Only the order in which floating-point
-            numbers are added remains: rounding, amplified by training. The paper's text gives the full set alone; the
-            other batch sizes are this study's choice, and those of workflow/studies/paper.yaml (125 to 10,000) divide
-            the 50,000 examples, so that all batches of an epoch are whole.""",
-    ),
-    "ensembles": Kind(
-        ("ensembles",),
-        lambda grid: (grid.with_ensembles, by_task),
-        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
-        takes=("width",),
-        rank=7,
-        caption="""The noise that remains after averaging the logits of k runs of study *{study}*: accuracy, its SD and
-            the churn of ensembles, against k. Ensembles of the same size share no run, so they vary as independent
-            trainings do. Their number is given below each size. The dashed line is the SD of single runs divided by the
-            square root of k.""",
-    ),
     "ratios": Kind(
         ("ratios",),
         lambda grid: (grid.compared, None),
@@ -91,17 +56,6 @@ _OF_THE_KERNEL = {
             draws. The last column is the first churn divided by the second: how much of the churn of ALGO+IMPL is that
             of IMPL alone. The published finding that noise is not additive (figure 2 of Zhuang et al.,
             arXiv:2106.11872) is about this number.""",
-    ),
-    "one_bit": Kind(
-        ("stability",),
-        lambda grid: (grid.moving, by_place),
-        needs="a bit that is moved after different epochs, such as bit and bit_5",
-        takes=("width",),
-        rank=15,
-        caption="""The effect of one changed bit in study *{study}*. In each run one weight, drawn by the run's seed, is
-            moved by one unit in its last place, before training or after some epochs; everything else is fixed. The
-            figure shows how far the runs end apart, against the epoch of the change. The band shows the noise of all
-            sources together.""",
     ),
 }
 _ALL = _OF_THE_KERNEL | {name: kind for kinds in analyses.adding("study", "KINDS") for name, kind in kinds.items()}

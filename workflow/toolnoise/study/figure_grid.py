@@ -2,20 +2,16 @@
 
 import functools
 import json
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.datasets.outcomes import SCORED, TOKENS
 from toolnoise.study import programs
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.comparisons import comparisons, with_batch_norm
+from toolnoise.study.comparisons import comparisons
 from toolnoise.study.entries import has_groups, outcome
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
-
-# Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
-RUNS_FOR_ENSEMBLES = 9
 
 
 class Grid:
@@ -76,24 +72,9 @@ class Grid:
         return [cell for cell in self.usual if cell.dataset in with_groups]
 
     @property
-    def with_ensembles(self) -> list[Cell]:
-        """Cells of tasks that have enough runs of one draw for ensembles of them under some variant."""
-        enough = {cell.task for cell in self.scored if self._runs_of_a_draw(cell) >= RUNS_FOR_ENSEMBLES}
-        return [cell for cell in self.scored if cell.task in enough and self._runs_of_a_draw(cell) > 1]
-
-    def _runs_of_a_draw(self, cell: Cell) -> int:
-        return max(Counter(seed // DRAW for seed in self.seeds[cell]).values())
-
-    @property
     def with_draws(self) -> list[Cell]:
         """Cells with several draws of what is fixed in them."""
         return [cell for cell in self.usual if len({seed // DRAW for seed in self.seeds[cell]}) > 1]
-
-    @property
-    def moving(self) -> list[Cell]:
-        """Cells of tasks on toolings in which a bit is moved after different epochs."""
-        places = several(self.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
-        return [cell for cell in self.usual if cell[:3] in places]
 
     @property
     def compared(self) -> list[Cell]:
@@ -103,20 +84,3 @@ class Grid:
         pairs = (both for place in places for both in comparisons(place, cells))
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
-
-    @property
-    def with_and_without_bn(self) -> list[Cell]:
-        """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
-        cells = self.varied
-        without = {cell for cell in cells if with_batch_norm(cell) in cells}
-        with_bn = set(map(with_batch_norm, without))
-        return [cell for cell in cells if cell in without | with_bn]
-
-
-def several(
-    cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
-) -> set[tuple[str, ...]]:
-    """The parts of a study with at least two of the wanted variants."""
-    parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
-    counts = Counter(place for place, _ in parts)
-    return {place for place, count in counts.items() if count > 1}

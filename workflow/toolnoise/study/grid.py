@@ -3,18 +3,22 @@
 import contextlib
 import functools
 import itertools
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.sources import keeps_originals
-from toolnoise.study import config, entries, figure_choice, programs
+from toolnoise.study import config, entries, programs
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.study import PAIRABLE, Study, is_deterministic
+from toolnoise.study.kind import Subject
+from toolnoise.study.study import PAIRABLE, Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
 # The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
@@ -102,7 +106,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), tensors)
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
-    return replace(study, figures=figure_choice.of_study(Grid(study, study.classifying), excluded, file))
+    return replace(study, figures=_figures_of(Grid(study, study.classifying), excluded, file))
 
 
 def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) -> Variant:
@@ -162,3 +166,40 @@ def _require_gpus(study: Study, file: str | Path) -> None:
         if study.tooling(hardware)["accelerator"] == "tpu":
             problem = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", problem, "toolings whose accelerator is cpu or gpu")
+
+
+def possible(
+    grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
+) -> dict[str, tuple[Figure, ...]]:
+    """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
+    of_kind = {}
+    for name, kind in KINDS.items():
+        hidden = excluded.get(name, ())
+        figures = _figures(name, *kind.feed(grid.without(hidden)))
+        of_kind[name] = tuple(
+            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
+        )
+    return of_kind
+
+
+def _figures_of(grid: Grid, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
+    """The figures of the kinds that a study requests, or of every kind; a requested kind without data is refused."""
+    figures, requested = possible(grid, excluded), grid.config.get("figures")
+    for number, kind in enumerate(requested or ()):
+        if kind not in figures:
+            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(figures))}")
+        # The part that `only` leaves of a grid need not have data for every requested figure.
+        if not figures[kind] and "only" not in grid.config:
+            raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
+    return tuple(itertools.chain.from_iterable(figures[kind] for kind in (figures if requested is None else requested)))
+
+
+def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | None) -> Iterator[Figure]:
+    """One figure of all these cells, or one for each part of them."""
+    parts: dict[str, list[Subject]] = {}
+    for cell in cells:
+        parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
+    for name, members in parts.items():
+        hardware = dict.fromkeys(cell.hardware for cell in members)
+        tasks = dict.fromkeys(cell.task for cell in members)
+        yield Figure(name, kind, tuple(hardware), tuple(tasks))

@@ -1,4 +1,4 @@
-"""A study: its cells and runs, their specs, and what is measured and compared of them.
+"""A study: its cells and runs, their specs, its figures, and what is measured and compared of them.
 
 Pure: nothing here reads or writes, and nothing heavy is imported, because every cluster job reads the Snakefile again.
 A spec is everything that may influence a run, so its digest decides whether to train again.
@@ -8,22 +8,41 @@ import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Training, Variants
+from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
 from toolnoise.study.entries import emulates
-from toolnoise.study.figure import Figure
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
 
 OWN_ENVIRONMENT = ("environment", "")
+
+
+class Figure(NamedTuple):
+    """One notebook executed for some toolings and tasks; `excluded` are cells of these that it does not show."""
+
+    name: str
+    notebook: str
+    hardware: tuple[str, ...]
+    tasks: tuple[tuple[str, str], ...]
+    excluded: tuple[Cell, ...] = ()
+
+    def shows(self, place: Cell | Network | Pair | Task | Dataset) -> bool:
+        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
+        if isinstance(place, Dataset):
+            return any(place.dataset == dataset for _, dataset in self.tasks)
+        if isinstance(place, Task):
+            return tuple(place) in self.tasks
+        toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
+        cells = place.cells if isinstance(place, Pair) else (place,)
+        return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 from toolnoise.datasets.sources import checksums
 from toolnoise.study import config
-from toolnoise.study.figure import Figure
 from toolnoise.study.kind import SUB_GROUPS, Kind, by_place, by_tooling
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 # In the order of the labels: batches.meta.txt of CIFAR-10's archive, the README of Fashion-MNIST.
 NAMES = {
@@ -52,7 +51,7 @@ KINDS = {
 def class_names(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
     """The names by label; none if only the data have them, or if they are numbers."""
     # Every start of Snakemake imports this module, and these two import NumPy.
-    from toolnoise.datasets import group_shares
+    from toolnoise.datasets.readers import group_shares
 
     if "classes" in entry:
         folders = [folder for of_class in entry["classes"].values() for folder in of_class]

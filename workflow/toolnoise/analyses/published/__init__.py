@@ -1,1 +1,1 @@
-"""Published: the tables of the papers, made from a study, and their numbers beside its own."""
+"""Published: figures and tables of the papers, made from a study, and their numbers beside its own."""

@@ -8,7 +8,7 @@ from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, grid
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.figure import Figure
+from toolnoise.study.study import Figure
 
 # What may be meant as a name of one of the paper's items.
 ITEM = r"(?i:fig|tab)[a-z]*[-_.]?[0-9]+[a-z]?"

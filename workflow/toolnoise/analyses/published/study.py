@@ -1,18 +1,25 @@
-"""What the papers add to a study: their tables and their numbers beside ours, and what these take of it.
+"""What the papers add to a study: their figures, their tables, their numbers beside ours, and what these take of it.
 
 That is what the papers have a number for, and the data sets on which sources of noise can be told apart.
 """
 
 import functools
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from toolnoise.analyses.published import source_table
+from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, published
 from toolnoise.study.cells import Cell, Network
-from toolnoise.study.figure import Figure
-from toolnoise.study.figure_grid import Grid, several
-from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind
-from toolnoise.study.study import Study
+from toolnoise.study.comparisons import with_batch_norm
+from toolnoise.study.figure_grid import Grid
+from toolnoise.study.kind import PUBLISHED, SUB_GROUPS, TABLES, Kind, by_place, by_task, by_tooling
+from toolnoise.study.study import Figure, Study
+from toolnoise.study.variants import variant
+
+# Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
+RUNS_FOR_ENSEMBLES = 9
 
 
 @functools.cache
@@ -42,13 +49,91 @@ def with_numbers(grid: Grid) -> list[Cell | Network]:
     ]
 
 
+def several(
+    cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
+) -> set[tuple[str, ...]]:
+    """The parts of a study with at least two of the wanted variants."""
+    parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
+    counts = Counter(place for place, _ in parts)
+    return {place for place, count in counts.items() if count > 1}
+
+
 def isolating(grid: Grid) -> list[Cell]:
     """Cells of data sets on toolings that have two or more variants with a single source."""
     places = several(grid.scored, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
     return [cell for cell in grid.scored if cell[1:3] in places]
 
 
+def with_and_without_bn(grid: Grid) -> list[Cell]:
+    """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
+    cells = grid.varied
+    without = {cell for cell in cells if with_batch_norm(cell) in cells}
+    with_bn = set(map(with_batch_norm, without))
+    return [cell for cell in cells if cell in without | with_bn]
+
+
+def with_ensembles(grid: Grid) -> list[Cell]:
+    """Cells of tasks that have enough runs of one draw for ensembles of them under some variant."""
+    enough = {cell.task for cell in grid.scored if _runs_of_a_draw(grid, cell) >= RUNS_FOR_ENSEMBLES}
+    return [cell for cell in grid.scored if cell.task in enough and _runs_of_a_draw(grid, cell) > 1]
+
+
+def _runs_of_a_draw(grid: Grid, cell: Cell) -> int:
+    return max(Counter(seed // DRAW for seed in grid.seeds[cell]).values())
+
+
+def moving(grid: Grid) -> list[Cell]:
+    """Cells of tasks on toolings in which a bit is moved after different epochs."""
+    places = several(grid.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
+    return [cell for cell in grid.usual if cell[:3] in places]
+
+
 KINDS = {
+    "batch_norm": Kind(
+        ("stability", "runs", "ratios"),
+        lambda grid: (with_and_without_bn(grid), by_tooling),
+        needs="a model M and a model M-bn in one block",
+        takes=("width",),
+        rank=2,
+        caption="""The same model without and with batch normalisation in study *{study}*. In figure 3 of Zhuang et al.
+            (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to 0.30 percentage points. Use the
+            confidence intervals to judge whether it falls here; small dots are the runs.""",
+    ),
+    "order": Kind(
+        ("stability", "runs", "counts"),
+        lambda grid: (grid.order, lambda cell: by_place(grid.order[cell])),
+        needs="the variant shuffle of one builder with two batch sizes or more",
+        takes=("batch_sizes", "width"),
+        rank=6,
+        caption="""Runs of study *{study}* that differ only in the order of the training examples, against the batch
+            size (figure 7 of Zhuang et al., arXiv:2106.11872). Initial weights, augmentation and the implementation are
+            fixed. With the full set in one batch, every step sees every example. Only the order in which floating-point
+            numbers are added remains: rounding, amplified by training. The paper's text gives the full set alone; the
+            other batch sizes are this study's choice, and those of workflow/studies/paper.yaml (125 to 10,000) divide
+            the 50,000 examples, so that all batches of an epoch are whole.""",
+    ),
+    "ensembles": Kind(
+        ("ensembles",),
+        lambda grid: (with_ensembles(grid), by_task),
+        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
+        takes=("width",),
+        rank=7,
+        caption="""The noise that remains after averaging the logits of k runs of study *{study}*: accuracy, its SD and
+            the churn of ensembles, against k. Ensembles of the same size share no run, so they vary as independent
+            trainings do. Their number is given below each size. The dashed line is the SD of single runs divided by the
+            square root of k.""",
+    ),
+    "one_bit": Kind(
+        ("stability",),
+        lambda grid: (moving(grid), by_place),
+        needs="a bit that is moved after different epochs, such as bit and bit_5",
+        takes=("width",),
+        rank=15,
+        caption="""The effect of one changed bit in study *{study}*. In each run one weight, drawn by the run's seed, is
+            moved by one unit in its last place, before training or after some epochs; everything else is fixed. The
+            figure shows how far the runs end apart, against the epoch of the change. The band shows the noise of all
+            sources together.""",
+    ),
     "table1": Kind(
         ("counts",),
         lambda grid: (grid.built, None),

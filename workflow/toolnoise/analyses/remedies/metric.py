@@ -16,10 +16,10 @@ from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.diversity import diversity
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.formulas.groups import spread_rows
+from toolnoise.formulas.stability import diversity
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
     Pairs,

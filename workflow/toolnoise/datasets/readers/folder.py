@@ -1,7 +1,7 @@
 """An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
 
 Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else. An
-entry may merge folders into classes and choose a group among them (`datasets.group_shares`).
+entry may merge folders into classes and choose a group among them (`datasets.readers.group_shares`).
 """
 
 from contextlib import ExitStack
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import group_shares
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.readers import group_shares
 from toolnoise.datasets.readers.images import Decoder
 from toolnoise.datasets.sources import path_of
 

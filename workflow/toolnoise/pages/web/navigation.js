@@ -20,14 +20,13 @@ function viewOf(path, state, change) {
     table: () => tableFileView(names.join("/"), state, change),
     figures: figuresView,
     figure: () => oneFigure(names.join("/")),
-    claims: () => claimsView(names.join("/")),
-    compare: () => compareView(state),
     cell: () => cellView(cell(0)),
     run: () => runView(cell(0), Number(names[4])),
     beside: () => besideView(cell(0), Number(names[4]), cell(5), Number(names[9])),
+    ...viewsOfStudy,
   };
   const views = { ...(S.study && ofStudy), ...additions.views };
-  if (Object.hasOwn(views, kind)) return views[kind]();
+  if (Object.hasOwn(views, kind)) return views[kind](names, state);
   return additions.otherView?.(path) ?? heading("No view of this name");
 }
 
