@@ -72,8 +72,9 @@ def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
     written = re.search(r"^WRITTEN_OUT = {(.*?)}", text, re.MULTILINE)[1].replace('"train-replica", ', "")
     rest = {CONFIGURE, *re.findall(r'"([a-z-]+)"', written)}
     assert 'f"train_replicas_{number}"' in text
-    assert {STEPS[verb].rule for verb in rest} - written_out == {"onstart", "collect_{kind}", "render_{notebook}"}
-    assert 'f"collect_{kind}"' in text and 'f"render_{kind}"' in text
+    named = {"onstart", "collect_{kind}", "render_{notebook}", "train_run", "run_program"}
+    assert {STEPS[verb].rule for verb in rest} - written_out == named
+    assert 'f"collect_{kind}"' in text and 'f"render_{kind}"' in text and '("train", "run-program")' in text
     for verb, step in STEPS.items():
         module, _, function = step.work.function.partition(":")
         assert callable(getattr(importlib.import_module(module), function)), verb
