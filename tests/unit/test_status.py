@@ -16,7 +16,6 @@ from toolnoise.analyses.estimate import status
 from toolnoise.analyses.findings import findings
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import span
-from toolnoise.base.program import ROOT
 from toolnoise.commands import summary as command
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
@@ -434,24 +433,6 @@ def test_a_damaged_record_is_one_line(record, says, summary, refused, tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(record)
     assert says in refused(lambda: summary(say=command.as_text))
-
-
-@pytest.mark.parametrize(
-    ("cpu", "says"),
-    [("AMD EPYC", "from processors of this maker (AMD)"), ("Intel Xeon", "from an AMD: here, batch norm")],
-)
-def test_the_demo_says_whether_readmes_numbers_come_from_a_processor_of_this_maker(
-    cpu, says, written, built, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    demo = built(written | {"study": findings.DEMO})
-    assert list(findings._beside_readme(demo)) == []
-    place = demo.path(layout.RECORD, demo.cells[0], seed="1")
-    files.write_json(place, {"observed": {"cpu": cpu}})
-    (line,) = findings._beside_readme(demo)
-    assert says in line
-    assert len(line) <= 100
-    assert f"on an {findings.MAKER} " in (ROOT / "README.md").read_text()
 
 
 def test_of_several_tasks_a_range_is_told(summary):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -22,8 +21,6 @@ from toolnoise.study.study import Study
 MOST, MOST_TIMED = 9, 2000
 # What is read of a run's record.
 TIMED = {"seconds?": {"*": shapes.AMOUNT}, "observed?": {"device?": shapes.TEXT, "cpu?": shapes.TEXT}}
-# README's study, and the maker of the processor that it ran on.
-DEMO, MAKER = "demo", "AMD"
 Cells = Mapping[Cell, Rows]
 
 
@@ -32,7 +29,6 @@ def lines(study: Study) -> Iterator[str]:
     table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
     measured = what_varies.rows_by_cell(table)
     yield _head(study, measured, table)
-    yield from _beside_readme(study)
     yield from _emulated(study)
     variants = {
         variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
@@ -86,33 +82,16 @@ def _emulated(study: Study) -> Iterator[str]:
 
 def _took(study: Study) -> str:
     """The time of all trainings and the processors, from the records of the runs."""
-    records = _records(study)
+    places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
+    read = [place for place in places if place.exists()] if len(places) <= MOST_TIMED else []
+    records = [shapes.read(place, TIMED, "the record of a run") for place in read]
     seconds = sum(sum(record.get("seconds", {}).values()) for record in records)
+    machines = [record.get("observed", {}) for record in records]
     devices = dict.fromkeys(
-        machine.get("cpu", "") if machine.get("device") in (None, "cpu") else machine["device"]
-        for machine in _machines(records)
+        machine.get("cpu", "") if machine.get("device") in (None, "cpu") else machine["device"] for machine in machines
     )
     named = ", ".join(filter(None, devices))
     return f"{span(seconds)} of training" + (f" on {named}" if named else "") if seconds else ""
-
-
-def _beside_readme(study: Study) -> Iterator[str]:
-    """For the demo: whether README's numbers of batch normalisation come from a processor of this maker."""
-    if study.name == DEMO and (named := {machine.get("cpu", "") for machine in _machines(_records(study))}):
-        if all(name.startswith(MAKER) for name in named):
-            yield f"README's numbers come from processors of this maker ({MAKER})"
-        else:
-            yield f"README's numbers come from an {MAKER}: here, batch normalisation differs (docs/engines.md)"
-
-
-def _records(study: Study) -> list[dict[str, Any]]:
-    places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
-    read = [place for place in places if place.exists()] if len(places) <= MOST_TIMED else []
-    return [shapes.read(place, TIMED, "the record of a run") for place in read]
-
-
-def _machines(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    return (record.get("observed", {}) for record in records)
 
 
 def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def _run(options: argparse.Namespace) -> None:
 VERB = Verb(
     group=VERIFY,
     says="print the differences between two runs, cells or results folders",
-    example="toolnoise diff results/demo/runs/smallcnn/digits/cpu/impl/1 results/demo/runs/smallcnn/digits/cpu/impl/2",
+    example="toolnoise diff results/demo ../elsewhere/results/demo",
     run=_run,
     arguments={
         "A": {"help": "a run, a cell, a study's results or archive, or a results folder"},
