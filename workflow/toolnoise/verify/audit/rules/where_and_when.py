@@ -68,7 +68,8 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
         elsewhere = needed.role == "data" and STEPS[statement.verb].record.travels
         if made and not elsewhere and made.statement.finished > statement.started + evidence.skew:
             behind, other = made.statement.finished - statement.started, _host(made.statement)
-            why = _set_back(host, behind)
+            # Snakemake does not repeat a job whose input was deleted and made again, if its bits are equal.
+            why = f"{_set_back(host, behind)}, or the input was made again" if host else ""
             if host and other and host != other:
                 why = f": the clock of {host} is {span(behind.total_seconds())} behind that of {other}"
             yield name, f"began at {statement.started:{TIME}}, before its input {needed.name} was made{why}"
