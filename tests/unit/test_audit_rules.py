@@ -76,7 +76,9 @@ def test_an_input_that_is_younger_names_both_hosts_and_by_how_much(found):
 def test_one_host_whose_clock_was_set_back_is_named(found):
     made = stated("in", NOON - 3 * HOUR, NOON - HOUR, "node1")
     read = stated("out", NOON - 3 * HOUR, NOON - HOUR / 2, "node1", "in")
-    assert found(made, read)[0].endswith("was made: the clock of node1 was set back by 2.0 h, or the input was made again")
+    assert found(made, read)[0].endswith(
+        "was made: the clock of node1 was set back by 2.0 h, or the input was made again"
+    )
     assert found(stated("a", NOON, NOON - HOUR, "node1"))[0].endswith("the clock of node1 was set back by 60 min")
 
 
