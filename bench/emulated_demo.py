@@ -1,8 +1,9 @@
 """The demo here and on processors that QEMU emulates: are its results equal bit for bit?
 
-    .venv/bin/python bench/emulated_demo.py [--processors EPYC Haswell ...] [--runs 2] [--epochs 2] [--out FOLDER]
+    .venv/bin/python bench/emulated_demo.py [--processors EPYC Haswell ...] [--runs 2] [--epochs 2]
+        [--variants control shuffle ...] [--out FOLDER]
 
-The study is config.yaml with fewer runs and epochs and without its costs. Every job of data, training, prediction and
+The study is config.yaml with fewer runs and epochs, these variants, and without its costs. Every job of data, training, prediction and
 measurement runs on the emulated processor; Snakemake itself does not. `toolnoise diff` compares every file but those of
 times. An emulated job takes about forty times as long.
 """
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--processors", nargs="+", default=emulated.PROCESSORS)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--variants", nargs="+", help="default: all")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if not emulated.is_here():
@@ -71,9 +73,11 @@ def shortened(options: argparse.Namespace) -> dict[str, object]:
     (study,) = given.read([f"{ROOT}/config.yaml"], [])
     del study["overhead"]
     for block in study["grid"]:
+        block["variants"] = [name for name in block["variants"] if name in (options.variants or block["variants"])]
         block["seeds"] = min(block["seeds"], options.runs)
         if "draws" in block:
             block["draws"] = min(block["draws"], options.runs)
+    study["grid"] = [block for block in study["grid"] if block["variants"]]
     for recipe in study["recipes"].values():
         recipe["epochs"] = options.epochs
     return study
