@@ -3,9 +3,9 @@
     .venv/bin/python bench/emulated_demo.py [--processors EPYC Haswell ...] [--runs 2] [--epochs 2]
         [--variants control shuffle ...] [--out FOLDER]
 
-The study is config.yaml with fewer runs and epochs, these variants, and without its costs. Every job of data, training, prediction and
-measurement runs on the emulated processor; Snakemake itself does not. `toolnoise diff` compares every file but those of
-times. An emulated job takes about forty times as long.
+The study is config.yaml with fewer runs and epochs, with these variants, and without its costs. Every job of data,
+training, prediction and measurement runs on the emulated processor; Snakemake itself does not. `toolnoise diff` compares
+every file but those of times. An emulated training takes about a minute of CPU time.
 """
 
 import argparse
