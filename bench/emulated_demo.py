@@ -4,8 +4,8 @@
         [--variants control shuffle ...] [--out FOLDER]
 
 The study is config.yaml with fewer runs and epochs, with these variants, and without its costs. Every job of data,
-training, prediction and measurement runs on the emulated processor; Snakemake itself does not. `toolnoise diff` compares
-every file but those of times. An emulated training takes about a minute of CPU time.
+training, prediction and measurement runs on the emulated processor; Snakemake itself does not. `toolnoise diff`
+compares every file but those of times. An emulated training takes about a minute of CPU time.
 """
 
 import argparse
