@@ -135,9 +135,9 @@ def test_deterministic_runs_get_twice_the_time(jobs):
 
 
 def test_a_run_on_the_cpu_asks_for_no_gpu(jobs):
+    only = "only=[cpu-portable]"
     listed = [
-        resources
-        for rule, _, resources in jobs("--profile", "slurm", "--configfile", "config.yaml", "--config", "only=[cpu]")
+        resources for _, _, resources in jobs("--profile", "slurm", "--configfile", "config.yaml", "--config", only)
     ]
     assert {resources.get("gpu", "0") for resources in listed} == {"0"}
 
