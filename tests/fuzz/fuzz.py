@@ -40,6 +40,8 @@ from typing import NamedTuple, NoReturn
 
 # Before the import of NumPy, which reads it. A process with threads cannot be forked.
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 import fuzz_base
 import fuzz_mutations
@@ -589,6 +591,7 @@ def main() -> None:
     parser.add_argument("--verbs", nargs="+", metavar="VERB", help="only these")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "toolnoise-fuzz")
     options = parser.parse_args()
+    sys.dont_write_bytecode = True  # in cases, which are forked from this process
     started = time.monotonic()
     base = Base(options.folder.resolve())
     found = commands(base.folder)

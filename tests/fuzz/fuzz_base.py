@@ -340,8 +340,6 @@ def make(folder: Path) -> None:
     (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
     _do(folder, *snakemake, "all", "--configfile", "few.yaml")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
-    for compiled in [*folder.rglob("__pycache__")]:
-        shutil.rmtree(compiled, ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(folder / "results/few", Path(scratch) / "results/few")

@@ -195,9 +195,7 @@ def huge(path: Path, _rng: random.Random) -> str:
 
 
 def another_file(path: Path, rng: random.Random) -> str:
-    # Not what Python itself wrote, which it reads without asking anybody.
-    others = (other for other in path.parent.rglob("*") if other.is_file() and other.suffix != ".pyc")
-    others = sorted(other for other in others if other != path)
+    others = sorted(other for other in path.parent.rglob("*") if other.is_file() and other != path)
     if not others:
         return missing(path, rng)
     other = rng.choice(others)

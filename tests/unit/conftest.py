@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import tarfile
 from contextlib import ExitStack
 
 import numpy as np
@@ -40,6 +41,15 @@ STUDY = {
     "recipes": {"digits": {"batch_size": 8, "crop": 2, "flip": True}},
     "hardware": {"noisy": {"accelerator": "cpu"}},
 }
+
+
+@pytest.fixture(scope="module")
+def unpacked_archive(request, tmp_path_factory):
+    """A folder with what a test module's ARCHIVE has: files that other programs wrote."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(request.module.ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
 
 
 @pytest.fixture

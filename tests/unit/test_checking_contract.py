@@ -195,8 +195,9 @@ def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path, sleeper, 
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     child = sleeper()
     mine.kill()
-    mine.wait()
+    assert mine.wait() == -signal.SIGKILL
     until(lambda: has_ended(child))
+    assert has_ended(child)
 
 
 def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):

@@ -7,7 +7,6 @@ and other code in float64.
 import importlib.util
 import json
 import random
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -25,11 +24,8 @@ ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+def logs(unpacked_archive):
+    return unpacked_archive
 
 
 @pytest.fixture

@@ -31,12 +31,9 @@ SCORES = {"base": [0.911, 0.925, 0.904, 0.918], "wide": [0.921, 0.929, 0.917, 0.
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory):
+def logged(unpacked_archive):
     """The folder of the loggers' files."""
-    folder = tmp_path_factory.mktemp("logged")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpacked_archive
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import hashlib
 import json
 import shutil
 import subprocess
-import tarfile
 from datetime import datetime
 from pathlib import Path
 
@@ -31,13 +30,10 @@ CURVES = {"prime256v1": "sha256", "secp384r1": "sha384", "secp521r1": "sha512"}
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
+def corpus(unpacked_archive):
     """A folder with what the archive has."""
     assert files.sha256(ARCHIVE) == "21eb76845753aeec8202af1cf50497d793d5386bf874594c4d4eb176a8bbde56"
-    folder = tmp_path_factory.mktemp("corpus")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpacked_archive
 
 
 @pytest.fixture(scope="module")
