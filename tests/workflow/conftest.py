@@ -146,8 +146,10 @@ def other_study(once, write_study, snakemake):
         checksum = hashlib.sha256((folder / "mine.npz").read_bytes()).hexdigest()
         data = {"mine": {"reader": "npz", "path": "mine.npz", "checksum": f"sha256:{checksum}"}}
         write_study(folder, OTHER | {"datasets": data})
-        done = snakemake(folder, "all", "speed")
-        assert done.returncode == 0, done.stdout + done.stderr
+        # Its speed first: the page does not wait for it, and names the statement of it only if it is there.
+        for target in ("speed", "all"):
+            done = snakemake(folder, target)
+            assert done.returncode == 0, done.stdout + done.stderr
 
     return once("other", make)
 
