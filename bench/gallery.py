@@ -139,7 +139,7 @@ def drawn(study: Study, figure: Figure) -> Iterator[Path]:
     there, shown = str(folder_of(study.name).parent), whole.shown(study, figure).items()
     read = [[kind, *(file.replace(RESULTS, there, 1) for file in files)] for kind, files in shown]
     with tempfile.TemporaryDirectory() as scratch:
-        files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].formats]
+        files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].suffixes]
         render.render(read=read, out=files, executed=f"{scratch}/figure.ipynb", **drawing)
         yield Path(f"{scratch}/figure.png")
 

@@ -254,6 +254,21 @@ def test_a_figure_is_there_with_caption_and_downloads(page, results_folder):
     assert page.errors == []
 
 
+def test_a_figure_on_a_small_screen_has_its_narrow_form_and_the_words_that_do_not_fit_into_it(opened, published):
+    page = opened(published, "#figure/noise_by_source-cpu")
+    for width, form in ((1400, "noise_by_source-cpu.svg"), (420, "noise_by_source-cpu.narrow.svg")):
+        page.set_viewport_size({"width": width, "height": 900})
+        arrived(page)
+        picture = page.locator("figure.shown img")
+        picture.evaluate("one => one.decode()")
+        assert picture.evaluate("one => one.currentSrc").endswith(f"/{form}")
+        assert picture.bounding_box()["width"] <= width
+        marks = page.locator("figure.shown .marks")
+        assert marks.is_visible() == (width == 420)
+        assert "95 %" in marks.text_content()
+    assert page.errors == []
+
+
 def test_two_runs_side_by_side_have_the_answer_of_diff(page, toolnoise, results_folder):
     go(page, BESIDE)
     folder = results_folder / "runs" / CELL

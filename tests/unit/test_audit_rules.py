@@ -15,7 +15,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import grid
-from toolnoise.study.cells import Whole
+from toolnoise.study.cells import Shown, Whole
 from toolnoise.training import bitflip, kept_weights
 from toolnoise.verify import tree
 from toolnoise.verify.audit import evidence
@@ -186,6 +186,32 @@ def test_verdicts_of_earlier_versions_state_the_papers_claims_of_then(study, own
     wanted = steps.STEPS["judge-claims"].parameters(study, Whole())
     found = earlier_evidence(study, {"metrics/claims.csv": "out"}, "judge-claims", wanted | {"claims": stated})
     assert (list(specs.made_for_this_study(found)) == []) == fits
+
+
+def figure_evidence(study, *suffixes):
+    """The evidence of a study of which a figure is there, in files of these suffixes."""
+    place = Shown("noise_by_source-cpu-portable")
+    written = {f"figures/{place.figure}.{suffix}": "out" for suffix in suffixes}
+    written |= {f"notebooks/{place.figure}.ipynb": "executed"}
+    return earlier_evidence(study, written, "render", steps.STEPS["render"].parameters(study, place))
+
+
+@pytest.mark.parametrize(
+    ("suffixes", "missing"),
+    [
+        (("svg", "pdf", "png", "narrow.svg"), set()),
+        (("svg", "pdf", "png"), set()),
+        (("svg", "pdf", "narrow.svg"), {"png"}),
+        (("svg", "pdf"), {"png", "narrow.svg"}),
+    ],
+)
+def test_a_figure_of_earlier_versions_has_no_form_for_small_screens(study, suffixes, missing):
+    found = figure_evidence(study, *suffixes)
+    assert bool(list(specs.path_says_the_spec(found))) == bool(missing)
+    assert list(specs.made_for_this_study(found)) == list(stated_files.nothing_else_is_there(found)) == []
+    start = "results/demo/figures/noise_by_source-cpu-portable."
+    lacking = [name for name, _ in stated_files.study_is_complete(found)]
+    assert {name.removeprefix(start) for name in lacking if name.startswith(start)} == missing
 
 
 def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):

@@ -409,6 +409,14 @@ def test_a_column_leaves_the_explanation_to_the_caption_and_every_file_has_it(tm
     assert "Runs: 5 each" in texts[sheets.COLUMN]
 
 
+def test_the_form_for_small_screens_is_an_svg_alone_and_a_notebook_shows_the_others(tmp_path):
+    figure = drawn(three_bars())
+    assert sheets.save(figure, f"{tmp_path}/it.narrow") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["it.narrow.svg"]
+    assert sheets.save(figure, f"{tmp_path}/it").filename == f"{tmp_path}/it.png"
+    assert {path.name for path in tmp_path.iterdir()} == {"it.narrow.svg", "it.svg", "it.pdf", "it.png"}
+
+
 def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     rows = pd.concat([three_bars().assign(metric="churn"), three_bars().assign(metric="l2_unit", value=0.0)])
     assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]

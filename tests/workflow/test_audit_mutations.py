@@ -87,6 +87,7 @@ KINDS = {
     "layers of the study": ("other", "metrics/layers.csv"),
     "measured speed": ("other", "speed/smallcnn/mine/cpu/control.json"),
     "figure (svg)": ("small", "figures/noise_by_source-cpu.svg"),
+    "figure for small screens": ("small", "figures/noise_by_source-cpu.narrow.svg"),
     "figure (pdf)": ("small", "figures/noise_by_source-cpu.pdf"),
     "figure (png)": ("small", "figures/noise_by_source-cpu.png"),
     "table (html)": ("small", "figures/table2.html"),

@@ -14,6 +14,7 @@ import nbformat
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
 from toolnoise.base.program import ROOT
+from toolnoise.study.kind import NARROW
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -41,8 +42,13 @@ def render(
     }
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
+        source = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
         try:
-            executed_copy = execute(nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4), parameters)
+            executed_copy = execute(source, parameters)
+            if f"{stem}.{NARROW}.svg" in out:
+                from toolnoise.figures.sheets import COLUMN
+
+                execute(source, parameters | {"width": COLUMN, "stem": f"{stem}.{NARROW}"})
         except BadInput as error:
             raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
         _forget_the_occasion(executed_copy)

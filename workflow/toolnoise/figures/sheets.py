@@ -5,6 +5,7 @@ The same rows give the same bytes (PDF, SVG and PNG).
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -20,6 +21,10 @@ from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
 from toolnoise.figures.selection import unique
 from toolnoise.figures.style import EMULATED, PALETTE, SOFT, STYLE, colour, variant_name
+from toolnoise.study.kind import NARROW
+
+if TYPE_CHECKING:
+    from IPython.display import Image
 
 PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
 FLAT = 1e-12  # the height of an axis that shows nothing yet
@@ -185,10 +190,19 @@ def _columns(keys: Sequence[Artist], wide: float) -> int:
     return 1
 
 
-def save(figure: Figure, stem: str) -> None:
-    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes."""
+def save(figure: Figure, stem: str) -> "Image | None":
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes. Returns what a notebook shows.
+
+    The form for small screens is an SVG alone.
+    """
+    if stem.endswith(f".{NARROW}"):
+        save_as(figure, f"{stem}.svg")
+        return None
     for suffix in FORMATS:
         save_as(figure, f"{stem}.{suffix}")
+    from IPython.display import Image  # slow to import, and not needed where no notebook is rendered
+
+    return Image(f"{stem}.png")
 
 
 def save_as(figure: Figure, path: str) -> None:

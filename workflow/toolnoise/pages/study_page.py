@@ -23,6 +23,7 @@ from toolnoise.pages.first_screen import Measured
 from toolnoise.study import analyses
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
+from toolnoise.study.kind import NARROW
 
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
@@ -129,18 +130,29 @@ def plain(caption: str) -> str:
 
 def _figure(figure: Mapping[str, Any], page: Page) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
-    caption = plain(KINDS[figure["kind"]].caption_in(page.study))
-    return shown | {"files": dict(figure["files"]), "title": _title(figure, page), "caption": caption}
-
-
-def _title(figure: Mapping[str, Any], page: Page) -> str:
-    """What a figure found, the first line of its description, or a table's title; else the name."""
-    files_of = {kind: page.files[name] for kind, name in dict(figure["files"]).items()}
+    files = dict(figure["files"])
+    shown |= {"files": files, "caption": plain(KINDS[figure["kind"]].caption_in(page.study))}
     if not figure["picture"]:
-        return page_tables.rendered(files_of["html"])["title"] or figure["name"]
-    with readable(files_of["svg"], "a figure that render wrote"):
-        described = re.search("<dc:description>([^\n<]+)", read_text(files_of["svg"]))
-    return html.unescape(described[1]).strip() if described else figure["name"]
+        title = page_tables.rendered(page.files[files["html"]])["title"]
+        return shown | {"title": title or figure["name"]}
+    title, *described = _description(page.files[files["svg"]]) or [figure["name"]]
+    if narrow := narrow_form(figure, page):
+        # In a column there is no room for what explains the marks: the page says it in words.
+        shown |= {NARROW: narrow, "marks": described[1] if len(described) > 1 else ""}
+    return shown | {"title": title}
+
+
+def narrow_form(figure: Mapping[str, Any], page: Page) -> str:
+    """The file of a figure for small screens; nothing if it has none."""
+    name = dict(figure["files"]).get("svg", "").removesuffix("svg") + f"{NARROW}.svg"
+    return name if name in page.files else ""
+
+
+def _description(figure: Path) -> list[str]:
+    """What a figure says in words: its title, which is what it found, its subtitle and its notes."""
+    with readable(figure, "a figure that render wrote"):
+        described = re.search("<dc:description>([^<]+)", read_text(figure))
+    return html.unescape(described[1]).strip().splitlines() if described else []
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:

@@ -200,6 +200,6 @@ def outputs_of(step: Step, place: Place, parameters: Parameters, study: str) -> 
     of_kind = {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, MetricFile) else {}
     names, written = place._asdict() | of_kind | {"study": study}, []
     for option, write in step.writes.items():
-        suffixes = KINDS[parameters["notebook"]].formats if "{suffix}" in write.pattern else ("",)
+        suffixes = KINDS[parameters["notebook"]].suffixes if "{suffix}" in write.pattern else ("",)
         written += [(write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes]
     return tuple(written)

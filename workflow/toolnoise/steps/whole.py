@@ -124,10 +124,10 @@ def _rendered(study: Study, place: Shown) -> Names:
 
 
 def _check_rendered(parameters: Parameters, files: Files) -> None:
-    """A notebook writes each of its formats under one name, and reads the kinds of metric files that it needs."""
+    """A notebook writes each of its files under one name, and reads the kinds of metric files that it needs."""
     kind, out = KINDS[parameters["notebook"]], files["out"]
-    if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.formats} != set(out):
-        wanted = f"one path with each of {', '.join(kind.formats)}"
+    if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.suffixes} != set(out):
+        wanted = f"one path with each of {', '.join(kind.suffixes)}"
         raise BadInput("command line", "--out", f"found {', '.join(out)}", wanted)
     names = [name for name, *_ in files["read"]]
     if not set(kind.reads) <= set(names) <= {*kind.reads, *kind.also}:

@@ -14,6 +14,8 @@ LAST = 100  # the rank of a kind that follows all that have one
 # The page shows the categories in the order of their names.
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
+NARROW = "narrow"  # before the suffix of a figure's form for small screens
+
 # What figures by sub-groups need.
 SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or image-folder with a group"
 
@@ -41,8 +43,13 @@ class Kind(NamedTuple):
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The suffixes of the files that it writes; the page shows the first."""
+        """The suffixes of the files that one would download; the page shows the first."""
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The suffixes of all files that it writes. What can be as narrow as a column has a form for small screens."""
+        return (*self.formats, f"{NARROW}.svg") if "width" in self.takes else self.formats
 
     def caption_in(self, study: str) -> str:
         """The caption in a study of that name."""

@@ -173,11 +173,14 @@ function tableFileView(name, state, change) {
 // Figures
 
 function downloads({ files, data, notebook }) {
-  const to = (file, text) => el("a", { href: file.split("/").map(encodeURIComponent).join("/") }, text);
+  const to = (file, text) => el("a", { href: fileAddress(file) }, text);
   const item = (label, ...links) => el("span", null, `${label}: `, links.map((each, place) => [place ? ", " : "", each]));
   return el("p", { class: "downloads" }, item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))), item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))), to(notebook, "Notebook"), additions.ofFile?.(Object.values(files)[0]));
 }
-const drawing = ({ files }, alt) => el("img", { src: files.svg.split("/").map(encodeURIComponent).join("/"), alt, loading: "lazy" });
+const fileAddress = (file) => file.split("/").map(encodeURIComponent).join("/");
+const drawing = ({ files }, alt) => el("img", { src: fileAddress(files.svg), alt, loading: "lazy" });
+// On a small screen a figure has its narrow form; one that has none, or of older results, is moved sideways.
+const drawingThatFits = (figure, alt) => (figure.narrow ? el("picture", null, el("source", { media: "(max-width: 36rem)", srcset: fileAddress(figure.narrow) }), drawing(figure, alt)) : drawing(figure, alt));
 const figuresView = () => [
   heading("Figures and tables"),
   el("ul", { class: "gallery" }, S.figures.filter(({ picture }) => picture).map((figure) => el("li", null, el("a", { href: address(`figure/${figure.name}`) }, drawing(figure, ""), shown(figure.title), " ", el("small", { class: "soft" }, figure.name))))),
@@ -188,7 +191,7 @@ function oneFigure(name) {
   if (!figure) return [heading("No figure of this name")];
   return [
     heading(shown(figure.title)),
-    el("figure", { class: "shown" }, el("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name }, drawing(figure, `Figure ${name}: ${figure.title}`)), el("figcaption", null, shown(figure.caption), downloads(figure))),
+    el("figure", { class: "shown" }, el("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name }, drawingThatFits(figure, `Figure ${name}: ${figure.title}`)), el("figcaption", null, shown(figure.caption), figure.marks && el("p", { class: "marks" }, shown(figure.marks)), downloads(figure))),
     el("p", null, el("a", { href: "#figures" }, "All figures")),
   ];
 }

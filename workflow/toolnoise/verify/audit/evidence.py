@@ -22,6 +22,8 @@ from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import PAGE, Job
 from toolnoise.study import config, layout
+from toolnoise.study.cells import Shown
+from toolnoise.study.kind import NARROW
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 from toolnoise.verify.audit.digests import Cache, Hashed
@@ -240,10 +242,10 @@ def _text(value: Any) -> str:
 
 
 def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
-    """The jobs of a study, those of the page and of the claims as they were in earlier versions, where those made them.
+    """The jobs of a study, those that an earlier version performed as they were in it.
 
-    Then the page's own job showed the statements, and the parameters of the claims had those of the papers, which are a
-    file of the repository now.
+    Then the page's own job showed the statements, the parameters of the claims had those of the papers, which are a
+    file of the repository now, and figures had no form for small screens.
     """
     verdicts = layout.CLAIMS.format(study=tree.name)
     judged = tree.producer(verdicts)
@@ -251,7 +253,22 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     for job in _page_as_it_was(tree, now):
         judges = job.outputs[0][0] == verdicts
         of_then = stated if judges and _have_the_papers(stated, job.parameters["claims"]) else None
-        yield job if of_then is None else job._replace(parameters=job.parameters | {"claims": of_then})
+        if of_then is not None:
+            job = job._replace(parameters=job.parameters | {"claims": of_then})
+        drawn = tree.producer(job.outputs[0][0]) if isinstance(job.place, Shown) else None
+        if drawn and stated_outputs(drawn.statement) == without_narrow(job.outputs):
+            job = job._replace(outputs=without_narrow(job.outputs))
+        yield job
+
+
+def stated_outputs(statement: Statement) -> steps.Names:
+    """The outputs that a statement has, each with its role."""
+    return tuple((output.name, output.role) for output in statement.outputs)
+
+
+def without_narrow(outputs: steps.Names) -> steps.Names:
+    """The outputs of a figure in versions in which it had no form for small screens."""
+    return tuple(output for output in outputs if not output[0].endswith(f".{NARROW}.svg"))
 
 
 def _have_the_papers(stated: Any, own: list[Any]) -> bool:

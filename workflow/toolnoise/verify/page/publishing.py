@@ -114,6 +114,7 @@ def _copied(page: Page, loaded: Tree, out: Path, names: set[str] | None) -> tupl
     wanted: dict[str, None] = {}
     for figure in page.shown:
         wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
+        wanted |= dict.fromkeys(filter(None, [study_page.narrow_form(figure, page)]))
     wanted |= dict.fromkeys(str(loaded.inside(name)) for name in steps.summaries(loaded.study))
     left_out = []
     for name in wanted:
