@@ -82,7 +82,7 @@ def main() -> None:
 def _told(row: pd.Series) -> str:
     if row["verdict"] in ABSENT.values():
         return NONE
-    words = {OPEN: "open", CERTAIN: CERTAIN}.get(row["verdict"], f"**{row['verdict']}**")
+    words = row["verdict"] if row["verdict"] in (OPEN, CERTAIN) else f"**{row['verdict']}**"
     words += ", emulated" if row["emulated"] else ""
     if pd.notna(row["value"]):
         words += f": {sentences.effect(row).removeprefix('ratio ')}"

@@ -299,8 +299,8 @@ def test_the_figure_is_sorted_by_verdict_and_folds_what_was_not_run(drawn):
     rows = [changed(row, verdict="not run") if row[5:8] == (STUDY, "all", "not published") else row for row in rows]
     found = labels(drawn(rows))
     headings = [text.partition(" (")[0].partition(":")[0] for text in found if text.endswith((")", "claims"))]
-    order = [name for name in headings if name in ("Supported", "Cannot be told", "Cannot fail", "Not run")]
-    assert order == ["Supported", "Cannot be told", "Cannot fail", "Not run"]
+    order = [name for name in headings if name in ("Supported", "Undecided", "Cannot fail", "Not run")]
+    assert order == ["Supported", "Undecided", "Cannot fail", "Not run"]
     assert found[-1] == f"Not run: {absent} claims"
     assert len(found) == len(config.registered("claims")) - absent + 4
 

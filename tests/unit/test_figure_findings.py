@@ -286,7 +286,7 @@ def test_the_noise_of_a_rare_group_is_held_against_each_null():
 
 
 def test_claims_are_counted_by_verdict():
-    said = "This study supports 2 of 4 claims and refutes none; 1 cannot be told"
+    said = "This study supports 2 of 4 claims and refutes none; 1 is undecided"
     assert sentences.of_claims(2, 0, 1, 4) == f"{said}, 1 were not run"
     assert sentences.of_claims(2, 1, 1, 4) == said.replace("none", "1")
     assert sentences.of_claims(0, 0, 0, 4).endswith("?")

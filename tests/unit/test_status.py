@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from toolnoise.analyses.claims import judging
@@ -367,10 +368,10 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (lambda lines: [*lines, lines[2].replace("cannot be told", "supported")], "/all/published twice; each"),
+        (lambda lines: [*lines, lines[2].replace("undecided", "supported")], "/all/published twice; each"),
         (lambda lines: [*lines[:2], *lines[3:]], "side: found one side of "),
         (
-            lambda lines: [*lines[:2], lines[2].replace("cannot be told", "x"), *lines[3:]],
+            lambda lines: [*lines[:2], lines[2].replace("undecided", "x"), *lines[3:]],
             "verdict: found 'x'; one of ",
         ),
     ],
@@ -383,6 +384,15 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
     assert says in refused(lambda: summary(say=command.as_text))
 
 
+def test_the_word_of_earlier_versions_for_what_is_undecided_is_read(written, built, tmp_path):
+    tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
+    today = judging.read(path)
+    assert "undecided" in set(today["verdict"])
+    path.write_text(path.read_text().replace(",undecided,", ",cannot be told,"))
+    pd.testing.assert_frame_equal(judging.read(path), today)
+
+
 def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
     tiny = built(written)
     assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
@@ -392,7 +402,7 @@ def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built
     assert lines[:3] == [
         "Zhuang et al.: 49 not run",
         "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
-        "    Not run. Published: Cannot be told: -0.84 points apart (-1.5 to -0.178), adjusted p 1.000, "
+        "    Not run. Published: Undecided: -0.84 points apart (-1.5 to -0.178), adjusted p 1.000, "
         "10 independent runs per arm; more than 1000 would be needed to refute it.",
     ]
     assert lines[-1] == "    Not run. Published: Cannot fail: 145 %."

@@ -50,7 +50,7 @@ LOOKS = {"estimate": POINT, "zero": ZERO, "untold": UNTOLD}
 KEYS = {
     "estimate": ("estimate, 95 % interval", {"marker": "o", "markersize": 5, "color": style.SOFT, "linewidth": 1}),
     "run": ("a run", RUN | {"color": style.SOFT}),
-    "untold": ("cannot be told: the interval contains 1", UNTOLD | {"color": style.SOFT}),
+    "untold": ("undecided: the interval contains 1", UNTOLD | {"color": style.SOFT}),
     "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
     "chance": ("if examples erred independently", {**CHANCE}),
     "expected": ("95 % range by size alone", {"color": "#D8D8D8", "linewidth": 5, "solid_capstyle": "butt"}),

@@ -1,7 +1,7 @@
 """Verdicts on claims: on the numbers that the papers published, and on a study.
 
 A claim is supported if its interval lies wholly on its side, and refuted if it lies wholly on the other, after Holm's
-adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it cannot be told, and the number
+adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it is undecided, and the number
 of units per arm that would tell it is given: for 80 % power at the observed effect and the level of Holm's first step.
 Claims that cannot be false are shown, and neither judged nor counted.
 """
@@ -65,7 +65,8 @@ CLAIMS: Columns = {
     "n_needed": float,
     **dict.fromkeys(("needed_to", "hardware", "emulated", "note"), str),
 }
-SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "cannot be told", "cannot fail"
+SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "undecided", "cannot fail"
+OPEN_BEFORE = "cannot be told"  # in files of earlier versions
 ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
 # The verdicts in the order in which they are told.
 ORDER = (SUPPORTED, REFUTED, OPEN, CERTAIN, *ABSENT.values())
@@ -74,7 +75,7 @@ NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDEN
 
 def read(path: str | Path) -> pd.DataFrame:
     """The verdicts in a file: each once, and each claim as a whole on both sides."""
-    verdict_rows = metric_files.read(path, CLAIMS)
+    verdict_rows = metric_files.read(path, CLAIMS).replace({"verdict": {OPEN_BEFORE: OPEN}})
     keys = verdict_rows[["claim", "part", "side"]]
     if keys.duplicated().any():
         raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")

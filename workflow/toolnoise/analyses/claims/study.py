@@ -29,7 +29,7 @@ KINDS = {
             were published, and by study *{study}*. A dot is the effect with the interval that decides, after Holm's
             adjustment within its paper; small grey dots are its parts, by task and tooling. The blue band is what
             the claim says. A claim is supported if the interval lies on its side, and refuted if it lies on the
-            other. Otherwise it cannot be told, and n is about the number of independent runs per arm that would
+            other. Otherwise it is undecided, and n is about the number of independent runs per arm that would
             support or refute it with 80 % power at the observed effect. Claims that cannot fail are neither judged
             nor counted.""",
     ),
