@@ -25,13 +25,13 @@ KINDS = {
         ("claims",),
         lambda grid: ([*grid.usual, *grid.networks], None),
         caption="""Claims of Zhuang et al. (arXiv:2106.11872), Summers & Dinneen (arXiv:2103.04514) and Pham et al.
-            (doi:10.1145/3324884.3416545), and those of the study file, with a verdict on each: by the numbers that
-            were published, and by study *{study}*. A dot is the effect with the interval that decides, after Holm's
-            adjustment within its paper; small grey dots are its parts, by task and tooling. The blue band is what
-            the claim says. A claim is supported if the interval lies on its side, and refuted if it lies on the
-            other. Otherwise it cannot be told, and n is about the number of independent runs per arm that would
-            support or refute it with 80 % power at the observed effect. Claims that cannot fail are neither judged
-            nor counted.""",
+            (doi:10.1145/3324884.3416545), and those of the study file, with a verdict on each: by the numbers that were
+            published, and by study *{study}*. A dot is the effect with the interval that decides, after Holm's
+            adjustment within its paper; small grey dots are its parts, by task and tooling. The blue band is what the
+            claim says. A claim is supported if the interval lies on its side, and refuted if it lies on the other.
+            Otherwise the verdict is "cannot be told", and n is about the number of independent runs per arm that would
+            support or refute it with 80 % power at the observed effect. Claims that cannot fail are neither judged nor
+            counted.""",
     ),
     "claim_parts": Kind(
         ("claims",),
