@@ -346,7 +346,7 @@ def test_the_characters_of_the_poem_are_counted_as_in_the_file(poem):
     shares = [np.mean(rare <= 1000), np.mean((rare > 1000) & (rare <= 10000)), np.mean(rare > 10000)]
     assert poem.test.groups.mean((0, 1)).tolist() == pytest.approx(shares)
     written = re.sub(r"\s+", " ", (ROOT / "docs/rarity.md").read_text())
-    assert "2.2 % up to 1,000, 22.3 % up to 10,000 times and 75.5 % more often (n = 45,632)" in written
+    assert "2.2 % occur up to 1,000 times, 22.3 % up to 10,000 times and 75.5 % more often (n = 45,632)" in written
     assert [round(100 * share, 1) for share in shares] == [2.2, 22.3, 75.5]
 
 

@@ -27,10 +27,10 @@ _OF_THE_KERNEL = {
         rank=1,
         caption="""Noise by source in study *{study}*: SD of test accuracy, churn, churn relative to the range that the
             errors of two runs allow, and distance of unit-norm weights for every task, with one line per set of sources
-            that may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tooling alone, for the
-            draws of the algorithm that the note counts. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872),
-            for the tooling of this study. SDs here divide by n - 1; the authors' figures divide by n (``np.std``
-            without ``ddof`` in their ``run_ae.py``).""",
+            that may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tooling alone; the note
+            counts the draws of the algorithm for which IMPL was measured. This is figure 2, 11 or 13 of Zhuang et al.
+            (arXiv:2106.11872), for the tooling of this study. SDs here divide by n - 1; the authors' figures divide by
+            n (``np.std`` without ``ddof`` in their ``run_ae.py``).""",
     ),
     "ratios": Kind(
         ("ratios",),

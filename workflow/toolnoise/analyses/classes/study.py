@@ -27,9 +27,9 @@ KINDS = {
             examples, in study *{study}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
             it is small: the grey line below each group is the range of the ratio expected from the number of examples
             alone, in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as
-            much as that of all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of
-            whom 180 are men. Of many labels, the figure has one, as the paper's by its counts, and all together, as the
-            authors' code counts errors.""",
+            much as that of all examples. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond
+            people, of whom 180 are men. Where examples have several labels, the figure shows one of them, as the
+            paper's does by its counts, and all together, as the authors' code counts errors.""",
     ),
     "per_class": Kind(
         ("stability", "runs"),

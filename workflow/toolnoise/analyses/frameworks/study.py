@@ -51,8 +51,9 @@ KINDS = {
         also=("identical",),
         takes=("width",),
         caption="""The difference between two frameworks in study *{study}*, split into inference and training. Left:
-            churn between run s on both in all, churn of the same trained networks predicted on the other framework, and
-            what is left for training. Right: how far the test loss of run s has parted after each epoch.""",
+            the whole churn between run s on both frameworks, the churn when the other framework predicts with the same
+            trained networks, and the rest, which is due to training. Right: how far apart the test losses of run s are
+            after each epoch.""",
     ),
     "partings": Kind(
         ("partings",),

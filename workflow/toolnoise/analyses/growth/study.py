@@ -81,8 +81,8 @@ KINDS = {
         needs="a recipe with record_steps, and two cells of a task with equal draws",
         category=TABLES,
         caption="""Fits to the growth of the distance between two runs of study *{study}* from one start: its rate, what
-            a power and an exponential of the number of steps leave, the largest leap, the share of starts in which
-            another network results, and the end. The last columns compare each perturbation with the other toolings,
-            start by start.""",
+            a power and an exponential of the number of steps leave unexplained, the largest leap, the share of starts
+            in which another network results, and the end. The last columns compare each perturbation with the other
+            toolings, start by start.""",
     ),
 }

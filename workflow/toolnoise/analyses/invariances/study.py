@@ -66,7 +66,7 @@ KINDS = {
             threads. Run s has bit-equal initial weights, batches and masks in every way. Dots: the churn between run s
             in one way and in the other, divided by the churn between two seeds, with 95 % jackknife intervals over
             draws. Brackets: the relative difference of the training loss in the first epoch, the largest of all draws.
-            Rounding makes it small; a layer that looks at the examples beside each other, as batch normalisation does,
-            does not.""",
+            With rounding alone it is small; with a layer that mixes the examples of a batch, such as batch
+            normalisation, it is not.""",
     ),
 }

@@ -25,8 +25,8 @@ KINDS = {
         takes=("width",),
         caption="""Language models of study *{study}*, by the sources that may vary: the SD of perplexity, the share of
             next tokens that two runs predict differently, the Jensen-Shannon divergence of their distributions of the
-            next token, and for how much of a greedy continuation they have parted, from the first token on in which
-            they differ. Small dots are the runs.""",
+            next token, and how much of a greedy continuation has diverged, counted from the first token that differs.
+            Small dots are the runs.""",
     ),
     "table_language": Kind(
         ("stability", "language"),
@@ -35,8 +35,8 @@ KINDS = {
         category=TABLES,
         caption="""Language models of study *{study}* by the measures of Summers and Dinneen (arXiv:2103.04514):
             perplexity and its SD, churn of next tokens, the correlation of two runs' scores, and how much lower the
-            perplexity of a pair's averaged scores is; and the divergence of their distributions. The last columns put
-            churn on the range that the errors of two runs allow, for all tokens and for the rarest. Their numbers for
+            perplexity of a pair's averaged scores is; and the divergence of their distributions. The last columns scale
+            churn to the range that the errors of two runs allow, for all tokens and for the rarest. Their numbers for
             the Penn Treebank are not at hand.""",
     ),
 }

@@ -68,8 +68,8 @@ KINDS = {
         caption="""The cost of determinism in study *{study}*: time of a training step with deterministic
             implementations divided by its time with default ones, summed over all kernels and by the clock. These are
             figures 9a (networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's
-            largest, 746 % for 7x7 kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On a
-            CPU, operators take the place of kernels.""",
+            largest, 746 % for 7x7 kernels on a P100, is 7.46 here. The interval of a hollow dot contains 1, no
+            cost. On a CPU, operators take the place of kernels.""",
     ),
     "cost_of_control": Kind(
         ("ratios", "overhead"),
@@ -79,8 +79,8 @@ KINDS = {
         caption="""What determinism costs in study *{study}*, and what it removes. Across: time of a training step with
             deterministic implementations divided by its time with default ones, by the clock. Up: the share of the
             churn of ALGO+IMPL that determinism removes. On the left the initial weights and the order of the data are
-            fixed, so that all of the churn of IMPL goes. On the right they vary, and determinism removes only what ALGO
-            lacks of the churn of ALGO+IMPL. A network at the top left is made repeatable at little cost; one at the
-            bottom right pays for little.""",
+            fixed, and determinism removes all of IMPL's churn. On the right they vary, and determinism removes only the
+            part of the churn of ALGO+IMPL that ALGO lacks. A network at the top left is made repeatable at little cost;
+            one at the bottom right pays much for little.""",
     ),
 }

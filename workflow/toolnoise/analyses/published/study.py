@@ -154,15 +154,16 @@ KINDS = {
         rank=11,
         caption="""Training examples of study *{study}* by sub-group and label, as counts and as shares of the training
             set (table 3 of Zhuang et al., arXiv:2106.11872). A rate over few examples varies more from run to run; the
-            figure of the sub-groups shows by how much. Of many labels, the table has one, and all together.""",
+            figure of the sub-groups shows by how much. Where examples have several labels, the table shows one of them,
+            and all together.""",
     ),
     "table4": Kind(
         ("counts",),
         lambda grid: (grid.built, None),
         category=TABLES,
         rank=12,
-        caption="""Data sets of study *{study}*: number of classes, or of labels where an example has many, of training
-            examples and of test examples (table 4 of Zhuang et al., arXiv:2106.11872).""",
+        caption="""Data sets of study *{study}*: the numbers of classes (or of labels, where an example has several), of
+            training examples and of test examples (table 4 of Zhuang et al., arXiv:2106.11872).""",
     ),
     "table5": Kind(
         ("stability",),
@@ -175,8 +176,9 @@ KINDS = {
             in study *{study}*, with its ratio to the SD over all examples and the ratio expected from group size alone
             (table 5 of Zhuang et al., arXiv:2106.11872, which does not have the latter). A star marks a ratio outside
             the range expected from size alone in 95 % of studies; by chance, one in twenty ratios is. The authors' code
-            divides false negatives by all negatives; ours divides them by all positives. Of many labels, the table
-            has one, as the paper's by its counts, and all together, as the authors' code counts errors.""",
+            divides false negatives by all negatives; ours divides them by all positives. Where examples have several
+            labels, the table shows one of them, as the paper's does by its counts, and all together, as the authors'
+            code counts errors.""",
     ),
     "sources": Kind(
         ("stability",),
@@ -204,7 +206,7 @@ KINDS = {
             2, 3, 5 and 9, with the numbers of study *{study}* for the same cells, if need be on another GPU; the last
             column lists the differences. The range contains the published number in 95 % of cases if both numbers come
             from the same distribution. With five or ten runs on either side the range is wide: agreement does not mean
-            equality. Items of which nothing was run are left out here; the CSV has all numbers.""",
+            equality. Items for which nothing was run are left out here; the CSV has all numbers.""",
     ),
 }
 
