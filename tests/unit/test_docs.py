@@ -43,7 +43,7 @@ PAGES = [
     ),
     ("rarity", "## Rare tokens", "## What it does not show", ["rarity-tokens"], []),
     # A ratio of SDs that is computed from `runs.csv`.
-    ("rarity", "### A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.24 to 1.05"]),
+    ("rarity", "## A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.24 to 1.05"]),
 ]
 
 

@@ -1,7 +1,7 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends elsewhere, the first line that it prints otherwise and the first checkpoint that differs are found.
+can. If it ends differently, the first line that differs and the first checkpoint that differs are found.
 """
 
 import json
@@ -76,7 +76,7 @@ class Interruption(NamedTuple):
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
     whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more, though it
-    was stopped at a save: perhaps nothing was left to train. `line` is the first that it then printed otherwise than
+    was stopped at a save: perhaps nothing was left to train. `line` is the first that it then printed differently from
     the whole run, `states` is what differs in the first checkpoint that does.
     """
 
