@@ -504,4 +504,4 @@ def test_diverged_runs_and_the_part_with_the_widest_range_are_told(summary, tmp_
     lines = screen(summary, missing=2)
     assert lines[0] == "tiny: 10 runs of 2 cells, 4 diverged"
     assert "accuracy hides it: from run to run 90.0 to 92.0 % of all are right, but 50.0 to 90.0 % of class 3," in lines
-    assert "  the widest range of 3 parts (smallcnn/digits/cpu/algo, 2 runs)" in lines
+    assert "  the widest range of 3 classes and sub-groups (smallcnn/digits/cpu/algo, 2 runs)" in lines

@@ -132,4 +132,4 @@ def _hidden(study: Study) -> Iterator[str]:
         widest = f"class {group}" if part_of(group) == "class" else group
         of_all, of_part = extent(values[whole]), extent(values[place])
         yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
-        yield f"  the widest range of {among} parts ({'/'.join(cell)}, {len(values[place])} runs)"
+        yield f"  the widest range of {among} classes and sub-groups ({'/'.join(cell)}, {len(values[place])} runs)"
