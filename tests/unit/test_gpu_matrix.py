@@ -59,7 +59,7 @@ def matrix(archive, tmp_path_factory):
     """The files and the output of a small run of all parts."""
     out = tmp_path_factory.mktemp("matrix")
     command = [sys.executable, SCRIPT, "--device", "cpu", "--small", "--pictures", archive, "--out", out]
-    command += ["--jobs", "3", "--runs", "2", "--epochs", "1", "--minutes", "5", "--networks", "smallcnn-bn"]
+    command += ["--jobs", "3", "--runs", "2", "--epochs", "1", "--minutes", "15", "--networks", "smallcnn-bn"]
     command += ["--cells", "control", "new seeds", "one-bit"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
