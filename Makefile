@@ -37,7 +37,7 @@ demo: .venv/cpu ## install what is locked, run the embedded study, print what it
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
 
-demo-long: .venv/cpu ## the demo with runs enough to decide half of its claims
+demo-long: .venv/cpu ## the demo with more runs, which decide twice as many claims
 	@$(SNAKEMAKE) --configfile workflow/studies/demo-long.yaml
 	@.venv/bin/toolnoise summary --study results/demo-long/study.json
 
