@@ -18,6 +18,25 @@ ROOT = Path(__file__).parents[1]
 TURNS = 5
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
+# Unit tests that it leaves to `make test`: they simulate many studies, or start programs, for ten seconds a file.
+SLOW = tuple(
+    f"tests/unit/test_{name}.py"
+    for name in (
+        "api",
+        "checking_contract",
+        "checking_invariances",
+        "claims_published",
+        "credentials",
+        "datasets_fetching",
+        "faults",
+        "fuzz",
+        "published",
+        "signing",
+        "stats_spread",
+        "stats_two_means",
+        "stats_variances",
+    )
+)
 # What `make test` leaves to `make test-long`: further studies from their files to their ends, existing programs, what
 # compares frameworks, and what is stopped and goes on.
 LONG = (
@@ -80,7 +99,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
         items[:] = [item for item in items if id(item) not in left_out]
     for item in items:
-        if not _is_in(item, QUICK):
+        if not _is_in(item, QUICK) or _is_in(item, SLOW):
             item.add_marker(pytest.mark.slow)
         if _is_in(item, LONG):
             item.add_marker(pytest.mark.long)
