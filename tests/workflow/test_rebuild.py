@@ -59,7 +59,7 @@ def test_a_run_with_emulated_noise_is_reproduced(sampled):
 def test_figures_tables_and_notebooks_are_reproduced_byte_for_byte(sampled):
     picture, table = (next(line for line in sampled[0].splitlines() if one in line) for one in (".svg: ", ".html: "))
     assert picture.startswith("reproduced: render results/small/figures/")
-    assert ".svg: 4 files bit-equal, by the code here" in picture
+    assert ".svg: 5 files bit-equal, by the code here" in picture
     assert table.startswith("reproduced: render results/small/figures/")
     assert ".html: 5 files bit-equal, by the code here" in table
 
