@@ -70,8 +70,18 @@ def cost(_study: Study, done: list[Job]) -> list[str]:
         about = found["kernel_ratio"]
         seconds = [_number(found[f"kernel_seconds_{mode}"].value, 1000, 3) for mode in ("default", "deterministic")]
         ratios = [_interval(found[f"{clock}_ratio"], 1, 3) for clock in ("kernel", "wall")]
+        ratios.append(_interval(found["memory_ratio"], 1, 3) if "memory_ratio" in found else "")
         rows.append((about.hardware, about.model, *seconds, *ratios, str(about.n_runs)))
-    heads = ("tooling", "network", "ms, default", "ms, determ.", "ratio, kernels", "ratio, clock", "runs")
+    heads = (
+        "tooling",
+        "network",
+        "ms, default",
+        "ms, determ.",
+        "ratio, kernels",
+        "ratio, clock",
+        "ratio, memory",
+        "runs",
+    )
     return _titled("Cost of determinism: a step in kernels, and ratios with 95 % intervals", heads, rows)
 
 

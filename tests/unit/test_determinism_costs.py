@@ -40,9 +40,18 @@ def test_kernels_and_clock_have_both_modes_and_their_ratio():
     }
 
 
+def test_a_gpu_has_rows_of_memory_too_and_profiles_of_earlier_versions_have_none():
+    plain, other = ([run._replace(memory=gigabytes * 1e9) for run in FAST] for gigabytes in (2, 3))
+    rows = {metric: estimate.value for metric, estimate in costs(plain, other, with_memory=True)}
+    assert [rows[f"memory_{name}"] for name in ("bytes_default", "bytes_deterministic", "ratio")] == [2e9, 3e9, 1.5]
+    rows = dict(costs(FAST, other, with_memory=True))
+    assert rows["memory_bytes_deterministic"].value == 3e9
+    assert np.isnan([rows["memory_bytes_default"], rows["memory_ratio"]]).all()
+
+
 def test_without_runs_every_row_is_there_and_undefined():
-    rows = costs([], [])
-    assert len(rows) == 6
+    rows = costs([], [], with_memory=True)
+    assert len(rows) == 9
     assert np.isnan([estimate for _, estimate in rows]).all()
     assert longest([]) == []
 

@@ -15,6 +15,7 @@ _NAMED: Shape = {"name": TEXT}
 PROFILED: Shape = {
     "spec": {"model": _NAMED, "hardware": _NAMED, "variant": _NAMED, "seed": INTEGER, "steps": {"steps": POSITIVE}},
     "wall_seconds_per_step": AMOUNT,
+    "memory_bytes?": INTEGER,
 }
 
 
@@ -43,7 +44,9 @@ def measure(
     counts = (len(whole), len(repeats) - len(whole))
     about = (*subject, accelerator, *(overhead[key] for key in CONDITIONS))
     metric_files.write(
-        out_overhead, OVERHEAD, [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)]
+        out_overhead,
+        OVERHEAD,
+        [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs, with_memory=accelerator == "gpu")],
     )
     rows = [(mode, *row) for mode in MODES for row in longest(runs[mode])]
     metric_files.write(out_kernels, KERNELS, [(*about, *names, *seconds, *counts) for *names, seconds in rows])
@@ -60,4 +63,5 @@ def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:
         raise BadInput(path, "total_us", f"found {wrong.iloc[0]}", "microseconds, from 0 up")
     steps = spec["steps"]["steps"]
     calls, seconds = kernels["calls"] / steps, kernels["total_us"] / 1e6 / steps
-    return profile, Cost(wall, *(dict(zip(kernels["kernel"], values, strict=True)) for values in (calls, seconds)))
+    by_kernel = (dict(zip(kernels["kernel"], values, strict=True)) for values in (calls, seconds))
+    return profile, Cost(wall, *by_kernel, about.get("memory_bytes", np.nan))

@@ -25,11 +25,12 @@ REST = "rest"  # the rank of all others together
 
 
 class Cost(NamedTuple):
-    """The cost of a step in one run: wall-clock seconds, and the calls and seconds of each kernel."""
+    """The cost of a step in one run: wall-clock seconds, the calls and seconds of each kernel, and bytes of memory."""
 
     wall: float
     calls: Mapping[str, float]
     seconds: Mapping[str, float]
+    memory: float = np.nan
 
     @property
     def kernels(self) -> float:
@@ -40,14 +41,19 @@ class Cost(NamedTuple):
 KernelRow = tuple[str, str, float, Estimate]  # its rank in a mode, its name, its calls and seconds per step over runs
 
 
-def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[str, Estimate]]:
-    """Seconds per step in both modes and their ratio, in kernels and by the wall clock."""
+def costs(
+    default: Sequence[Cost], deterministic: Sequence[Cost], *, with_memory: bool = False
+) -> list[tuple[str, Estimate]]:
+    """Seconds per step in both modes and their ratio, in kernels and by the wall clock; and the same of memory."""
     rows = []
-    for metric, attribute in (("kernel", "kernels"), ("wall", "wall")):
-        plain, other = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
+    measured = [("kernel", "kernels", "kernel_seconds"), ("wall", "wall", "wall_seconds")]
+    for metric, attribute, name in measured + [("memory", "memory", "memory_bytes")] * with_memory:
+        values = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
+        # Profiles of earlier versions have no memory.
+        plain, other = (of_mode[~np.isnan(of_mode)] for of_mode in values)
         rows += [
-            (f"{metric}_seconds_default", mean_t(plain).within(0, np.inf)),
-            (f"{metric}_seconds_deterministic", mean_t(other).within(0, np.inf)),
+            (f"{name}_default", mean_t(plain).within(0, np.inf)),
+            (f"{name}_deterministic", mean_t(other).within(0, np.inf)),
             (f"{metric}_ratio", ratio_of_means(other, plain)),
         ]
     return rows

@@ -50,8 +50,10 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
     with _alone():
         with timings.measure("warm_up"):
             engine.epoch(_plan(spec, spec.steps["warmup"]))
+        _forget_memory(engine)
         with timings.measure("steps"):
             engine.epoch(plan)
+    memory = _memory(engine)
     with timings.measure("profile"):
         kernels = kernels_of(engine, plan, _alone)
     total = sum(kernel.microseconds for kernel in kernels)
@@ -63,6 +65,7 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
             "observed": observed,
             "kernel_seconds_per_step": total / 1e6 / len(plan.order),
             "wall_seconds_per_step": timings["steps"] / len(plan.order),
+            **({} if memory is None else {"memory_bytes": memory}),
             "seconds": dict(timings),
         },
     )
@@ -73,6 +76,25 @@ def _alone() -> AbstractContextManager[None]:
     """A time in which no other measurement of this user runs on the accelerators that this process sees."""
     seen = re.sub(r"\W+", "-", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
     return scratch.claim(Path(tempfile.gettempdir(), f"toolnoise-{os.getuid()}-timed-{seen}"), wait=True)
+
+
+def _forget_memory(engine: KerasEngine) -> None:
+    """Begin to count a GPU's memory anew, so that what warming up tried does not count; JAX has no such reset."""
+    if engine.tooling["accelerator"] == "gpu" and engine.framework == "torch":
+        engine.library.cuda.reset_peak_memory_stats()
+    elif engine.tooling["accelerator"] == "gpu" and engine.framework == "tensorflow":
+        engine.library.config.experimental.reset_memory_stats("GPU:0")
+
+
+def _memory(engine: KerasEngine) -> int | None:
+    """The most bytes of a GPU's memory in use at once, as the framework counts them; not known of a CPU."""
+    if engine.tooling["accelerator"] != "gpu":
+        return None
+    if engine.framework == "torch":
+        return int(engine.library.cuda.max_memory_allocated())
+    if engine.framework == "tensorflow":
+        return int(engine.library.config.experimental.get_memory_info("GPU:0")["peak"])
+    return (engine.library.config.jax_default_device.memory_stats() or {}).get("peak_bytes_in_use")
 
 
 def _drawn(spec: Spec) -> Data:
