@@ -4,14 +4,15 @@ The step is the training step: the same compiled loop, forward, backward and opt
 Some steps warm it up (memory, autotuning); the requested number is timed by the clock; the same number runs under the
 framework's profiler, which itself takes time and is therefore kept apart from the clock.
 
-Whatever is timed runs alone on its accelerators; other measurements may start and end meanwhile.
+Whatever is timed runs alone on its accelerators: other measurements may start and end meanwhile, and compile before.
 """
 
+import fcntl
 import os
 import re
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from toolnoise import streams
 from toolnoise.analyses.overhead import xplane
 from toolnoise.analyses.overhead.metric import PROFILE
 from toolnoise.analyses.overhead.xplane import Kernel
-from toolnoise.base import files, metric_files, scratch
+from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
@@ -41,7 +42,8 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
     timings = Timings()
     with timings.measure("start_up"):
         engine, observed = start_engine(spec)
-    with timings.measure("compile"):
+    # Compilers time kernels on the accelerator, too.
+    with _accelerators(fcntl.LOCK_SH), timings.measure("compile"):
         dataset = _drawn(spec)
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
@@ -73,9 +75,17 @@ def profile(spec: Spec, out: str | Path, record: str | Path) -> dict[str, Any]:
 
 
 def _alone() -> AbstractContextManager[None]:
-    """A time in which no other measurement of this user runs on the accelerators that this process sees."""
+    """A time in which no other measurement of this user compiles or runs on the accelerators that this process sees."""
+    return _accelerators(fcntl.LOCK_EX)
+
+
+@contextmanager
+def _accelerators(use: int) -> Iterator[None]:
+    """Hold the accelerators that this process sees, alone or beside others of this user who share them."""
     seen = re.sub(r"\W+", "-", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
-    return scratch.claim(Path(tempfile.gettempdir(), f"toolnoise-{os.getuid()}-timed-{seen}"), wait=True)
+    with Path(tempfile.gettempdir(), f"toolnoise-{os.getuid()}-timed-{seen}").open("ab") as lock:
+        fcntl.flock(lock, use)
+        yield
 
 
 def _forget_memory(engine: KerasEngine) -> None:
