@@ -58,9 +58,10 @@ PARTS = {
 }
 # Parts whose jobs need the GPU to themselves. What `profile` times takes the GPU for itself.
 TIMED = ("throughput",)
-# Dependencies of the package that JAX and PyTorch machines usually lack.
+# Dependencies of the package that JAX and PyTorch machines usually lack; and one that decides how figures look, in the
+# version that the machine's lock file has, or no job could state that file.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
-CARRIED = (*CARRIED, "pooch", "platformdirs")
+CARRIED = (*CARRIED, "pooch", "platformdirs", "matplotlib")
 WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 # Packed last if space is short: these files can be made again, or are large and already measured.
 BULKY = ("weights.npz", "data", "checkpoints")

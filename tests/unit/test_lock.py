@@ -155,6 +155,7 @@ def stated(monkeypatch):
             {"": "torch", "tensorflow": "frameworks", "jax": "frameworks", "torch": "torch", "command": "frameworks"},
         ),
         ("jax-dev", {"": "jax", "jax": "jax"}),
+        ("machines/gpu", dict.fromkeys(("", "jax", "torch"), "machines/gpu")),
         # What `make test` installs into the environment of `make demo`: JAX, and the developers' tools.
         # An existing program may import all of it.
         ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax", "command": "dev"}),

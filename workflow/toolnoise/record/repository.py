@@ -26,6 +26,7 @@ from toolnoise.study import environments, programs
 # The first match counts, so lock files of one framework come before those of several.
 LOCKS = (
     *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks", "dev")),
+    "requirements/machines/gpu.txt",
     *map(environments.lock_of, environments.known()),
 )
 # Packages that affect numbers and figures; the other pins of a lock follow from these.
