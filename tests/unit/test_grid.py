@@ -687,3 +687,25 @@ def test_control_cannot_have_more_runs_than_its_block_has_seeds(written, built, 
 def test_draws_are_refused_where_they_cannot_be(more, line, written, built, refused):
     written["grid"] = [written["grid"][0] | {"hardware": ["noisy"], "variants": ["impl"], "draws": 2} | more]
     assert refused(built, written).endswith(line)
+
+
+def test_what_overhead_excepts_is_not_measured(written, built):
+    written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu", "cpu-eigen"]}
+    written["overhead"]["except"] = {"cpu-eigen": ["vgg19"]}
+    study = built(written)
+    assert study.networks == (("smallcnn", "cpu"), ("smallcnn", "cpu-eigen"), ("vgg19", "cpu"))
+    assert {(profile.model, profile.hardware) for profile in study.profiles} == set(study.networks)
+    assert built(written | {"only": ["cpu"]}).networks == (("smallcnn", "cpu"), ("vgg19", "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("left_out", "says"),
+    [
+        ({"cpu": ["vgg16"]}, "overhead.except.cpu: found 'vgg16'; among smallcnn, vgg19"),
+        ({"cpu": ["smallcnn", "vgg19"]}, "overhead.except: it leaves no network to measure"),
+        ({"abacus": ["vgg19"]}, "overhead.except"),
+    ],
+)
+def test_except_names_what_is_there_and_leaves_something(written, built, refused, left_out, says):
+    written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu"], "except": left_out}
+    assert says in refused(built, written)

@@ -473,6 +473,15 @@ def test_a_ratio_that_is_not_in_the_file_is_told_in_one_line(written):
         written("overhead", overhead=list(ratios(["vgg19"])), hardware=["p100", "t4"], tasks=[["vgg19", ""]])
 
 
+def test_a_network_that_a_study_leaves_out_on_a_tooling_is_left_out(written):
+    times = [*ratios(["vgg19"]), *ratios(["mobilenet"], ["p100"])]
+    said = words(
+        written("overhead", overhead=times, hardware=["p100", "v100"], tasks=[["vgg19", ""], ["mobilenet", ""]])
+    )
+    assert said.count("mobilenet") == 1
+    assert "v100" in said
+
+
 @pytest.mark.parametrize("kind", ["kernels", "overhead"])
 def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kind):
     rows = {"kernels": list(kernels()), "overhead": list(ratios(["vgg19"], ["v100"]))}

@@ -115,6 +115,7 @@ def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
     if "overhead" in config:
         for registry in ("models", "hardware"):
             yield f"overhead.{registry}", registry, config["overhead"][registry]
+        yield "overhead.except", "hardware", list(config["overhead"].get("except", {}))
 
 
 def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:

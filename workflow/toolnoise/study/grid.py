@@ -106,6 +106,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), tensors)
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
+    _require_networks(study, file)
     return replace(study, figures=_figures_of(Grid(study, study.classifying), excluded, file))
 
 
@@ -166,6 +167,18 @@ def _require_gpus(study: Study, file: str | Path) -> None:
         if study.tooling(hardware)["accelerator"] == "tpu":
             problem = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", problem, "toolings whose accelerator is cpu or gpu")
+
+
+def _require_networks(study: Study, file: str | Path) -> None:
+    """What `overhead.except` takes out is there, and something is left."""
+    block = study.config.get("overhead", {})
+    for hardware, models in block.get("except", {}).items():
+        for model in models:
+            if model not in block["models"]:
+                allowed = f"among {', '.join(block['models'])}"
+                raise BadInput(file, f"overhead.except.{hardware}", f"found {model!r}", allowed)
+    if block and not study.networks:
+        raise BadInput(file, "overhead.except", "it leaves no network to measure", "at least one on one tooling")
 
 
 def possible(

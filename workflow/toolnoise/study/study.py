@@ -123,7 +123,9 @@ class Study:
     def networks(self) -> tuple[Network, ...]:
         """The subjects of these measurements."""
         block = self.config.get("overhead", {"models": [], "hardware": []})
-        return tuple(itertools.starmap(Network, itertools.product(block["models"], block["hardware"])))
+        networks = itertools.starmap(Network, itertools.product(block["models"], block["hardware"]))
+        left_out = block.get("except", {})
+        return tuple(network for network in networks if network.model not in left_out.get(network.hardware, ()))
 
     @property
     def controls(self) -> tuple[Cell, ...]:
