@@ -164,10 +164,16 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
-        yield _row(claim, side, whole, pvalue, LEVEL / families[key], each)
+        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[key], each)
         within = holm(np.array([_smallest(part) for part in each]))
-        for part, of_part in zip(each, within, strict=True):
-            yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
+        rows = [
+            _row(claim, side, part, of_part, LEVEL / len(each), [part])
+            for part, of_part in zip(each, within, strict=True)
+        ]
+        verdicts_of_parts = [_verdict(part, of_part) for part, of_part in zip(each, within, strict=True)]
+        notes = [_disagreement(verdicts_of_parts), note] if claim["parts"] == "pooled" else [note]
+        yield (*row, "; ".join(filter(None, notes)))
+        yield from rows
 
 
 def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
@@ -269,6 +275,13 @@ def _not_estimated(shown: ShownEffect) -> str:
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"
     return "no values of single runs, or a value of 0 without one of them"
+
+
+def _disagreement(verdicts_of_parts: Sequence[str]) -> str:
+    """What the mean of several parts hides; empty if none contradicts another."""
+    supported, refuted = map(verdicts_of_parts.count, (SUPPORTED, REFUTED))
+    several = len(verdicts_of_parts)
+    return f"of {several} parts, {supported} supported and {refuted} refuted" if supported and refuted else ""
 
 
 def _item(number: published.Number) -> str:
