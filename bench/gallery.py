@@ -51,6 +51,7 @@ ELSEWHERE = {
     "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
     "cifar10-pictures-authors": ("cifar10-pictures-authors", "batch_norm-cpu"),
     "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
+    "gpu-cost": ("gpu-cost-h200", "overhead-kernel-size"),
     "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
     "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),

@@ -30,6 +30,7 @@ class Item(NamedTuple):
 STUDIES = "workflow/studies"
 ITEMS = (
     Item(
+        # On an H200, 8 of the 28 are done: unpack evidence/gpu-cost-h200.tar.xz before `pack`, and only the rest runs.
         "what determinism costs: figures 8 and 9, PyTorch and JAX, on an H100",
         f"{STUDIES}/gpu-cost.yaml",
         f"{RUN} --study {STUDIES}/gpu-cost.yaml --parts cost --jobs 5",

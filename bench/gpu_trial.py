@@ -40,7 +40,8 @@ def small(whole: Mapping[str, Any]) -> dict[str, Any]:
     trial["models"] = {name: _model(models[name]) for name in whole.get("models", {})}
     if "overhead" in whole:
         networks, toolings = whole["overhead"]["models"][:NETWORKS], [*_toolings(whole["overhead"], hardware)]
-        trial["overhead"] = {**whole["overhead"], **TIMED, "models": networks, "hardware": toolings}
+        changed = {**TIMED, "models": networks, "hardware": toolings}
+        trial["overhead"] = {key: value for key, value in (whole["overhead"] | changed).items() if key != "except"}
     return trial
 
 
