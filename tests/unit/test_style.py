@@ -422,12 +422,3 @@ def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
     assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
     assert dots.still_note(["churn"], ("churn",)) == ""
-
-
-def test_a_title_of_wide_letters_stays_on_its_sheet():
-    figure, _ = sheets.grid(1, [1])
-    sheets.frame(figure, f"{'WGRAD_ALG1_ENGINE_NHWC and ' * 6}appear (91 ms)", ["How."])
-    (title,) = (text for text in figure.texts if text.get_weight() == "bold")
-    figure.draw_without_rendering()
-    assert title.get_window_extent().x1 < figure.bbox.x1
-    assert "(91 ms)" in title.get_text()

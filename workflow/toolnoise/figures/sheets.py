@@ -14,10 +14,8 @@ import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.textpath import text_to_path
 
 from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from IPython.display import Image
 
 PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
-HEADING = 10.5  # points
 FLAT = 1e-12  # the height of an axis that shows nothing yet
 # No dates in the bytes; and the name under which a format has a figure's description.
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
@@ -147,7 +144,7 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
     figure.set_label("\n".join([title, subtitle, *notes]))
     below_it = notes if wide >= PAGE else notes[1:]
     lines = [line for note in below_it for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
-    heading, below = _fitting(title, 10.9 * wide - 1, wide - 0.2), wrapped(subtitle, 15.7 * wide - 2)
+    heading, below = wrapped(title, 10.9 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
     if wide < PAGE:
         _wrap_titles(figure.axes, wide)
     columns = _columns(keys, wide)
@@ -159,7 +156,7 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
     figure.get_layout_engine().set(rect=(0.06 / wide, bottom / tall, 1 - 0.1 / wide, 1 - (top + bottom) / tall))
     left = 0.1 / wide
     first = {"ha": "left", "va": "top", "linespacing": 1.25}
-    figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=HEADING, weight="bold", **first)
+    figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=10.5, weight="bold", **first)
     figure.text(left, 1 - (0.1 + 0.19 * len(heading)) / tall, "\n".join(below), size=8.5, color=SOFT, **first)
     small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
     figure.text(left, 0.09 / tall, "\n".join(lines), **small)
@@ -170,19 +167,8 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
 
 
 def wrapped(text: str, most: float) -> list[str]:
-    """The lines of a text; a number and its unit stay together."""
-    together = text.replace(" %", "\u00a0%").replace(" ms)", "\u00a0ms)")
-    return [line.replace("\u00a0", " ") for line in textwrap.wrap(together, int(most))]
-
-
-def _fitting(title: str, most: float, inches: float) -> list[str]:
-    """The lines of a title: shorter ones than usual if its letters, such as those of kernels' names, are wide."""
-    font = FontProperties(size=HEADING, weight="bold")
-    lines = wrapped(title, most)
-    while any(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] > 72 * inches for line in lines):
-        most -= 1
-        lines = wrapped(title, most)
-    return lines
+    """The lines of a text; a number and its per cent sign stay together."""
+    return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
 
 
 def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
