@@ -97,7 +97,7 @@ def main() -> None:
                 "--toolings",
                 nargs="+",
                 metavar="NAME",
-                help="toolings whose jobs to run (all that are here)",
+                help="toolings, or frameworks, whose jobs to run (all that are here)",
             )
         if verb is not unpack:
             one.add_argument(
@@ -184,15 +184,19 @@ def run(options: argparse.Namespace) -> studies.Study:
     ends = time.monotonic() + 60 * options.minutes
     study = _served(options.study)
     able = study.config["only"]
+    # A framework's name is for its toolings, whichever GPU the machine has.
+    framework_of = {name: study.tooling(name)["engine"] for name in able}
+    known = [*able, *dict.fromkeys(framework_of.values())]
     for name in options.toolings or ():
-        if name not in able:
-            raise BadInput("--toolings", "", f"{name} is none of this machine's", f"allowed: {', '.join(able)}")
+        if name not in known:
+            raise BadInput("--toolings", "", f"{name} is none of this machine's", f"allowed: {', '.join(known)}")
+    chosen = [name for name in able if {name, framework_of[name]} & set(options.toolings or known)]
     print(f"{study.name}: {', '.join(able)}", flush=True)
     work = Work(study, ends)
     for part in options.parts:
         if part == "throughput":
             work.time_against_fit()
-        targets = [job for job in work.targets(part) if not options.toolings or _is_of(job, options.toolings)]
+        targets = [job for job in work.targets(part) if not options.toolings or _is_of(job, chosen)]
         work.attain(targets, 1 if part in TIMED else options.jobs)
     shutil.rmtree("brought", ignore_errors=True)
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):

@@ -86,7 +86,7 @@ def pieces(tmp_path_factory, as_repository, script):
         if machine == "first":
             piece = ["run", "--minutes", "0.15", "--parts", "control"]
             said["cut off"] = at(folder / machine, *piece, slow="prepare")
-        said[machine] = at(folder / machine, "run", "--jobs", "2", "--toolings", "cpu-jax", "--parts", *parts)
+        said[machine] = at(folder / machine, "run", "--jobs", "2", "--toolings", "jax", "--parts", *parts)
         brought = sorted((folder / machine / "brought").iterdir())
         said[f"{machine}, here"] = at(checkout, "unpack", *brought, here=True)
     return checkout, folder, said
@@ -120,7 +120,7 @@ def test_toolings_that_the_machine_lacks_are_left_out(pieces):
 def test_a_tooling_that_the_machine_lacks_is_refused(pieces, script, refusal):
     _, folder, _ = pieces
     said = refusal(script(folder / "second", "run", "--toolings", "h100-jax"))
-    assert said == "toolnoise: --toolings: h100-jax is none of this machine's; allowed: cpu-jax"
+    assert said == "toolnoise: --toolings: h100-jax is none of this machine's; allowed: cpu-jax, jax"
 
 
 def test_jobs_run_at_the_same_time_if_asked(pieces):
