@@ -346,3 +346,16 @@ def test_the_docs_have_what_the_command_prints_of_every_claim(bench, evidence):
     assert kept == bench.HEAD + bench.table([evidence("gpu-h100")]), (
         "run bench/claims_table.py --write evidence/gpu-h100.tar.xz"
     )
+
+
+def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_is_refuted_by_one(evidence):
+    """On an H200 the cost of determinism rises with the kernel's size in PyTorch, and falls in JAX."""
+    folder = evidence("gpu-cost-h200")
+    read = judging.read_tables({kind: [folder / f"metrics/{kind}.csv"] for kind in ("overhead", "kernels")}, JUDGED)
+    side = judging.by_study(read, toolings(grid.load(folder / "study.json")))
+    found = pd.DataFrame(judging.verdicts(CLAIMED, side), columns=list(CLAIMS)).set_index(["claim", "part"])
+    assert found.loc[("kernel-skew", "all"), "verdict"] == "supported"
+    assert found.loc[("kernel-skew", "all"), "note"] == "of 8 parts, 4 supported and 4 refuted"
+    assert found.loc[("cost-by-kernel-size", "all"), "verdict"] == "refuted"
+    assert found.loc["cost-by-kernel-size"]["verdict"].tolist() == ["refuted", "supported", "refuted"]
+    assert found.loc[("determinism-costs", "all"), "note"] == ""
