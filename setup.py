@@ -11,6 +11,7 @@ CARRIED = (
     *(
         "notebooks/*.ipynb",
         "requirements/*.txt",
+        "requirements/machines/*.txt",
         "requirements/plugins/*.txt",
         "requirements/versions/*.txt",
         "resources/**/*",
