@@ -33,7 +33,7 @@ ITEMS = (
         # On an H200, five are done: unpack evidence/gpu-cost-h200.tar.xz before `pack`, and only the rest runs.
         "what determinism costs PyTorch: figures 8 and 9, on an H100",
         f"{STUDIES}/gpu-cost.yaml",
-        f"{RUN} --study {STUDIES}/gpu-cost.yaml --parts cost --toolings torch --jobs 10",
+        f"{RUN} --study {STUDIES}/gpu-cost.yaml --parts cost --jobs 10 --toolings torch",
         (9, 9, 9),
         "evidence/gpu-cost-h100.tar.xz",
     ),
@@ -41,7 +41,7 @@ ITEMS = (
         # On an H200, three networks are done. Each process takes the GPU's memory that its network needs.
         "what determinism costs JAX: figures 8 and 9, on an H100",
         f"{STUDIES}/gpu-cost.yaml",
-        f"{RUN} --study {STUDIES}/gpu-cost.yaml --parts cost --toolings jax --jobs 5",
+        f"{RUN} --study {STUDIES}/gpu-cost.yaml --parts cost --jobs 5 --toolings jax",
         (9, 9, 9),
         "evidence/gpu-cost-h100.tar.xz",
     ),
