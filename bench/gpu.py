@@ -58,8 +58,8 @@ PARTS = {
 }
 # Parts whose jobs need the GPU to themselves. What `profile` times takes the GPU for itself.
 TIMED = ("throughput",)
-# Dependencies of the package that JAX and PyTorch machines usually lack; and one that decides how figures look, in the
-# version that the machine's lock file has, or no job could state that file.
+# What the machine's lock file has for the package, and JAX and PyTorch machines usually lack. They have Matplotlib, but
+# in another version no job could state that file.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
 CARRIED = (*CARRIED, "pooch", "platformdirs", "matplotlib")
 WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
@@ -169,7 +169,7 @@ def pack(options: argparse.Namespace) -> None:
 
 
 def _install(version: str, site: Path) -> None:
-    pins = repository.pins((ROOT / "requirements/dev.txt").read_text("utf-8"))
+    pins = repository.pins((ROOT / "requirements/machines/gpu.txt").read_text("utf-8"))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-compile", "--only-binary=:all:", "--implementation", "cp", "--python-version", version]
     command += [part for wheel in WHEELS for part in ("--platform", wheel)]

@@ -60,13 +60,6 @@ plugin grid-engine snakemake-executor-plugin-cluster-generic --no-deps
 sed --quiet --regexp-extended '/^python-dateutil/d; s/^([a-z0-9._-]+==[^ ;]+).*/\1/p' requirements/cpu.txt >"$scratch/constraints.txt"
 plugin s3 snakemake-storage-plugin-s3 --constraint "$scratch/constraints.txt"
 
-# The machine on which bench/gpu.py last ran: what its owners have installed there, and what the script brings.
-mkdir -p requirements/machines
-printf '%s\n' jsonschema pillow pooch psutil pyyaml requests scikit-learn tqdm numpy==2.5.2 pandas==3.0.6 scipy==1.18.1 \
-  keras==3.15.1 matplotlib==3.11.2 torch==2.11.0 "jax[cuda13]==0.11.2" nvidia-cudnn-cu13==9.19.0.56 |
-  uv --no-config pip compile - --python-version 3.12 --python-platform x86_64-manylinux_2_28 --generate-hashes \
-    --no-annotate --no-header --no-emit-index-url --output-file "$PWD/requirements/machines/gpu.txt" >/dev/null
-
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
 version() {
@@ -87,3 +80,11 @@ version jax-0.8 jax==0.8.3
 version torch-2.5 torch==2.5.1
 version torch-2.7 torch==2.7.1
 version torch-2.9 torch==2.9.1
+
+# The machine on which bench/gpu.py last ran: what its owners have installed there, and what the script brings.
+matplotlib=$(sed --quiet --regexp-extended 's/^(matplotlib==[^ ;]+).*/\1/p' requirements/dev.txt)
+mkdir -p requirements/machines
+printf '%s\n' jsonschema pillow pooch psutil pyyaml requests scikit-learn tqdm numpy==2.5.2 pandas==3.0.6 scipy==1.18.1 \
+  "$keras" "$matplotlib" torch==2.11.0 "jax[cuda13]==0.11.2" nvidia-cudnn-cu13==9.19.0.56 |
+  uv --no-config pip compile - --python-version 3.12 --python-platform x86_64-manylinux_2_28 --generate-hashes \
+    --no-annotate --no-header --no-emit-index-url --output-file "$PWD/requirements/machines/gpu.txt" >/dev/null

@@ -166,14 +166,11 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             continue
         *row, note = _row(claim, side, whole, pvalue, LEVEL / families[key], each)
         within = holm(np.array([_smallest(part) for part in each]))
-        rows = [
-            _row(claim, side, part, of_part, LEVEL / len(each), [part])
-            for part, of_part in zip(each, within, strict=True)
-        ]
-        verdicts_of_parts = [_verdict(part, of_part) for part, of_part in zip(each, within, strict=True)]
-        notes = [_disagreement(verdicts_of_parts), note] if claim["parts"] == "pooled" else [note]
-        yield (*row, "; ".join(filter(None, notes)))
-        yield from rows
+        judged = list(zip(each, within, strict=True))
+        hidden = _disagreement([_verdict(*part) for part in judged]) if claim["parts"] == "pooled" else ""
+        yield (*row, "; ".join(filter(None, (hidden, note))))
+        for part, of_part in judged:
+            yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
 
 
 def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
@@ -280,8 +277,9 @@ def _not_estimated(shown: ShownEffect) -> str:
 def _disagreement(verdicts_of_parts: Sequence[str]) -> str:
     """What the mean of several parts hides; empty if none contradicts another."""
     supported, refuted = map(verdicts_of_parts.count, (SUPPORTED, REFUTED))
-    several = len(verdicts_of_parts)
-    return f"of {several} parts, {supported} supported and {refuted} refuted" if supported and refuted else ""
+    if not supported or not refuted:
+        return ""
+    return f"of {len(verdicts_of_parts)} parts, {supported} supported and {refuted} refuted"
 
 
 def _item(number: published.Number) -> str:
