@@ -116,6 +116,15 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     assert found.unstated == []
 
 
+def test_what_has_run_where_is_what_the_archives_say(evidence):
+    has_run = script("has_run")
+    text = (ROOT / "docs/tables/has-run.txt").read_text("utf-8")
+    assert text == has_run.table([evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES])
+    gpus = set(re.findall(r"^NVIDIA (\S+)", text, re.MULTILINE))
+    (said,) = re.findall(r"\*\*It \[has run\].*? on CPUs, (.*?) \(", (ROOT / "README.md").read_text("utf-8"))
+    assert set(re.findall(r"[A-Z]+\d+", said)) == gpus
+
+
 def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
     equal_runs = script("equal_runs")
     rows = equal_runs.rows(*(equal_runs.histories(evidence(name)) for name in ("gpu-h100", "gpu-h200")))
