@@ -12,7 +12,7 @@ from toolnoise.figures.findings import MOST, change, decided, each, listed, numb
 from toolnoise.figures.panels import interval, ratio_ticks
 
 NAMED = 20  # as in the paper's figure 8, and in each mode of the metric file
-LONGEST, IN_TITLE = 34, 24  # characters of a name; in a title it stands among wide letters
+LONGEST = 34  # characters of a name
 LINE = 0.128  # inches
 SMALL = 6.5  # points
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
@@ -98,10 +98,10 @@ def _apart(part: str, words: Mapping[str, list[str]], names: Mapping[str, str]) 
     return f"{names[part]}: {own[0]}" if others and own else part if others else names[part]
 
 
-def shortened(name: str, most: int = LONGEST) -> str:
+def shortened(name: str) -> str:
     """A name with its middle left out, if it is too long for its line."""
-    half = (most - 1) // 2
-    return name if len(name) <= most else f"{name[:half]}…{name[-half:]}"
+    half = (LONGEST - 1) // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
 
 
 def _changes(ratios: pd.DataFrame) -> str:
@@ -137,7 +137,9 @@ def of_kernels(ratios: pd.DataFrame, appeared: Mapping[str, float]) -> str:
     says = f"eterminism changes the time in kernels by {_changes(ratios)}"
     if decided(ratios).empty or not appeared:
         return f"D{says}"
-    named = listed([f"{shortened(name, IN_TITLE)} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
+    # A title has room for the beginning of a shortened name, which says what the kernel computes.
+    names = {name: "".join(name.partition("…")[:2]) for name in appeared}
+    named = listed([f"{names[name]} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
     return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{says}"
 
 
