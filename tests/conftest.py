@@ -86,7 +86,7 @@ LONG = (
 def pytest_collection_modifyitems(config, items):
     """Whatever else starts programs is slow; so is what is marked so where it stands.
 
-    With TURN in the environment, a number of the commit, every second file of the longest tests waits for another.
+    With TURN in the environment, a number of the commit, two of three files of the longest tests wait for another.
     The slowest come first: at the end, no worker then waits for long.
     """
     turn = os.environ.get("TURN")
@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config, items):
         waiting = [item for item in items if item.get_closest_marker("in_turn")]
         left_out = {id(item) for place, item in enumerate(waiting) if (place - int(turn)) % TURNS}
         files = sorted({item.path for item in items if _is_in(item, LONG)})
-        later = {path for place, path in enumerate(files) if (place - int(turn)) % 2}
+        later = {path for place, path in enumerate(files) if (place - int(turn)) % 3}
         left_out |= {id(item) for item in items if item.path in later}
         config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
         items[:] = [item for item in items if id(item) not in left_out]

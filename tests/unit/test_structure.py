@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import os
 import re
 import subprocess
 import sys
@@ -150,6 +151,38 @@ def test_every_part_of_the_checks_is_run_by_default():
     functions = set(re.findall(r"^(\w+)\(\) {", SCRIPT, re.MULTILINE))
     assert functions == {*PARTS, "need", "turn", *IN_TURN}
     assert subprocess.run(["bash", "-n", ROOT / ".ci/run"]).returncode == 0
+
+
+def checks(folder, seconds, turn, *arguments):
+    """What `.ci/run` says when so much time is over as it begins, without doing what its parts do."""
+    script = folder / ".ci/run"
+    script.parent.mkdir()
+    parts = "".join(f"{part}() {{ :; }}\n" for part in [*PARTS, *IN_TURN])
+    script.write_text(SCRIPT.replace("\nparts=(", f"\n{parts}turn() {{ echo {turn}; }}\nparts=(", 1))
+    done = subprocess.run(
+        ["bash", script, *arguments], env={**os.environ, "SECONDS": str(seconds)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    ran = re.findall(r"^(\w+) took", done.stdout, re.MULTILINE)
+    return ran, re.findall(r"^NOT RUN, .*: ([\w ]+)\.", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("turn", [0, 4, 26])
+def test_the_checks_run_every_part_and_begin_with_lint_and_tests(tmp_path, turn):
+    ran, waiting = checks(tmp_path, 0, turn)
+    place = 3 + turn % (len(PARTS) - 3)
+    assert ran == ["tools", "lint", "tests", *PARTS[place:], *PARTS[3:place]]
+    assert waiting == []
+
+
+def test_a_late_part_of_the_checks_waits_and_is_named(tmp_path):
+    ran, (waiting,) = checks(tmp_path, 2400, 2)
+    assert ran == ["tools", "lint", "tests"]
+    assert waiting.split() == [*PARTS[5:], *PARTS[3:5]]
+
+
+def test_a_part_that_is_asked_for_runs_at_any_time(tmp_path):
+    assert checks(tmp_path, 9999, 2, "fuzz", "slurm") == (["fuzz", "slurm"], [])
 
 
 def test_github_runs_every_part():
