@@ -105,7 +105,7 @@ def gate(*words):
     return 0
 
 
-LOWER = ("--one-sided", "--lower")
+LOWER, HIGHER = (("--one-sided", f"--{way}") for way in ("lower", "higher"))
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,10 @@ LOWER = ("--one-sided", "--lower")
         ("better", (), 1),
         ("better", LOWER, 0),
         ("worse", LOWER, 1),
-        ("better", LOWER[:1], 1),
-        ("worse", LOWER[:1], 0),
+        ("better", LOWER[:1], 0),
+        ("worse", LOWER[:1], 1),
+        ("better", HIGHER, 1),
+        ("worse", HIGHER, 0),
     ],
 )
 @pytest.mark.usefixtures("csvs")
@@ -126,6 +128,8 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("FAIL: loss" if code else "pass: loss")
     assert "mean 3.2, SD 0.0816, 4 runs" in line
+    if words == LOWER[:1]:
+        assert line.endswith('loss: lower is better (by the word "loss" in its name, --higher if not)')
 
 
 @pytest.mark.usefixtures("csvs")

@@ -117,6 +117,14 @@ def test_unshared_seeds_are_scipys_welch_test(unpaired, files):
     assert each.difference[1:] == pytest.approx(tuple(by_scipy.confidence_interval()), rel=1e-12, abs=1e-12)
 
 
+def test_pairs_that_only_the_user_knows_are_not_called_seeds(here):
+    for arm, shift in zip(ARMS[:2], (0, 1), strict=True):
+        (here / f"{arm}.csv").write_text("\n".join(["accuracy", *(f"0.{n + shift * n * n}" for n in range(1, 6))]))
+    said = told([f"{arm}.csv" for arm in ARMS[:2]], paired=True)
+    assert "Paired: 5 runs of each arm, as --paired says." in said
+    assert "95 % over 5 paired runs" in said
+
+
 def test_some_shared_seeds_are_the_partly_paired_test(files):
     runs = files(drawn({"base": range(8), "wide": range(2, 12)}))
     (each,) = compared(["all.csv"])
@@ -305,7 +313,21 @@ def test_a_pilot_of_two_arms_says_what_sharing_seeds_saves(files):
     assert found.shared.variance.value == pytest.approx(np.var(b - a, ddof=1) / both, rel=1e-9)
     assert found.shared.correlation.low < found.shared.correlation.value < found.shared.correlation.high
     files(drawn({"base": range(6), "wide": range(10, 16)}))
-    assert planned("all.csv").shared is None
+    apart = planned("all.csv")
+    assert (apart.shared, apart.runs, apart.of_an_arm) == (None, 12, 6)
+
+
+def test_chance_knows_the_sd_of_a_pilot_of_two_arms_as_well_as_its_interval_does(files, capsys):
+    runs = files(drawn({"base": range(5), "wide": range(10, 15)}))
+    cli.main(["plan", "--pilot", "all.csv", "--metric", "accuracy", "--gain", "0.004", "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    squares = np.array([np.var(values(runs, arm, "accuracy"), ddof=1) for arm in ("base", "wide")])
+    freedom = squares.sum() ** 2 / (squares**2 / 4).sum()
+    one, five = printed["needed"][0]["by_chance"]
+    assert (printed["sd"]["runs"], one["runs_per_arm"], five["runs_per_arm"]) == (10, 1, 5)
+    for chance in (one, five):
+        distance = 0.004 / np.sqrt(squares.mean() * 2 / chance["runs_per_arm"])
+        assert chance["share"] == pytest.approx(2 * stats.t.sf(distance, freedom), rel=1e-9)
 
 
 @pytest.mark.parametrize(("pairs", "correlation", "ratio"), [(2, 0.8, 1), (3, 0.8, 1), (10, 0.5, 1), (5, 0.5, 2)])

@@ -147,6 +147,20 @@ def test_models_may_be_columns(table):
     assert all(run.seed is None for run in read(table(frame.to_csv())).runs)
 
 
+def test_columns_of_lines_are_no_models_and_numbers_may_be_models(table):
+    for name in ("run", "fold", "Unnamed: 0"):
+        wide = read(table(f"{name},base,new\n0,0.9,0.8\n1,0.8,0.7\n"))
+        assert numbers(wide) == {"base": {0: 0.9, 1: 0.8}, "new": {0: 0.8, 1: 0.7}}
+    widths = {"32": {"0": 0.9, "1": 0.8}, "64": {"0": 0.7, "1": 0.6}}
+    path = table("width,seed0,seed1\n32,0.9,0.8\n64,0.7,0.6\n")
+    assert numbers(read(path)) == numbers(read(path, by="width")) == widths
+
+
+def test_a_curve_with_a_column_a_seed_has_no_models(table, refused):
+    path = table("step,seed0,seed1\n1,0.9,0.8\n2,0.7,0.6\n")
+    assert "found no column accuracy" in refused(lambda: read(path))
+
+
 def test_a_metric_that_is_misspelt_is_no_name_for_the_cells_of_columns(table, refused):
     path = table("seed,accuracy,f1\n1,0.9,0.8\n2,0.91,0.82\n")
     for wrong in ("acuracy", "F2", "auc"):
@@ -188,7 +202,9 @@ def test_numbers_of_runs_are_no_seeds_unless_they_are_named_so(table):
     ("name", "lower"),
     [
         *(("accuracy", False), ("val_loss", True), ("eval/perplexity", True), ("testError", True), ("reward", False)),
-        *(("val.RMSE", True), ("WER", True), ("f1", False), ("top1_err", True)),
+        *(("val.RMSE", True), ("WER", True), ("f1", False), ("top1_err", True), ("MSELoss", True), ("logloss", True)),
+        *(("val_binary_crossentropy", True), ("bpd", True), ("smape", True), ("ade20k_miou", False), ("ADE", True)),
+        *(("false_negative_rate", True), ("log_likelihood", False)),
     ],
 )
 def test_the_direction_is_guessed_by_the_name_and_said(name, lower, table):
@@ -199,6 +215,27 @@ def test_the_direction_is_guessed_by_the_name_and_said(name, lower, table):
     other_way = {"higher" if lower else "lower": ()}
     (other,) = read(table(long(heading=f"model,seed,{name}")), metric=name, **other_way).metrics
     assert other.lower is not lower
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "words"),
+    [
+        ("neg_mean_squared_error", False, '"neg" and "error"'),
+        ("neg_log_likelihood", True, '"neg" and "likelihood"'),
+        ("neg_log_loss", False, '"neg" and "loss"'),
+    ],
+)
+def test_a_negated_metric_is_better_the_other_way(name, lower, words, table):
+    (metric,) = read(table(long(heading=f"model,seed,{name}")), metric=name).metrics
+    assert metric.lower is lower
+    assert f"by the words {words} in its name" in metric.better
+
+
+@pytest.mark.parametrize("name", ["error_free_rate", "time_limit_solved", "time_to_accuracy"])
+def test_a_name_that_says_both_directions_needs_one(name, table, refused):
+    path = table(long(heading=f"model,seed,{name}"))
+    assert "--lower or --higher, which says what is better" in refused(lambda: read(path, metric=name))
+    assert read(path, metric=name, lower=()).metrics[0].lower
 
 
 # Steps
@@ -221,7 +258,8 @@ def test_the_step_that_counts_is_chosen_by_the_user(table, refused):
     assert numbers(last) == {"a": {"1": 0.8, "2": 0.7}, "b": {"1": 0.5, "2": 0.9}}
     assert numbers(best) == {"a": {"1": 0.9, "2": 0.7}, "b": {"1": 0.6, "2": 0.9}}
     assert numbers(read(path, steps="best", lower=()))["a"] == {"1": 0.5, "2": 0.4}
-    assert "accuracy: the last step of each run counts, steps 1 to 2." in last.notes
+    ends = "seed 1 of b ends at 1; seed 2 of b ends at 1"
+    assert f"accuracy: the last step of each run counts, steps 1 to 2 ({ends})." in last.notes
     assert any("the best of noisy steps is better than" in note for note in best.notes)
 
 
@@ -232,11 +270,94 @@ def test_the_order_of_lines_is_not_that_of_steps(table):
 
 
 def test_one_seed_twice_is_refused_unless_steps_tell_its_lines_apart(table, refused):
-    for text in (long() + "base,2,0.9\n", steps(HISTORY) + "a,1,0,0.6\n"):
+    for text, which in ((long() + "base,2,0.9\n", None), (steps(HISTORY) + "a,1,0,0.6\n", "last")):
         table(text)
-        assert "stands in t.csv: line " in refused(lambda: read("t.csv", steps="last"))
+        assert "stands in t.csv: line " in refused(lambda which=which: read("t.csv", steps=which))
     line = refused(lambda: read(table("run_id,model,seed,accuracy\nx,a,1,0.9\ny,a,1,0.8\nz,b,1,0.7\n")))
     assert line.startswith("t.csv: line 3: a: seed 1 stands in t.csv: line 2, too; each seed once in an arm; ")
+
+
+@pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])
+def test_the_steps_of_files_of_runs_are_no_runs(heading, table):
+    files = [
+        [table(f"{heading},accuracy\n0,0.1\n1,0.{8 + arm}{run}\n", f"{arm}/r{run}.csv") for run in range(3)]
+        for arm in range(2)
+    ]
+    assert numbers(read(*files, steps="last")) == {
+        "0": {0: 0.8, 1: 0.81, 2: 0.82},
+        "1": {0: 0.9, 1: 0.91, 2: 0.92},
+    }
+
+
+def test_lines_that_may_be_steps_or_runs_are_refused(table, refused):
+    several = [[table("accuracy\n0.1\n0.9\n", f"{arm}{run}.csv") for run in range(2)] for arm in "ab"]
+    assert "a0.csv: found 2 lines without seeds or steps" in refused(lambda: read(*several))
+    path = table("model,run_id,split,accuracy\nA,1,x,0.9\nA,1,x,0.8\nB,2,x,0.9\nB,3,x,0.7\n")
+    assert "line 3: found 1 of A in t.csv: line 2, too, and no steps" in refused(lambda: read(path))
+    path = table("model,turn,accuracy\nA,1,0.9\nA,2,0.8\nB,1,0.9\nB,2,0.7\n")
+    assert "--last: found no steps; a column of steps" in refused(lambda: read(path, steps="last"))
+    blank = steps(HISTORY) + "a,1,,0.95\n"
+    assert "line 12: accuracy: found no step of seed 1 of a" in refused(lambda: read(table(blank), steps="last"))
+
+
+def test_a_table_with_states_may_have_steps(table, refused):
+    lines = [f"{arm}-{run},finished,{epoch},0.{epoch}{run}" for arm in "AB" for run in (1, 2) for epoch in (1, 2, 3)]
+    path = table("\n".join(["run,state,epoch,accuracy", *lines]))
+    assert "found 3 steps of A-1 of A" in refused(lambda: read(path))
+    assert numbers(read(path, steps="last")) == {arm: {0: 0.31, 1: 0.32} for arm in "AB"}
+
+
+# What is no run
+
+
+SUMS = "seed,accuracy\n0,0.9\n1,0.8\nmean,0.85\nStd. dev,0.07\n"
+
+
+def test_a_line_that_sums_up_others_is_no_run(table):
+    runs = read(table(SUMS, "a.csv"), table(SUMS.replace("seed", ""), "b.csv"))
+    assert numbers(runs) == {"a": {"0": 0.9, "1": 0.8}, "b": {0: 0.9, 1: 0.8}}
+    assert "Left out: 2 with mean in place of a run." in runs.notes
+    wide = read(table("seed,base,new\n0,0.9,0.8\n1,0.8,0.7\nmean,0.85,0.75\nstd,0.07,0.07\n"))
+    assert numbers(wide) == {"base": {"0": 0.9, "1": 0.8}, "new": {"0": 0.8, "1": 0.7}}
+
+
+@pytest.mark.parametrize(("done", "lost"), [("done", "failed"), ("COMPLETE", "PRUNED"), ("TERMINATED", "ERROR")])
+def test_the_states_of_other_tools_are_known(done, lost, table):
+    head = f"model,seed,status,accuracy\na,1,{done},0.9\na,2,{lost},0.1\na,3,{done},0.8\nb,1,{done},0.7\n"
+    assert numbers(read(table(head))) == {"a": {"1": 0.9, "3": 0.8}, "b": {"1": 0.7}}
+
+
+def test_a_state_that_is_not_known_beside_a_failure_is_refused(table, refused):
+    path = table("model,seed,status,accuracy\na,1,fine,0.9\na,2,failed,0.1\nb,1,fine,0.7\n")
+    assert "status: found fine, beside failed runs" in refused(lambda: read(path))
+    path = table("name,status,accuracy\nx,old,0.9\ny,old,0.8\nz,new,0.7\nu,new,0.8\n")
+    assert "--by: missing" in refused(lambda: read(path))
+
+
+def test_results_on_several_data_sets_are_not_pooled(table, refused):
+    lines = ["model,dataset,note,accuracy", "a,hard,x,0.5", "a,easy,y,0.9", "b,hard,x,0.6", "b,easy,x,0.8"]
+    line = refused(lambda: read(table("\n".join(lines))))
+    assert line.startswith(
+        "t.csv: dataset: found easy, hard in one arm; a file for each dataset"
+    )
+    one = [line.replace("easy", "hard") for line in lines]
+    assert "t.csv: not used, though several in an arm: note; arms by model." in read(table("\n".join(one))).notes
+
+
+def test_seeds_that_floats_would_round_are_refused(table, refused):
+    path = table(f"model,seed,accuracy\na,{2**60},0.9\na,{2**60 + 1},0.8\nb,{2**60 + 2},0.7\nb,3,0.9\n")
+    line = refused(lambda: read(path))
+    assert line == f"t.csv: line 2: seed: found {2**60}, rounded; a seed below {2**53}, or text"
+    seeds = [2**60, 2**60 + 1]
+    texts = table("".join(["model,seed,accuracy\n", *(f"a,{seed},0.9\nb,x{seed},0.8\n" for seed in seeds)]))
+    assert list(numbers(read(texts))["a"]) == list(map(str, seeds))
+
+
+def test_a_share_and_percent_are_not_compared(table, refused):
+    path = table("model,seed,accuracy\na,1,91.2\na,2,91.4\nb,1,0.92\nb,2,0.925\n")
+    assert "accuracy: found shares in b, and a above 1, as if in percent" in refused(lambda: read(path))
+    path = table("model,seed,reward\na,1,91.2\na,2,91.4\nb,1,0.92\nb,2,0.925\n")
+    assert read(path, metric="reward").arms == ["a", "b"]
 
 
 # Loggers

@@ -151,6 +151,14 @@ def planned(*words):
     cli.main(["plan", "--sequential", "--sd", "1", "--gain", "1", "--metric", "loss", "--out", "plan.json", *words])
 
 
+@pytest.mark.parametrize(("words", "lower"), [((), True), (("--lower",), True), (("--higher",), False)])
+@pytest.mark.usefixtures("here")
+def test_a_plan_says_which_way_its_metric_is_better_by_its_name_or_as_asked(words, lower, capsys):
+    planned("--most", "4", *words)
+    assert planning.read("plan.json").lower is lower
+    assert f"loss: {'lower' if lower else 'higher'} is better (" in capsys.readouterr().out
+
+
 def table(values, seeds=None, started=None):
     names = ["seed"] * (seeds is not None) + ["loss"] + ["started"] * (started is not None)
     rows = zip(*(column for column in (seeds, values, started) if column is not None), strict=True)
@@ -193,7 +201,7 @@ TWICE = np.tile(A, 2)[:16]
 @pytest.mark.parametrize(
     ("words", "a", "b", "says"),
     [
-        (["--most", "10"], A, [value - 3 for value in A], {"decision": "B is worse"}),
+        (["--most", "10"], A, [value + 3 for value in A], {"decision": "B is worse"}),
         (["--most", "20", "--futility"], TWICE, TWICE[::-1], {"decision": "stop for futility", "next_look_at": 20}),
         # Equal runs have no noise to judge by.
         (["--most", "10"], [1.0] * 10, [2.0] * 10, {"decision": "not decided", "pvalue": None, "difference_low": None}),
@@ -241,7 +249,7 @@ def test_what_an_earlier_look_decided_stands(capsys):
     runs_file("a.csv", A)
     runs_file("b.csv", [*(value + 9 for value in A[:6]), -99, 99, -99, 99])
     found = peeked(capsys)
-    assert (found["decision"], found["decided_before"]) == ("not decided", "B is better")
+    assert (found["decision"], found["decided_before"]) == ("not decided", "B is worse")
 
 
 @pytest.mark.usefixtures("here")
@@ -403,6 +411,9 @@ def test_a_plan_that_is_changed_by_hand_is_checked(key, value, says, here, refus
         ("a,b\n1,2\n", "column loss: found a, b"),
         ("1\n2\n", "column loss: found no names"),
         ("seed,loss\n1,2\n1,3\n", "the column of seeds: found 1 twice"),
+        ("seed,loss\nmean,2\n1,3\n", "the column of seeds: found mean, which sums up runs"),
+        (",loss\n1,2\nstd,3\n", "the column of seeds: found std, which sums up runs"),
+        (f"seed,loss\n{2**60},2\n{2**60 + 1},3\n", "the column of seeds: found 1152921504606846976, rounded"),
         ("started,loss\nnoon,2\n", "the column of times: found noon"),
         ("started,loss\n1e300,2\n", "the column of times: found 1e+300"),
     ],
@@ -410,7 +421,13 @@ def test_a_plan_that_is_changed_by_hand_is_checked(key, value, says, here, refus
 def test_a_file_of_runs_without_a_number_for_each_is_refused(text, says, here):
     (here / "a.csv").write_text(text)
     with pytest.raises(BadInput, match=says.replace("+", r"\+")):
-        runs_of_metric.read_runs_of_metric("a.csv", "loss")
+        runs_of_metric.read_runs_of_metric("a.csv", "loss", timed=True)
+
+
+def test_seeds_of_more_than_six_digits_are_told_apart_and_durations_are_no_times(here):
+    (here / "a.csv").write_text("seed,loss,date\n1000001,1,12.5\n1000002,2,13.5\n")
+    runs = runs_of_metric.read_runs_of_metric("a.csv", "loss", timed=True)
+    assert (runs.seeds, runs.times) == (["1000001", "1000002"], None)
 
 
 @pytest.mark.usefixtures("here")

@@ -10,10 +10,15 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
+from toolnoise.comparison.tables.roles import SUMMARIES
 
 # Names of columns, in small letters.
 SEEDS = ("seed", "run", "replicate", "trial")
-TIMES = ("started", "time", "timestamp", "date", "created")
+INDEX = ("", "unnamed: 0", "index")
+TIMES = ("started", "timestamp", "date", "created")
+# In seconds since 1970; smaller numbers are durations.
+FIRST_TIME = 1e9
+EXACT = 2**53  # from here on, whole numbers are not exact as floats
 
 
 class RunsOfMetric(NamedTuple):
@@ -25,8 +30,8 @@ class RunsOfMetric(NamedTuple):
     times: list[datetime] | None
 
 
-def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
-    """The runs of a file, each with a finite value."""
+def read_runs_of_metric(path: str, metric: str, *, timed: bool = False) -> RunsOfMetric:
+    """The runs of a file, each with a finite value; their times are read only if they matter."""
     table = csv_columns.read(path, None, "runs")
     columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
     if metric not in columns:
@@ -35,15 +40,29 @@ def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
     values = columns[metric]
     if values.dtype.kind != "f" or not (np.abs(values) <= csv_columns.LARGEST).all():
         raise BadInput(path, f"column {metric}", "found what is no finite number", "a number for each run")
-    seeds, times = (
+    seeds, index, times = (
         next((column for name, column in columns.items() if name.lower() in names and name != metric), None)
-        for names in (SEEDS, TIMES)
+        for names in (SEEDS, INDEX, TIMES)
     )
-    seeds = None if seeds is None else [f"{seed:g}" if seeds.dtype.kind == "f" else str(seed) for seed in seeds]
+    seeds = None if seeds is None else _seeds(path, seeds)
+    for named in [*(seeds or ()), *map(str, () if index is None else index)]:
+        if named.strip().lower() in SUMMARIES:
+            raise BadInput(path, "the column of seeds", f"found {named}, which sums up runs", "a line for each run")
     if seeds and len(set(seeds)) < len(seeds):
         twice = next(seed for place, seed in enumerate(seeds) if seed in seeds[:place])
         raise BadInput(path, "the column of seeds", f"found {twice} twice", "a line for each run")
-    return RunsOfMetric(path, values, seeds, None if times is None else [_time(path, time) for time in times.tolist()])
+    if not timed or times is None or (times.dtype.kind == "f" and (times < FIRST_TIME).all()):
+        return RunsOfMetric(path, values, seeds, None)
+    return RunsOfMetric(path, values, seeds, [_time(path, time) for time in times.tolist()])
+
+
+def _seeds(path: str, column: np.ndarray) -> list[str]:
+    """Seeds as texts, whole numbers without a fraction; numbers that floats round are refused."""
+    if column.dtype.kind != "f":
+        return [str(seed) for seed in column]
+    if (np.abs(column) >= EXACT).any():
+        raise BadInput(path, "the column of seeds", f"found {np.abs(column).max():.0f}, rounded", f"below {EXACT}")
+    return [f"{seed:.17g}" for seed in column]
 
 
 def _time(path: str, written: float | str) -> datetime:

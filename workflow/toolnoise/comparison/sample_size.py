@@ -54,6 +54,9 @@ class Spread(NamedTuple):
     unit: str = "points"
     shared: SharedSeeds | None = None
     notes: tuple[str, ...] = ()
+    # Of two arms' common SD, its degrees of freedom and the runs of the smaller arm.
+    freedom: float | None = None
+    of_an_arm: int | None = None
 
     def with_unit(self, number: str) -> str:
         """A number with its unit."""
@@ -306,9 +309,10 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
     if spread.shared:
         ends = zip(("seeds", "seeds_low", "seeds_high"), spread.shared.sd, strict=True)
         entry |= {name: question.needed(claim, sd, paired=True) for name, sd in ends}
+    freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
     shares = {
-        runs: two_arm_power.chance_difference(claim.size, spread.sd.value, runs, spread.runs)
-        for runs in (1, spread.runs or 1)
+        runs: two_arm_power.chance_difference(claim.size, spread.sd.value, runs, freedom)
+        for runs in (1, spread.of_an_arm or spread.runs or 1)
     }
     return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
 

@@ -80,14 +80,13 @@ def claimable_margin(runs: int, level: float = LEVEL, power: float = POWER) -> f
     return float(np.sqrt(null.isf(level) * null.ppf((1 + power) / 2)))
 
 
-def chance_difference(difference: float, sd: float, runs: int, pilot_runs: int | None = None) -> float:
+def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
     """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
 
-    The distribution is Student's t if the SD comes from a pilot of `pilot_runs` runs, and normal if the SD is taken as
-    known.
+    The distribution is Student's t if the SD has these degrees of freedom, and normal if it is taken as known.
     """
     distance = difference / (sd * np.sqrt(2 / runs))
-    return float(2 * (stats.norm.sf(distance) if pilot_runs is None else stats.t.sf(distance, pilot_runs - 1)))
+    return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
 def _effect(power_of: Callable[[float], float], power: float) -> float:

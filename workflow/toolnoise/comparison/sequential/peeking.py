@@ -133,7 +133,7 @@ def _of_metric(plan: Plan, arms: Sequence[Sequence[str]]) -> tuple[Values, bool]
     for arm in arms:
         if len(arm) != 1:
             raise BadInput(arm[0], "", f"found {len(arm)} files in an arm", "one CSV with a line for each run")
-    a, b = (read_runs_of_metric(arm[0], plan.metric) for arm in arms)
+    a, b = (read_runs_of_metric(arm[0], plan.metric, timed=True) for arm in arms)
     for arm in (a, b):
         if arm.times:
             for time in arm.times:

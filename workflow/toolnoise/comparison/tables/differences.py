@@ -6,7 +6,7 @@ seeds both arms have. P-values are adjusted by Holm over all metrics and all pai
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from toolnoise.comparison import comparison, designs
 from toolnoise.comparison.designs import Design, Way
 from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.tables.directions import Metric
-from toolnoise.comparison.tables.runs import LEFT, Run, Runs
+from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Run, Runs
 from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
@@ -34,9 +34,10 @@ class MetricArm(NamedTuple):
 
 
 class MetricComparison(NamedTuple):
-    """Two arms by one metric. `n_pairs` seeds are in both; `pair_weight` is the share of the pairs' difference.
+    """Two arms by one metric. `n_pairs` seeds are in both, or runs that a user says are pairs (`pairs_are`).
 
-    `test` names the test; `probability_of_improvement` counts what is better, whichever way that is.
+    `pair_weight` is the share of the pairs' difference. `test` names the test; `probability_of_improvement` counts
+    what is better, whichever way that is.
     """
 
     metric: str
@@ -47,6 +48,7 @@ class MetricComparison(NamedTuple):
     way: Way
     test: str
     n_pairs: int
+    pairs_are: Literal["seeds", "runs"]
     pair_weight: float
     difference: Estimate
     pvalue: float
@@ -134,6 +136,7 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
         plan.way,
         _name_of_test(plan.way, len(a), len(b)),
         pairs,
+        "runs" if (of_a[0].seed or "").startswith(NUMBERED) else "seeds",
         pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
         test.effect,
         test.pvalue,

@@ -21,6 +21,8 @@ GROUPED = re.compile(r"(Group|Name|[\w.]+): ")
 METRICS = LOWER | {"accuracy", "acc", "f", "auc", "auroc", "ap", "map", "bleu", "rouge", "precision", "recall", "score"}
 METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim", "top", "mcc", "correlation", "em"}
 ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
+# Columns that number lines or tell them apart, beside columns of models.
+OF_LINES = {"unnamed", "index", "fold", "repeat", "rep", "replica", "replicate", "run", "run_id", "id", "name", "trial"}
 RUN_WORDS = {"run", "rep", "replicate", "replica", "trial", "r"}
 NUMBERED = re.compile(
     r"(?P<word>seed|run|replicate|replica|rep|trial|s|r)?[\s_\-]*(?P<number>\d+)", re.IGNORECASE | re.ASCII
@@ -113,14 +115,17 @@ def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list
 
 
 def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
-    """A line a model, with a number for each seed or run."""
+    """A line a model, with a number for each seed or run; models may be numbers, such as widths."""
     cells = [place for place, column in enumerate(frame.columns) if is_numeric(column)]
+    if len(cells) == len(frame.names):
+        cells = [place for place in cells if NUMBERED.fullmatch(frame.names[place])]
     others = [place for place in range(len(frame.names)) if place not in cells]
     numbered = [NUMBERED.fullmatch(frame.names[place]) for place in cells]
     if len(others) != 1 or not cells or not all(numbered) or (seed and has(frame, seed)):
         return None
     name, models = frame.names[others[0]], texts(frame.columns[others[0]])
-    if by not in (None, name):
+    of_numbers = is_numeric(frame.columns[others[0]]) and (_is_of_lines(name) or _no_model(name))
+    if by != name and (by is not None or of_numbers):
         return None
     numbers = np.repeat([match["number"] for match in numbered], len(models))
     columns = [np.tile(np.array(models), len(cells)), numbers, _beside(frame, cells)]
@@ -130,17 +135,17 @@ def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | No
 
 
 def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
-    """A line a seed, with a number for each model; a column of lines' numbers is left."""
-    wanted = (seed,) if seed and seed in frame.names else ("seed", "")
+    """A line a seed or a run, with a number for each model."""
+    known = seed is not None and seed in frame.names
     of_lines = [
         place
         for place, name in enumerate(frame.names)
-        if name in wanted or (wanted[-1] == "" and name.lower() == "seed")
+        if name == seed or _is_of_lines(name) or (not known and name.lower() == "seed")
     ]
     models = [place for place in range(len(frame.names)) if place not in of_lines]
     names = [frame.names[place] for place in models]
     whole = all(is_numeric(frame.columns[place]) for place in models)
-    if by or not whole or len(of_lines) > 1 or len(models) < 2 or any(map(_no_model, names)):
+    if by or not whole or len(models) < 2 or any(map(_no_model, names)):
         return None
     if difflib.get_close_matches(metric, names, 1):
         return None
@@ -158,6 +163,13 @@ def _beside(frame: Frame, places: list[int]) -> np.ndarray:
     return np.concatenate([frame.columns[place].astype(str) for place in places])
 
 
+def _is_of_lines(name: str) -> bool:
+    """Whether a column numbers lines, or tells them apart."""
+    return not name or plain(name) in OF_LINES
+
+
 def _no_model(name: str) -> bool:
     """Whether a column is a metric, or something else that is counted."""
-    return not name or not {*METRICS, *ASIDE}.isdisjoint(words_of(name))
+    numbered = NUMBERED.fullmatch(name)
+    of_run = numbered is not None and (numbered["word"] or "").lower() in {"seed", *RUN_WORDS - {"r"}}
+    return of_run or not {*METRICS, *ASIDE}.isdisjoint(words_of(name))

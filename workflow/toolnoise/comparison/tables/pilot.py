@@ -43,9 +43,9 @@ def spread(files: Sequence[str], asked: Asked, arms: Sequence[str] | None = None
     # The line on what is better says nothing here.
     notes = tuple(runs.described[:-1])
     source = " and ".join(chosen) + (", each" if len(chosen) == 2 else "")
-    return Spread(
-        sd_interval(sd, freedom + 1), min(map(len, values)), source, name, runs.metrics[0].unit, shared, notes
-    )
+    counts = list(map(len, values))
+    of, unit = sd_interval(sd, freedom + 1), runs.metrics[0].unit
+    return Spread(of, sum(counts), source, name, unit, shared, notes, freedom, min(counts))
 
 
 def _chosen(runs: Runs, arms: Sequence[str] | None) -> list[str]:

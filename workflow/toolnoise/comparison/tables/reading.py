@@ -11,15 +11,15 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison.runs_of_metric import EXACT
 from toolnoise.comparison.tables import frame as frames
 from toolnoise.comparison.tables import layouts, roles, run_names
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import directed
+from toolnoise.comparison.tables.directions import SHARES, directed, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
-from toolnoise.comparison.tables.runs import LEFT, ONCE, Line, Run, Runs, as_runs
+from toolnoise.comparison.tables.runs import LEFT, NUMBERED, ONCE, Line, Run, Runs, as_runs
 
-NUMBERED = "run "  # begins what stands for a seed if --paired is given
 MOST_NAMED = 3  # files in a sentence
 # Of a metric in percent, and of one that is not, the first file.
 Units = dict[tuple[str, bool], str]
@@ -61,9 +61,17 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     for name, paths in zip(names, files, strict=True):
         seeds = _of_paths(paths, asked)
         for place, path in enumerate(paths):
-            found = _lines(path, name, asked, seeds[place] if seeds else None, notes, units, alone=alone)
+            several = bool(name) and len(paths) > 1
+            found = _lines(
+                path, name, asked, seeds[place] if seeds else None, notes, units, alone=alone, several=several
+            )
+            if several:
+                _require_one_run(path, found)
             # Of an arm in a file or several, each file has runs of its own.
             lines += [line._replace(file=path) for line in found] if name else found
+    if asked.steps and lines and all(np.isnan(line.step) for line in lines):
+        allowed = "a column of steps, such as step, iteration or epoch"
+        raise BadInput("command line", f"--{asked.steps}", "found no steps", allowed)
     runs, said = as_runs(lines, asked)
     if asked.paired:
         runs = _numbered(runs)
@@ -71,6 +79,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
         said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
     _require_different(runs)
     in_percent = _in_percent(asked, units)
+    _require_one_unit(runs)
     metrics = [metric._replace(unit="points") if metric.name in in_percent else metric for metric in directed(asked)]
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     return Runs(arms, runs, metrics, [*notes.sentences(), *said])
@@ -86,9 +95,12 @@ def _in_percent(asked: Asked, units: Units) -> set[str]:
 
 
 def _lines(
-    path: str, arm: str, asked: Asked, seed: str | None, notes: Notes, units: Units, *, alone: bool
+    path: str, arm: str, asked: Asked, seed: str | None, notes: Notes, units: Units, *, alone: bool, several: bool
 ) -> list[Line]:
-    """The lines of a file that are of a finished run and have a number; an empty arm is in a column."""
+    """The lines of a file that are of a finished run and have a number; an empty arm is in a column.
+
+    Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
+    """
     original = frames.read(path)
     found, layout = layouts.as_long(original, asked.metrics, asked.by, asked.seed)
     columns = {metric: frames.found(found, metric, "--metric") for metric in asked.metrics}
@@ -101,22 +113,24 @@ def _lines(
     arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)
     seeds, pairs = _seeds(found, of, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
-    # A table with states has a line a run, and its step is the last.
-    has_steps = of.step and not of.state
-    at = frames.numbers(found, of.step).values if has_steps else np.full(found.lines, np.nan)
+    at = _steps(found, of, runs, several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
-    lines, known = [], []
+    summaries = _summaries(found, of)
+    lines, known, kept = [], [], []
     for line in range(found.lines):
         values = {metric: float(held.values[line]) for metric, held in cells.items()}
         if states and states[line] not in roles.FINISHED:
             notes.counts[f"with {of.state} {states[line] or 'blank'}"] += 1
         elif all(np.isnan(value) for value in values.values()):
             pass  # counted by its blank cells
+        elif summaries[line]:
+            notes.counts[f"with {summaries[line]} in place of a run"] += 1
         elif not arms[line]:
             notes.counts[f"without {of.arm}"] += 1
         else:
             where = found.where(line)
             known.append(seeds[line] != "")
+            kept.append(line)
             lines.append(Line(where, arms[line], "", runs[line], seeds[line] or None, float(at[line]), values))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
@@ -124,10 +138,66 @@ def _lines(
         blank = int(np.isnan(held.values).sum())
         if blank and layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += blank
+    if unused := _unused(found, of, [arms[line] for line in kept], kept):
+        layout.append(f"not used, though several in an arm: {frames.listed(unused)}")
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
         notes.say(path, "; ".join(chosen))
     return lines
+
+
+def _require_one_run(path: str, lines: list[Line]) -> None:
+    """Refuse lines of one of several files that may be steps of its run as well as runs."""
+    if len(lines) > 1 and not any(line.run or line.seed is not None or not np.isnan(line.step) for line in lines):
+        what = f"found {len(lines)} lines without seeds or steps, in one of several files of an arm"
+        raise BadInput(path, "", what, "a line a file, or a column of steps, such as step, iteration or epoch")
+
+
+def _steps(found: Frame, of: Roles, runs: list[str], *, several: bool) -> np.ndarray:
+    """The step of each line, NaN where none is known."""
+    nowhere = np.full(found.lines, np.nan)
+    if not of.step:
+        lines = np.arange(float(found.lines))
+        counted = several and roles.is_index(found.names[0]) and found.lines > 1 and not of.seed
+        return lines if counted and np.array_equal(found.columns[0], lines) else nowhere
+    at = frames.numbers(found, of.step).values
+    if not of.state:
+        return at
+    # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
+    of_runs: dict[str, list[float]] = {}
+    for run, step in zip(runs, at.tolist(), strict=True):
+        of_runs.setdefault(run, []).append(step)
+    several = [steps for run, steps in of_runs.items() if run and len(steps) > 1]
+    return at if any(len(set(steps)) == len(steps) for steps in several) else nowhere
+
+
+def _summaries(found: Frame, of: Roles) -> list[str]:
+    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text."""
+    said = [""] * found.lines
+    for name in (of.seed, of.run, *filter(roles.is_index, found.names[:1])):
+        if name is not None and found.names.count(name) == 1:
+            cells = frames.texts(found.column(name))
+            for line, cell in enumerate(cells):
+                if "_".join(words_of(cell)) in roles.SUMMARIES and not any(map(str.isdigit, cell)):
+                    said[line] = cell
+    return said
+
+
+def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[str]:
+    """The columns of texts that have several in an arm and are not used; those of other data are refused."""
+    several = []
+    for name in of.unused:
+        cells = frames.texts(found.column(name))
+        of_arms: dict[str, set[str]] = {}
+        for arm, line in zip(arms, lines, strict=True):
+            of_arms.setdefault(arm, set()).add(cells[line])
+        most = max(of_arms.values(), key=len, default=set())
+        if len(most) > 1:
+            if roles.plain(name) in roles.TASKS:
+                what = f"found {frames.listed(sorted(most))} in one arm"
+                raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
+            several.append(name)
+    return several
 
 
 def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[str], tuple[str, str | None]]:
@@ -147,6 +217,7 @@ def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[
 def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tuple[list[str | None], tuple]:
     """The seed of each line, None where none is known, and how it is known."""
     if of.seed:
+        _require_exact(found, of.seed)
         return [_whole(text) for text in frames.texts(found.column(of.seed))], (f"seeds by {of.seed}", of.seed)
     if seed is not None:
         return [seed] * found.lines, ("seeds by the names of files", None)
@@ -154,8 +225,18 @@ def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tupl
     return named or [None] * found.lines, ("seeds by the names of runs" if named else "", None)
 
 
+def _require_exact(found: Frame, name: str) -> None:
+    """Refuse numbers so large that floats are not exact: different seeds would be equal."""
+    column = found.column(name)
+    if column.dtype.kind == "f" and (np.abs(column) >= EXACT).any():
+        line = int(np.argmax(np.abs(column) >= EXACT))
+        raise BadInput(found.where(line), name, f"found {column[line]:.0f}, rounded", f"a seed below {EXACT}, or text")
+
+
 def _whole(seed: str) -> str:
     """A seed as it is compared: 1.0, as pandas writes it beside blank cells, is 1."""
+    if seed.isdecimal():
+        return str(int(seed))
     if csv_columns.is_number(seed) and np.isfinite(float(seed)) and float(seed) == np.floor(float(seed)):
         return f"{float(seed):.17g}"
     return seed
@@ -193,6 +274,21 @@ def _numbered(runs: list[Run]) -> list[Run]:
         places[run.arm] += 1
         numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
     return numbered
+
+
+def _require_one_unit(runs: list[Run]) -> None:
+    """Refuse a share in one arm that may be in percent in another."""
+    held: dict[str, dict[str, list[float]]] = {}
+    for run in runs:
+        for metric, value in run.metrics.items():
+            if not SHARES.isdisjoint(words_of(metric)):
+                held.setdefault(metric, {}).setdefault(run.arm, []).append(value)
+    for metric, arms in held.items():
+        shares = [arm for arm, values in arms.items() if min(values) >= 0 and 0 < max(values) <= 1]
+        others = [arm for arm, values in arms.items() if min(values) > 1 and max(values) <= 100]
+        if shares and others:
+            what = f"found shares in {shares[0]}, and {others[0]} above 1, as if in percent"
+            raise BadInput("command line", metric, what, "one of the two in all arms")
 
 
 def _require_different(runs: list[Run]) -> None:

@@ -18,13 +18,24 @@ SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manu
 # Of a run: what may be made of its arm and its seed, and what else tells it apart.
 NAMES = ("run", "run_name", "mlflow_run_name", "name")
 RUNS = ("run_id", "run_uuid", "id", *NAMES, "replicate", "trial", "version")
-STEPS = ("step", "global_step", "trainer_global_step", "iteration", "iter", "epoch")
+STEPS = ("step", "global_step", "trainer_global_step", "steps", "iteration", "iterations", "iter", "epoch", "epochs")
+STEPS += ("round", "episode", "episodes", "timestep", "timesteps", "total_timesteps", "num_timesteps", "env_steps")
+# What pandas calls the column of its own numbers of lines.
+INDEX = {"unnamed", "index"}
 STATES = {"status", "state"}
-FINISHED, OTHERS = {"finished"}, {"running", "scheduled", "failed", "killed", "crashed", "pending", "preempted"}
-OTHERS |= {"preempting", ""}
+FINISHED = {"finished", "done", "ok", "success", "succeeded", "complete", "completed", "terminated"}
+FAILED = {"failed", "fail", "failure", "error", "errored", "killed", "crashed", "pruned", "preempted", "timeout"}
+FAILED |= {"cancelled", "canceled", "aborted", "diverged"}
+OTHERS = FAILED | {"running", "scheduled", "pending", "preempting", "queued", "waiting", ""}
+# Columns by which results are of different things, which are no runs of one.
+TASKS = {"dataset", "data_set", "task", "benchmark", "split", "subset", "domain", "language", "lang", "env", "env_name"}
+TASKS |= {"environment", "corpus", "dataset_name", "task_name", "test_set", "env_id"}
+# In place of a seed or the name of a run: a line that sums up others.
+SUMMARIES = {"mean", "avg", "average", "std", "stdev", "std_dev", "sd", "stderr", "sem", "se", "var", "variance"}
+SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}
 # What loggers write beside parameters and metrics: never the names of arms.
 BESIDE = {"notes", "user", "tags", "created", "runtime", "sweep", "hostname", "host", "artifact_uri", "start_time"}
-BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time"}
+BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time", *STATES}
 NONE = "none"
 # Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
 Arms = Literal["in files", "needed", "or one"]
@@ -39,6 +50,7 @@ class Roles(NamedTuple):
     run: str | None
     step: str | None
     state: str | None
+    unused: list[str]  # columns of texts that nothing of this says
 
 
 def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, arms: Arms) -> Roles:
@@ -49,7 +61,7 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
     of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, others, seed)
     free = [name for name in free if name not in (state, of_seed)]
     steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
-    step = next((name for name in steps if _whole(frame, name, metrics)), None)
+    step = next((name for name in steps if _whole(frame, name, metrics)), next(iter(steps), None))
     free = [name for name in free if name not in steps]
     if arms == "in files":
         _require_one(frame, free)
@@ -58,13 +70,29 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
     named, run = (
         next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
     )
-    return Roles(arm, of_seed, named, run, step, state)
+    unused = [name for name in free if name not in (named, run) and _is_told(frame, name)]
+    return Roles(arm, of_seed, named, run, step, state, unused)
+
+
+def _is_told(frame: Frame, name: str) -> bool:
+    """Whether a column tells what a line is of: by texts, or as data sets do."""
+    return plain(name) in TASKS or not (is_numeric(frame.column(name)) or plain(name) in BESIDE.union(RUNS))
+
+
+def is_index(name: str) -> bool:
+    """Whether a column has a table's own numbers of lines."""
+    return not name or plain(name) in INDEX
 
 
 def _states(frame: Frame, name: str) -> bool:
-    """Whether a column has a logger's states of runs."""
+    """Whether a column has the states of runs, as loggers say them."""
     found = {text.lower() for text in texts(frame.column(name))}
-    return found <= FINISHED | OTHERS and found != {""}
+    if unknown := found - FINISHED - OTHERS:
+        if found & FAILED:
+            known = f"states such as finished, done, failed and running, or the column {name} left out"
+            raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", known)
+        return False
+    return found != {""}
 
 
 def _seed(frame: Frame, free: list[str], asked: str | None) -> str | None:

@@ -15,6 +15,8 @@ from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import Metric, directed
 
 LEFT = "Left out: "  # begins a note on what does not count
+MOST_NAMED = 3  # runs in a sentence
+NUMBERED = "run "  # begins what stands for a seed if --paired is given
 ONCE = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
 OPTIMISTIC = "the best of noisy steps is better than any step will be on new data"
 
@@ -65,7 +67,8 @@ class Runs(NamedTuple):
 def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
     """The runs, in the order of their first lines, and notes: a metric that is not finite is left out of its run."""
     lost: Counter[tuple[str, str]] = Counter()
-    ends: dict[str, list[float]] = {}
+    ends: dict[str, list[tuple[float, str]]] = {}
+    several = False
     runs, notes, metrics = [], [], directed(asked)
     for of_run in _by_run(lines):
         first, values = of_run[0], {}
@@ -74,24 +77,31 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
             if not known:
                 continue
             line = known[0] if len(known) == 1 else _one(known, metric, asked.steps)
-            if len(known) > 1:
-                ends.setdefault(metric.name, []).append(line.step)
+            several |= len(known) > 1
+            if not np.isnan(line.step):
+                ends.setdefault(metric.name, []).append((line.step, _named(line)))
             if np.isfinite(line.values[metric.name]):
                 values[metric.name] = line.values[metric.name]
             else:
                 lost[first.arm, metric.name] += 1
         runs.append(Run(first.where, first.arm, first.seed, values))
-    for metric, steps in ends.items():
+    for metric, counting in ends.items() if several else ():
+        steps = [step for step, _ in counting]
         span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"
-        more = f" ({OPTIMISTIC})" if asked.steps == "best" else ""
-        notes.append(f"{metric}: the {asked.steps} step of each run counts, {span}{more}.")
+        early = [f"{run} ends at {step:.15g}" for step, run in counting if step < max(steps)]
+        early = early if len(early) <= MOST_NAMED else [f"{len(early)} runs end before {max(steps):.15g}"]
+        more = OPTIMISTIC if asked.steps == "best" else "; ".join(early)
+        notes.append(f"{metric}: the {asked.steps} step of each run counts, {span}{f' ({more})' if more else ''}.")
     for (arm, metric), count in lost.items():
         notes.append(f"{LEFT}{counted(count, 'run')} of {arm} whose {metric} is not a finite number.")
     return runs, notes
 
 
 def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
-    """The lines of each run: those of one name and seed, or, without either, of one file if they are steps."""
+    """The lines of each run: those of one name and seed, or, without either, of one file if they are steps.
+
+    Lines with one name and no steps may be of several runs, or of something else: they are refused.
+    """
     groups: dict[tuple, list[Line]] = {}
     for line in lines:
         groups.setdefault((line.arm, line.file, line.run, line.seed), []).append(line)
@@ -100,23 +110,35 @@ def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
         are_steps = len({line.step for line in group if not np.isnan(line.step)}) > 1
         if are_steps or group[0].seed is not None:
             runs.append(group)
+        elif group[0].run and len(group) > 1:
+            first, second, *_ = group
+            what = f"found {_named(first)} in {first.where}, too, and no steps that tell them apart"
+            raise BadInput(second.where, "", what, "a line for each run, or a column of steps")
         else:
             runs += [[line] for line in group]
     return runs
 
 
+def _named(line: Line) -> str:
+    """A line's run, for people."""
+    of = f"seed {line.seed}" if line.seed is not None else line.run
+    return f"{of} of {line.arm}" if of else f"a run of {line.arm}"
+
+
 def _one(known: Sequence[Line], metric: Metric, steps: str | None) -> Line:
     """The line that counts of several."""
     first = known[0]
-    of = f"seed {first.seed}" if first.seed is not None else first.run or "this run"
+    blank = next((line for line in known if np.isnan(line.step)), None)
+    if blank and not all(np.isnan(line.step) for line in known):
+        raise BadInput(blank.where, metric.name, f"found no step of {_named(blank)}", "one, as in its other lines")
     seen: dict[float | None, Line] = {}
     for line in known:
         other = seen.setdefault(None if np.isnan(line.step) else line.step, line)
         if other is not line and (np.isnan(line.step) or other.values[metric.name] != line.values[metric.name]):
-            what = f"{of} of {first.arm} stands in {other.where}, too"
+            what = f"{_named(first)} stands in {other.where}, too"
             raise BadInput(line.where, metric.name, what, ONCE)
     if steps is None and len(seen) > 1:
-        what = f"found {len(seen)} steps of {of} of {first.arm}"
+        what = f"found {len(seen)} steps of {_named(first)}"
         raise BadInput(first.where, metric.name, what, "--last or --best says which of them counts")
     ordered = sorted(seen.values(), key=lambda line: line.step)
     finite = [line for line in ordered if np.isfinite(line.values[metric.name])]

@@ -33,7 +33,7 @@ def tests(found: Sequence[MetricComparison]) -> int:
 def over(found: MetricComparison) -> str:
     """What the intervals are about."""
     if found.way == "paired":
-        return f"{found.n_pairs} paired seeds"
+        return f"{found.n_pairs} paired {found.pairs_are}"
     return "" if found.way == "one draw" else "runs"
 
 
@@ -61,6 +61,8 @@ def _pairing(found: MetricComparison) -> str:
     """Which runs are paired."""
     a, b = found.a, found.b
     if found.way == "paired":
+        if found.pairs_are == "runs":
+            return f"Paired: {found.n_pairs} runs of each arm, as --paired says."
         return f"Paired: {found.n_pairs} seeds are in both arms."
     if found.way == "partly paired":
         runs = f"{a.n_runs} runs of {a.name} and {b.n_runs} of {b.name}"

@@ -6,6 +6,8 @@ import sys
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.tables.directions import Metric, directed
 
 PRESETS = ("mlperf", "record")
 
@@ -24,11 +26,21 @@ def _run(options: argparse.Namespace) -> None:
             gated = regression_gate.mlperf(reference, new, options.metric)
         else:
             level = regression_gate.LEVEL if options.level is None else options.level
-            worse = ("higher" if options.lower else "lower") if options.one_sided else None
+            better = _direction(options) if options.one_sided else None
+            worse = None if better is None else "higher" if better.lower else "lower"
             gated = regression_gate.consistent(reference, new, options.metric, level=level, worse=worse)
+            if better:
+                gated = gated._replace(line=f"{gated.line}; {better.better}")
     show(gated.numbers | {"verdict": gated.line} if options.json else gated.line)
     if not gated.passes:
         sys.exit(1)
+
+
+def _direction(options: argparse.Namespace) -> Metric:
+    """Which way the metric is better, as the user or its name says."""
+    lower, higher = (() if given else None for given in (options.lower, options.higher))
+    (metric,) = directed(Asked((options.metric,), lower=lower, higher=higher))
+    return metric
 
 
 def _require_fitting(options: argparse.Namespace) -> None:
@@ -42,11 +54,12 @@ def _require_fitting(options: argparse.Namespace) -> None:
         raise BadInput(line, "--target", "found nothing" if options.target is None else "found one", allowed)
     if options.target is not None and not math.isfinite(options.target):
         raise BadInput(line, "--target", f"found {options.target}", "a number")
-    for name in ("level", "lower", "one_sided") if preset else ():
+    for name in ("level", "lower", "higher", "one_sided") if preset else ():
         if getattr(options, name):
             raise BadInput(line, f"--{name.replace('_', '-')}", f"found --preset {preset}, too", "one of them")
-    if options.lower and not options.one_sided:
-        raise BadInput(line, "--lower", "found no --one-sided", "both: without, better runs fail, too")
+    for name in ("lower", "higher"):
+        if getattr(options, name) and not options.one_sided:
+            raise BadInput(line, f"--{name}", "found no --one-sided", "both: without, better runs fail, too")
     if options.level is not None and not 0 < options.level < 1:
         raise BadInput(line, "--level", f"found {options.level:g}", "a share between 0 and 1, such as 0.01")
 
@@ -62,6 +75,7 @@ VERB = Verb(
         "--metric": option("COLUMN", "the column that is compared, such as loss", required=True),
         "--one-sided": flag("fail only where new runs are worse, not where they are better"),
         "--lower": flag("with --one-sided: lower is better"),
+        "--higher": flag("with --one-sided: higher is better"),
         "--level": option("SHARE", "the share of unchanged runs that fail (0.01)", type=float),
         "--preset": {
             "choices": PRESETS,

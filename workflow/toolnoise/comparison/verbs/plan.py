@@ -5,6 +5,7 @@ import argparse
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables import arguments
+from toolnoise.comparison.tables.directions import directed
 from toolnoise.study.cells import Cell
 
 # What only a sequential plan has, and what only another has.
@@ -38,6 +39,8 @@ def _plan_looks(options: argparse.Namespace) -> None:
         raise BadInput("command line", "--out", "found nothing", "a file for the plan, which --peek then reads")
     if len(options.metric or ()) > 1:
         raise BadInput("command line", "--metric", f"found {len(options.metric)}", "one with --sequential")
+    asked = arguments.of(options.metric or ("accuracy",), lower=options.lower, higher=options.higher)
+    (metric,) = directed(asked)
     planned = planning.make(
         options.sd,
         options.gain,
@@ -45,7 +48,7 @@ def _plan_looks(options: argparse.Namespace) -> None:
         options.every,
         options.most,
         metric=options.metric[0] if options.metric else None,
-        lower=options.lower is not None,
+        lower=metric.lower,
         paired=options.paired,
         rule=options.spending or planning.USUAL_SPENDING,
         futility=options.futility,
@@ -53,7 +56,8 @@ def _plan_looks(options: argparse.Namespace) -> None:
         power=options.power,
     )
     planning.write(planned, options.out)
-    show(planning.as_json(planned) if options.json else planning.as_text(planned, options.out))
+    text = planning.as_text(planned, options.out)
+    show(planning.as_json(planned) if options.json else f"{metric.better}.\n{text}" if options.metric else text)
 
 
 VERB = Verb(
