@@ -12,10 +12,9 @@ and once since the weight makes the estimated error small (Kackar and Harville 1
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from toolnoise.stats.estimates import standard_deviation, t_interval
-from toolnoise.stats.two_means import UNDECIDED, Result, cautious, equal_arms
+from toolnoise.stats.estimates import standard_deviation
+from toolnoise.stats.two_means import UNDECIDED, Result, cautious, equal_arms, t_test
 
 FEWEST = 4  # pairs: the correlation of fewer has no error that could be estimated
 
@@ -81,9 +80,7 @@ def partly_paired_difference(a: np.ndarray, b: np.ndarray, pairs: int, step: flo
     freedom = cautious(variance**2 / np.sum(variances**2 / freedoms), len(a), len(b))
     if weight.value > 0:
         freedom = min(freedom, min(len(a), len(b)) - 1)
-    error = float(np.sqrt(variance + 2 * weight.variance))
-    statistic = difference / error
-    return Result(statistic, float(2 * stats.t.sf(abs(statistic), freedom)), t_interval(difference, error, freedom))
+    return t_test(difference, float(np.sqrt(variance + 2 * weight.variance)), freedom)
 
 
 def _shares(runs: int, pairs: int, weight: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from scipy import optimize, special, stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.two_means import UNDECIDED, Result, equal_arms
+from toolnoise.stats.two_means import UNDECIDED, Result, equal_arms, t_test
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
@@ -28,11 +28,8 @@ def paired_difference(a: np.ndarray, b: np.ndarray, step: float = 0.0) -> Result
     if len(a) < 2:
         return UNDECIDED
     differences = b - a
-    effect, error = mean_t(differences, step), standard_deviation(differences) / np.sqrt(len(a))
-    if error == 0:
-        return equal_arms(effect.value, step / len(a))
-    statistic = effect.value / error
-    return Result(statistic, float(2 * stats.t.sf(abs(statistic), len(a) - 1)), effect)
+    mean, error = mean_t(differences).value, standard_deviation(differences) / np.sqrt(len(a))
+    return equal_arms(mean, step / len(a)) if error == 0 else t_test(mean, error, len(a) - 1)
 
 
 def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:

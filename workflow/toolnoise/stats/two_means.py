@@ -41,6 +41,11 @@ def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (
     if error == 0:
         return equal_arms(difference, float(np.max([steps[0] / len(a), steps[1] / len(b)])))
     freedom = cautious(error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1]), len(a), len(b))
+    return t_test(difference, error, freedom)
+
+
+def t_test(difference: float, error: float, freedom: float) -> Result:
+    """Student's two-sided test of a difference with this standard error."""
     statistic = difference / error
     return Result(statistic, float(2 * stats.t.sf(abs(statistic), freedom)), t_interval(difference, error, freedom))
 
