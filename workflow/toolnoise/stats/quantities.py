@@ -5,7 +5,7 @@ its logarithm: the sum of the squares is its variance. Arms that share a unit ar
 come from `stats.draws`.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -69,13 +69,14 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
 
 
-def jackknifed(value: float, without: Mapping[Hashable, float]) -> Arm:
-    """A quantity with its values without each unit; without an error if one of these is not positive."""
-    arm = Arm(value, len(without))
-    values = np.array(list(without.values()))
-    if len(values) < FEWEST or not (values > 0).all():
+def jackknifed(statistic: Callable[[np.ndarray], float], units: int) -> Arm:
+    """A statistic of units, by their numbers; without an error if it is not positive without one of them."""
+    every = np.arange(units)
+    arm = Arm(statistic(every), units)
+    without = np.array([statistic(np.delete(every, unit)) for unit in range(units)])
+    if units < FEWEST or not (without > 0).all():
         return arm
-    return arm._replace(moves=dict(zip(without, _jackknife(np.log(values)).tolist(), strict=True)))
+    return arm._replace(moves=dict(enumerate(_jackknife(np.log(without)).tolist())))
 
 
 def together(arms: Sequence[Arm], power: int) -> Arm:

@@ -166,14 +166,12 @@ def explained(parts: Sequence[ToolingPart], squares: np.ndarray) -> dict[str, tu
 
 def _of_seeds(within: np.ndarray) -> Arm:
     """The mean distance between two draws on one tooling, over toolings, and without each draw."""
-    draws = within.shape[1]
     total = within.mean(axis=0)
 
     def mean(kept: np.ndarray) -> float:
         return float(total[np.ix_(kept, kept)][np.triu_indices(len(kept), 1)].mean()) if len(kept) > 1 else np.nan
 
-    every = np.arange(draws)
-    return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+    return jackknifed(mean, len(total))
 
 
 def _of_pairs(sums: np.ndarray, counts: np.ndarray) -> Arm:
@@ -182,5 +180,4 @@ def _of_pairs(sums: np.ndarray, counts: np.ndarray) -> Arm:
     def mean(kept: np.ndarray) -> float:
         return float(sums[kept].sum() / counts[kept].sum()) if counts[kept].any() else np.nan
 
-    every = np.arange(len(sums))
-    return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+    return jackknifed(mean, len(sums))

@@ -52,5 +52,4 @@ def _over_draws(values: np.ndarray, diagonal: bool) -> Arm:
         picked = np.diag(chosen) if diagonal else chosen[np.triu_indices(len(kept), 1)]
         return float(picked.mean()) if len(picked) else np.nan
 
-    every = np.arange(len(values))
-    return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+    return jackknifed(mean, len(values))
