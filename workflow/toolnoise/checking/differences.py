@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.checking import unmodified
+from toolnoise.checking import state_paths, unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
@@ -44,26 +44,19 @@ class Difference(NamedTuple):
 
 def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
-    arrays = {
-        name: (getattr(outcome, kind), getattr(other, kind))
-        for name, kind in (
-            (LOGITS, "logits"),
-            (PREDICTIONS, "predictions"),
-            (_file_of_losses(outcome), "losses"),
-            (LABELS, "labels"),
-        )
-    }
-    files = [name for name, pair in arrays.items() if not _equal(*pair)]
+    kinds = {LOGITS: "logits", PREDICTIONS: "predictions", _file_of_losses(outcome): "losses", LABELS: "labels"}
+    arrays = ({name: getattr(each, kind) for name, kind in kinds.items()} for each in (outcome, other))
+    files = state_paths.unequal(*arrays)
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    tensors = _unequal(outcome.weights or {}, other.weights or {})
+    tensors = state_paths.unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
     files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if _unequal(outcome.groups, other.groups) else []
+    files += [GROUPS] if state_paths.unequal(outcome.groups, other.groups) else []
     changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
     outputs = {name: change for name, change in changes.items() if change}
     files += outputs
@@ -105,16 +98,6 @@ def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[s
 
 def _file_of_losses(outcome: Outcome) -> str:
     return next((name for name in LOSSES if (outcome.folder / name).is_file()), LOSSES[0])
-
-
-def _equal(array: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if array is None or other is None:
-        return array is other
-    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
-
-
-def _unequal(arrays: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> list[str]:
-    return [name for name in {**arrays, **other} if not _equal(arrays.get(name), other.get(name))]
 
 
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
