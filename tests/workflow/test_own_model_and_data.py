@@ -162,13 +162,13 @@ def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_p
     output = "results/mine/models/my-model/my-data/cpu.json"
     study = grid.build(config.read("results/mine/study.json"), "study.json")
     given = STEPS["check-model"].parameters(study, Variants("my-model", "my-data", "cpu"))
-    assert is_current("check-model", given, output)
-    assert not is_current("check-model", given | {"spec": given["spec"] | {"study_seed": 1}}, output)
-    assert not is_current("check-model", given, "results/mine/models/other/my-data/cpu.json")
+    assert is_current(given, output)
+    assert not is_current(given | {"spec": given["spec"] | {"study_seed": 1}}, output)
+    assert not is_current(given, "results/mine/models/other/my-data/cpu.json")
     (copy / "my_model.py").write_text("# changed\n" + (copy / "my_model.py").read_text())
     for remembered in (code_digest.sources, code_digest._paths, code_digest.read):
         remembered.cache_clear()
-    assert not is_current("check-model", given, output)
+    assert not is_current(given, output)
 
 
 @pytest.mark.parametrize("dry", [True, False])

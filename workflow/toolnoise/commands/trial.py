@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
-from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.program import python
 from toolnoise.base.spec import Spec
@@ -25,27 +24,26 @@ from toolnoise.study.study import Study
 
 # How a process ends that refuses its input.
 REFUSED, PREFIX = 2, "toolnoise: "
+CHECK = STEPS["check-model"]
 
 
 def call_builder(study: Study, model: str, dataset: str) -> None:
     """Call the builder of a study's own model for a data set, unless a check of it on some tooling is current."""
-    step = STEPS["check-model"]
-    asked = {place: step.parameters(study, place) for place in step.where.all(study) if place[:2] == (model, dataset)}
-    if not any(is_current("check-model", given, study.path(layout.CHECKED, place)) for place, given in asked.items()):
+    asked = {place: CHECK.parameters(study, place) for place in CHECK.where.all(study) if place[:2] == (model, dataset)}
+    if not any(is_current(given, study.path(layout.CHECKED, place)) for place, given in asked.items()):
         _require((given["spec"] for given in asked.values()), dataset, study.config["datasets"][dataset])
 
 
-def is_current(verb: str, parameters: steps.Parameters, output: str | Path) -> bool:
-    """Whether an output is there, made with these parameters by the present code: by its statement alone."""
+def is_current(parameters: steps.Parameters, output: str | Path) -> bool:
+    """Whether a check is there, made with these parameters by the present code: by its statement alone."""
     if not Path(output).exists():
         return False
     try:
         stated = statements.read(statements.path_for(output))
     except (BadInput, OSError):
         return False
-    step = STEPS[verb]
     made_by = {one.name: one.sha256 for one in stated.dependencies}
-    present = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
+    present = CHECK.sources(parameters)
     return stated.parameters == steps.stated(parameters) and made_by.items() >= present.items()
 
 

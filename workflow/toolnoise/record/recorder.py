@@ -79,7 +79,7 @@ def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
     outputs = [_artifact(path, role) for path, role in _written(step, named)]
-    made_by = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
+    made_by = step.sources(parameters)
     dependencies = [*inputs, *_sources(steps.from_outside(verb, parameters, outputs[0].name)), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process, _resumed(named, kept))
 

@@ -148,6 +148,10 @@ class Step(NamedTuple):
         """The digest of all the code and the files of the repository that a job is made by."""
         return code_digest.digest(*self.modules(parameters), files=self.work.files(parameters))
 
+    def sources(self, parameters: Parameters) -> dict[str, str]:
+        """The SHA-256 of each of these files, by its path."""
+        return code_digest.sources(*self.modules(parameters), files=self.work.files(parameters))
+
     def given(self, study: Study, place: Place) -> Files:
         """What the options that name inputs say."""
         return {option: read.at(study, place) for option, read in self.reads.items()}

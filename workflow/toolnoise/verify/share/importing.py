@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise import steps
-from toolnoise.base import code_digest, faults, files, scratch, session
+from toolnoise.base import faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
@@ -201,8 +201,7 @@ class _Incoming:
             raise BadInput(path, "", what, "the same bytes here and there")
 
     def _check_code(self, name: str, coming: Coming) -> None:
-        job, parameters = STEPS[coming.job.verb], coming.job.parameters
-        present = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
+        present = STEPS[coming.job.verb].sources(coming.job.parameters)
         stated = {read.name: read.sha256 for read in coming.statement.made_of(CODE, RESOURCE)}
         for file in sorted(present.keys() | stated.keys()):
             if present.get(file) != stated.get(file):
