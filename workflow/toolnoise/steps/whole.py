@@ -1,6 +1,6 @@
 """The rows of the jobs that make a study as a whole: they collect, judge, render and report what its parts measured."""
 
-from toolnoise.base import code_digest, program
+from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
@@ -116,7 +116,7 @@ def _parts(study: Study, _: Whole) -> list[str]:
 
 def _web(_: Parameters) -> tuple[str, ...]:
     """The page's template, styles and scripts."""
-    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in analyses.web())
+    return tuple(map(code_digest.name_of, analyses.web()))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
