@@ -5,7 +5,6 @@ alone, which is one segment. An axis of runs may stand in front; an .npz may hav
 study knows what it has. Losses are no predictions, so no label belongs to them.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from toolnoise.comparison.prediction_files import is_dump
 from toolnoise.datasets.losses import lengths, require_losses
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
 from toolnoise.dumps import stacks
+from toolnoise.formulas.equal_runs import digests
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import outcome_files
 
@@ -47,7 +47,7 @@ class Numbers(NamedTuple):
     @property
     def bits(self) -> list[str]:
         """A digest of each run, by which equal runs are known."""
-        return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in self.values]
+        return digests(self.values)
 
 
 def kind_asked(*, values: bool, losses: bool) -> str | None:

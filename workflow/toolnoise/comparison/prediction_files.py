@@ -6,7 +6,6 @@ negative and sum to 1 are probabilities, others logits; what is neither has no c
 one with a name of `STACKS`, or else an array for each run; those named as labels are labels.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from toolnoise.datasets.outcomes import CLASSIFYING, LABEL, LOGITS
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
 
@@ -183,8 +183,7 @@ def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers
     classes = values.shape[2]
     _require_labels(labels.source, labels.classes, classes, path)
     entropies, notes = _entropies(values, labels.classes, _kind(path, name, values))
-    bits = [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in values]
-    return Answers(path, predictions(values), entropies, classes, bits=bits, notes=notes, scores=values)
+    return Answers(path, predictions(values), entropies, classes, bits=digests(values), notes=notes, scores=values)
 
 
 def require_same_classes(answers: Answers, other: Answers) -> None:

@@ -4,6 +4,7 @@ Bit-equal runs show what a deterministic training does, and another run would be
 may agree in one measure by luck: they are all right on a class, or equally often wrong.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -27,6 +28,11 @@ class PerRun(Protocol):
 def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
     """Whether all runs have the same bits, from one array per run, [S, ...]."""
     return all(np.array_equal(as_bytes(runs[place]), as_bytes(runs[0])) for place in range(1, len(runs)))
+
+
+def digests(runs: Iterable[np.ndarray]) -> list[str]:
+    """The SHA-256 of each run's numbers: equal runs have equal ones."""
+    return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in runs]
 
 
 def rate_step(examples: int, equal: bool) -> float:

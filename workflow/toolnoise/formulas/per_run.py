@@ -4,7 +4,6 @@ A run's churn is the mean over the other runs that it is compared with, so the m
 follows from these values.
 """
 
-import hashlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,6 +12,7 @@ from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.accuracy import class_accuracies
 from toolnoise.formulas.churn import agreements, normalised_churns
+from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.groups import rates
 
 # A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
@@ -53,8 +53,7 @@ def fingerprints(logits: np.ndarray) -> np.ndarray:
     Two cells whose runs of the same draws have equal numbers differ in nothing: what varies in one and not in the other
     changed no bit.
     """
-    digests = [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in logits]
-    return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests])
+    return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests(logits)])
 
 
 def mean_churns(predicted: np.ndarray) -> np.ndarray:
