@@ -4,18 +4,16 @@ Emulated processors have other makers, caches and instruction sets. What a maker
 computes to the nearest number. On each framework a tooling that is not portable shows that a difference is found.
 """
 
-import importlib.util
 import itertools
 from pathlib import Path
 
 import pytest
+from scripts import loaded
 
 from toolnoise.base import arrays
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("emulated", ROOT / "bench/emulated.py")
-emulated = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(emulated)
+emulated = loaded(ROOT / "bench/emulated.py")
 
 RECIPE = {"epochs": 1, "batch_size": 32, "learning_rate": 0.008, "crop": 1}
 PROCESSORS = ("", *emulated.PROCESSORS)

@@ -1,6 +1,5 @@
 """A training or a workflow that is killed at any point ends with the same bits, and the audit finds nothing."""
 
-import importlib.util
 import os
 import pty
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, bits, run_folder
+from scripts import loaded
 
 # A training that is killed at any operation on files
 
@@ -94,9 +94,7 @@ def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, find
 # A sample of the signals of bench/fault_sweep.py: every process, phase and signal is in it
 
 
-spec = importlib.util.spec_from_file_location("fault_sweep", ROOT / "bench/fault_sweep.py")
-fault_sweep = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(fault_sweep)
+fault_sweep = loaded(ROOT / "bench/fault_sweep.py")
 # Neither processes nor signals repeat after so many points.
 EACH = 11
 SAMPLE = fault_sweep.points()[::EACH][:20]

@@ -1,10 +1,10 @@
 """Other ways to run a program that should not matter: which are tried, how each is judged, the line at fault."""
 
-import importlib.util
 import json
 import sys
 
 import pytest
+from scripts import loaded
 
 from toolnoise.base.program import ROOT
 from toolnoise.checking import causes, layouts, program_text, reproducibility, trial_runs, unmodified, ways
@@ -239,9 +239,7 @@ def test_the_matrix_has_what_every_program_has_and_the_options_of_this_one(tmp_p
     assert names == ["threads 1", "threads 2", "threads 4", "hash seed 0", "hash seed 1", "workers 0", "workers 2"]
 
 
-spec = importlib.util.spec_from_file_location("invariances", ROOT / "bench/invariances.py")
-bench = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(bench)
+bench = loaded(ROOT / "bench/invariances.py")
 PLANTED = {name: program for name, program in bench.PROGRAMS.items() if bench.MARK in program.text}
 
 

@@ -1,7 +1,6 @@
 """Verdicts on claims: on the numbers that the papers published, with the figure of them, and the table in the docs."""
 
 import collections
-import importlib.util
 import itertools
 import re
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy import stats
+from scripts import loaded
 
 from toolnoise import steps
 from toolnoise.analyses.claims import arms, claim_parts, effects, judging
@@ -334,10 +334,7 @@ def test_the_interval_drawn_is_the_one_that_decides(drawn):
 
 @pytest.fixture(scope="module")
 def bench():
-    spec = importlib.util.spec_from_file_location("claims_table", ROOT / "bench/claims_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "bench/claims_table.py")
 
 
 def test_the_docs_have_what_the_command_prints_of_every_claim(bench, evidence):

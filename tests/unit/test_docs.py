@@ -1,6 +1,5 @@
 """What docs show: numbers are those of `evidence/`, pictures are what the code draws, and their simulations run."""
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -12,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
+from scripts import loaded
 
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.files import sha256
@@ -143,10 +143,7 @@ MOST_BYTES = 2_000_000
 
 
 def script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / f"bench/{name}.py")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
@@ -212,8 +213,7 @@ def test_further_arms_are_adjusted_by_holm(drawn):
 
 @pytest.mark.parametrize("shape", [(20, 1, 8, False), (20, 5, 1, False), (20, 3, 8, True)], ids=str)
 def test_no_more_than_six_percent_of_nulls_have_a_winner(shape):
-    spec = importlib.util.spec_from_file_location("evals", ROOT / "bench/evals.py")
-    spec.loader.exec_module(bench := importlib.util.module_from_spec(spec))
+    bench = loaded(ROOT / "bench/evals.py")
     draw, false, nulls = np.random.Generator(np.random.Philox(5)), np.zeros(6), 300
     for _ in range(nulls):
         *answers, lengths = bench.drawn(draw, *shape, 0.0)

@@ -1,6 +1,5 @@
 """`toolnoise floor`: the spread of late checkpoints, when it says nothing, and what was learnt from the evidence."""
 
-import importlib.util
 import json
 import math
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from scipy import stats
+from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
@@ -88,9 +88,7 @@ def test_rates_below_those_that_were_learnt_on_are_refused():
 # Ten archives are unpacked.
 @pytest.mark.slow
 def test_what_was_learnt_is_what_the_evidence_says(monkeypatch, tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("floor", ROOT / "bench/floor.py")
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
+    bench = loaded(ROOT / "bench/floor.py")
     (tmp_path / "resources/learnt").mkdir(parents=True)
     (tmp_path / "evidence").symlink_to(ROOT / "evidence")
     monkeypatch.setattr(bench, "ROOT", tmp_path)

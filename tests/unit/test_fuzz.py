@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
@@ -126,9 +127,7 @@ SEEDS = 40
 
 @pytest.fixture(scope="module")
 def mutations():
-    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "tests/fuzz/fuzz_mutations.py")
-    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
-    return module
+    return loaded(ROOT / "tests/fuzz/fuzz_mutations.py")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from scripts import loaded
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -30,12 +31,9 @@ AUTOTUNE mm(1024x512, 512x1024)
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("gpu_matrix", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [*sys.path])
-        spec.loader.exec_module(module)
-    return module
+        return loaded(SCRIPT)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,3 @@
-import importlib.util
 import itertools
 import re
 import subprocess
@@ -7,6 +6,7 @@ import tomllib
 
 import pytest
 import yaml
+from scripts import loaded
 
 from toolnoise.base.program import ROOT
 from toolnoise.record import repository
@@ -266,9 +266,7 @@ def test_what_the_snakefile_imports_is_light():
 @pytest.fixture(scope="module")
 def locks():
     """bench/locks.py, which installs a lock file and trains with it."""
-    spec = importlib.util.spec_from_file_location("locks", ROOT / "bench/locks.py")
-    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
-    return module
+    return loaded(ROOT / "bench/locks.py")
 
 
 def test_each_lock_file_can_be_tried_and_the_table_says_when_it_was(locks):

@@ -8,7 +8,6 @@ W&B's and MLflow's are written here as they do.
 """
 
 import csv
-import importlib.util
 import io
 import random
 import shutil
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
@@ -586,9 +586,7 @@ def test_a_file_of_one_arm_has_no_two(table, refused):
 
 @pytest.fixture(scope="module")
 def mutations():
-    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "tests/fuzz/fuzz_mutations.py")
-    spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
-    return module
+    return loaded(ROOT / "tests/fuzz/fuzz_mutations.py")
 
 
 @pytest.mark.parametrize(

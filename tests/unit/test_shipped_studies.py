@@ -1,12 +1,12 @@
 """Studies that are shipped, and the papers' recipes that they take: REFERENCE's facts, and how others differ."""
 
-import importlib.util
 import shlex
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import loaded
 
 from toolnoise import epoch_plan
 from toolnoise.analyses.estimate import study as memory
@@ -455,14 +455,7 @@ def test_a_task_that_the_paper_does_not_have_differs_in_nothing():
 # bench/gpu_queue.py: what the next minutes on a GPU are for, with scripts and studies that are there
 
 
-def script(name):
-    about = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
-    module = importlib.util.module_from_spec(about)
-    about.loader.exec_module(module)
-    return module
-
-
-gpu_queue, gpu_trial = script("gpu_queue"), script("gpu_trial")
+gpu_queue, gpu_trial = (loaded(ROOT / f"bench/{name}.py") for name in ("gpu_queue", "gpu_trial"))
 WRITTEN = [item for item in gpu_queue.ITEMS if (ROOT / item.needs).exists()]
 
 

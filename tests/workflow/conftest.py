@@ -1,7 +1,6 @@
 """What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
 import hashlib
-import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from scripts import loaded
 
 from toolnoise import streams
 from toolnoise.base import arrays
@@ -158,10 +158,4 @@ def other_study(once, write_study, snakemake):
 def bench():
     """Import a program of bench/ by its name."""
 
-    def load(name):
-        about = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / f"bench/{name}.py")
-        module = importlib.util.module_from_spec(about)
-        about.loader.exec_module(module)
-        return module
-
-    return load
+    return lambda name: loaded(Path(__file__).parents[2] / f"bench/{name}.py")

@@ -10,6 +10,7 @@ import tarfile
 
 import pytest
 import yaml
+from scripts import loaded
 
 from toolnoise.record import archive, statements
 from toolnoise.study import grid as studies
@@ -189,9 +190,7 @@ def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_
     tree = shutil.copytree(folder / "second", tmp_path / "tree")
     monkeypatch.chdir(tree)
     monkeypatch.setattr(sys, "path", sys.path[:])
-    about = importlib.util.spec_from_file_location("gpu", tree / "bench/gpu.py")
-    gpu = importlib.util.module_from_spec(about)
-    about.loader.exec_module(gpu)
+    gpu = loaded(tree / "bench/gpu.py")
     work = gpu.Work(studies.load(f"{RESULTS}/study.json"))
     (measure,) = work.targets("noise")
     for path in (tree / RESULTS).rglob("weights.npz"):

@@ -1,18 +1,16 @@
 """bench/gpu.py trial: each study that waits for a GPU runs small on CPUs to its end, and says so if it does not."""
 
-import importlib.util
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from scripts import loaded
 
 from toolnoise.study import grid
 
 ROOT = Path(__file__).parents[2]
-about = importlib.util.spec_from_file_location("gpu_queue", ROOT / "bench/gpu_queue.py")
-gpu_queue = importlib.util.module_from_spec(about)
-about.loader.exec_module(gpu_queue)
+gpu_queue = loaded(ROOT / "bench/gpu_queue.py")
 COMMANDS = {item.needs: shlex.split(item.command) for item in gpu_queue.ITEMS if "--study" in item.command}
 
 

@@ -3,12 +3,12 @@
 bench/traces.py does so for all of its programs; some of them are here.
 """
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 
 import pytest
+from scripts import loaded
 
 from toolnoise.base import files
 from toolnoise.checking import launch, unmodified
@@ -18,9 +18,7 @@ from toolnoise.checking.trial_runs import TrialRuns
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("planted", ROOT / "bench/traces.py")
-PROGRAMS = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(PROGRAMS)
+PROGRAMS = loaded(ROOT / "bench/traces.py")
 LIMIT = 600
 # The recorder uses private parts of these.
 VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("*.txt"))
