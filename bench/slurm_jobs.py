@@ -34,7 +34,6 @@ out = os.environ["TOOLNOISE_OUT"]
 np.save(f"{out}/logits.npy", np.random.default_rng(int(os.environ["TOOLNOISE_SEED_INIT"])).random((4, 10), np.float32))
 np.save(f"{out}/labels.npy", np.arange(4))
 """
-TRAININGS = "rule_train_run"
 
 
 class Way(NamedTuple):

@@ -59,6 +59,11 @@ class Trained(NamedTuple):
     def digests(self):
         return [(row["weights_sha256"], row["tensors_sha256"]) for row in self.history]
 
+    @property
+    def untimed(self):
+        """Its history without its times, which no two runs share."""
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in self.history]
+
 
 class Workshop:
     """A folder with a study of one model in which runs are trained by hand."""

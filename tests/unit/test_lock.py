@@ -99,14 +99,16 @@ def test_a_plugin_changes_nothing_else_of_its_environment(plugin):
     assert {name for name in mine.keys() & others.keys() if mine[name] != others[name]} <= {"python-dateutil"}
 
 
-@pytest.mark.parametrize(("part", "whole"), [("cpu", "frameworks"), ("jax", "frameworks"), ("torch", "frameworks")])
-def test_all_frameworks_are_locked_together(part, whole):
-    assert locked(part).items() <= locked(whole).items()
-
-
-@pytest.mark.parametrize(("part", "whole"), [("cpu", "dev"), ("jax", "dev"), ("jax", "jax-dev"), ("jax", "jax-cuda")])
-def test_a_lock_file_with_more_extras_has_all_that_one_with_fewer_has(part, whole):
-    assert locked(part).items() <= locked(whole).items()
+@pytest.mark.parametrize(
+    ("part", "wholes"),
+    [
+        ("cpu", ["frameworks", "dev"]),
+        ("jax", ["frameworks", "dev", "jax-dev", "jax-cuda"]),
+        ("torch", ["frameworks"]),
+    ],
+)
+def test_a_lock_file_with_more_extras_has_all_that_one_with_fewer_has(part, wholes):
+    assert [whole for whole in wholes if not locked(part).items() <= locked(whole).items()] == []
 
 
 @pytest.mark.parametrize("name", ["jax", "jax-dev", "jax-cuda", "torch"])
