@@ -349,8 +349,8 @@ def test_the_power_of_pairs_is_that_of_the_noncentral_t(pairs):
         critical, shift = stats.t.isf(0.025, pairs - 1), difference * np.sqrt(pairs)
         tails = stats.nct.sf(critical, pairs - 1, shift) + stats.nct.cdf(-critical, pairs - 1, shift)
         assert two_arm_power.paired_power(pairs, 0.3 * difference, 0.3) == pytest.approx(tails, rel=1e-6)
-    detected = two_arm_power.detectable_in_pairs(pairs, 0.3)
-    assert two_arm_power.paired_power(pairs, detected, 0.3) == pytest.approx(0.8, abs=1e-6)
+    detected = two_arm_power.detectable_in_pairs(pairs)
+    assert two_arm_power.paired_power(pairs, 0.3 * detected, 0.3) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):

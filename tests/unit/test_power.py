@@ -82,8 +82,8 @@ def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ra
 @settings(max_examples=30)
 @given(st.integers(2, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
 def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
-    difference = two_arm_power.detectable_difference(runs, 0.25, level, wanted)
-    assert two_arm_power.difference_power(runs, difference, 0.25, level) == pytest.approx(wanted)
+    difference = two_arm_power.detectable_difference(runs, level, wanted)
+    assert two_arm_power.difference_power(runs, 0.25 * difference, 0.25, level) == pytest.approx(wanted)
     ratio = two_arm_power.detectable_ratio(runs, level, wanted)
     assert two_arm_power.ratio_power(runs, ratio, level) == pytest.approx(wanted)
     margin = two_arm_power.claimable_margin(runs, level, wanted)

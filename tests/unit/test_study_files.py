@@ -67,13 +67,13 @@ def test_a_study_kept_with_results_is_known_however_its_text_is_laid_out(folder,
 def test_the_only_study_file_of_a_folder_is_found_and_config_yaml_last(folder, names, found):
     put(folder, *names)
     put(folder, "environment.yaml", text="name: x\n")
-    assert here.to_run("STUDY") == here.to_read("--study") == found
+    assert here.to_run() == here.to_read() == found
 
 
 def test_results_alone_can_be_read_and_not_run(folder, refused):
     put(folder, "results/mine/study.json")
-    assert here.to_read("--study") == "results/mine/study.json"
-    assert "no study in this folder" in refused(here.to_run, "STUDY")
+    assert here.to_read() == "results/mine/study.json"
+    assert "no study in this folder" in refused(here.to_run)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_results_alone_can_be_read_and_not_run(folder, refused):
 )
 def test_several_studies_are_refused_in_one_line_that_names_them(folder, refused, names):
     put(folder, *names)
-    line = refused(here.to_read, "--study")
+    line = refused(here.to_read)
     assert line.startswith("command line: --study: 2 studies in this folder")
     assert line.endswith(", ".join(names))
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_folder_without_a_study_is_refused_in_one_line(refused):
-    assert "toolnoise init" in refused(here.to_read, "--study")
+    assert "toolnoise init" in refused(here.to_read)
 
 
 OWN = ["--snakefile", str(ROOT / "Snakefile")]

@@ -109,7 +109,7 @@ def _study(words: Sequence[str], otherwise: str) -> tuple[str, list[str]]:
     for place, word in enumerate(words):
         if here.is_study(word) or (place == 0 and Path(word).suffix in here.SUFFIXES):
             return word, [*words[:place], *words[place + 1 :]]
-    return here.to_run("STUDY", otherwise), list(words)
+    return here.to_run(otherwise), list(words)
 
 
 def _names(words: Sequence[str], *options: str) -> bool:

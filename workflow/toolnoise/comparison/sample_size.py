@@ -320,11 +320,11 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
 def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
     entry = {"runs_per_arm": runs}
     if question.spread:
-        a_unit = two_arm_power.detectable_difference(runs, 1, question.level, question.power)
+        a_unit = two_arm_power.detectable_difference(runs, question.level, question.power)
         for name, sd in zip(("gain", "gain_low", "gain_high"), question.spread.sd, strict=True):
             entry[name] = _defined(a_unit * sd)
         if question.spread.shared:
-            in_pairs = two_arm_power.detectable_in_pairs(runs, 1, question.level, question.power)
+            in_pairs = two_arm_power.detectable_in_pairs(runs, question.level, question.power)
             for end, sd in zip(("", "_low", "_high"), question.spread.shared.sd, strict=True):
                 entry[f"gain_of_pairs{end}"] = _defined(in_pairs * sd)
     return entry | {

@@ -59,14 +59,14 @@ def equivalence_power(runs: Runs, margin: float, ratio: float = 1, level: float 
     return np.maximum(null.cdf(reach / ratio**2) - null.cdf(1 / (reach * ratio**2)), 0)
 
 
-def detectable_difference(runs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
-    """The difference of means that `runs` runs per arm detect with this power."""
-    return sd * _effect(lambda difference: difference_power(runs, difference, 1, level), power)
+def detectable_difference(runs: int, level: float = LEVEL, power: float = POWER) -> float:
+    """The difference of means, in SDs, that `runs` runs per arm detect with this power."""
+    return _effect(lambda difference: difference_power(runs, difference, 1, level), power)
 
 
-def detectable_in_pairs(pairs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
-    """The difference that `pairs` pairs detect with this power; `sd` is that of differences in pairs."""
-    return sd * _effect(lambda difference: paired_power(pairs, difference, 1, level), power)
+def detectable_in_pairs(pairs: int, level: float = LEVEL, power: float = POWER) -> float:
+    """The difference that `pairs` pairs detect with this power, in SDs of differences in pairs."""
+    return _effect(lambda difference: paired_power(pairs, difference, 1, level), power)
 
 
 def detectable_ratio(runs: int, level: float = LEVEL, power: float = POWER) -> float:

@@ -30,20 +30,20 @@ def is_study(path: str | Path) -> bool:
     return "study" in keys and len(keys) > 1
 
 
-def to_run(option: str, otherwise: str = DEFAULT) -> str:
+def to_run(otherwise: str = DEFAULT) -> str:
     """The only study file of this folder; `otherwise` if there is none."""
-    return _only(_files() or list(filter(is_study, [otherwise])), option)
+    return _only(_files() or list(filter(is_study, [otherwise])), "STUDY")
 
 
-def to_read(option: str) -> str:
+def to_read() -> str:
     """The only study file of this folder; without any, the only study among its results."""
     kept = sorted(map(str, Path().glob(layout.STUDY.format(study="*"))))
-    return _only(_files() or list(filter(is_study, [DEFAULT])) or kept, option)
+    return _only(_files() or list(filter(is_study, [DEFAULT])) or kept, "--study")
 
 
-def loaded(file: str | None, option: str = "--study") -> tuple[str, Study]:
+def loaded(file: str | None) -> tuple[str, Study]:
     """The study of a file, or else that of this folder, and its file."""
-    file = file or to_read(option)
+    file = file or to_read()
     return file, grid.load(file)
 
 

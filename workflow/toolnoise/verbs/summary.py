@@ -12,7 +12,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.study import grid, here, layout
 
     name = Path(layout.STUDY).name
-    with unpacked.opened(options.study or here.to_read("--study")) as (file,):
+    with unpacked.opened(options.study or here.to_read()) as (file,):
         kept = file / name if file.is_dir() else file
         study = grid.load(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():

@@ -126,8 +126,6 @@ STATED = {
     "patience": f"the first epoch whose lowest training loss so far no epoch of the next {PATIENCE} betters",
 }
 
-REFERENCES = ("zero", "chance", "median", "best")
-
 
 class Weak(NamedTuple):
     """Runs excluded as weak: those with an accuracy below `reference` + `margin`.
