@@ -40,8 +40,8 @@ def _block(comparison: Comparison, tests: int) -> str:
     a, b = comparison.a, comparison.b
     by, examples = over_what(comparison), _examples(comparison)
     rows = [
-        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(comparison.accuracy_difference, by)),
-        ("  these runs", "", "", *_points(comparison.accuracy_difference_over_examples, examples)),
+        ("accuracy %", *_percents(a, b, "accuracy_mean"), *points(comparison.accuracy_difference, by)),
+        ("  these runs", "", "", *points(comparison.accuracy_difference_over_examples, examples)),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
         ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
@@ -52,10 +52,10 @@ def _block(comparison: Comparison, tests: int) -> str:
         rows.append(("cross-entropy", *means, *shown(comparison.cross_entropy_difference, "{:+.4f}", by)))
     if comparison.exact_match is not None:
         means = (f"{100 * mean:.2f}" for mean in comparison.exact_match[:2])
-        rows.append(("all labels right %", *means, *_points(comparison.exact_match.difference, by)))
-        rows.append(("  these runs", "", "", *_points(comparison.exact_match.over_examples, examples)))
+        rows.append(("all labels right %", *means, *points(comparison.exact_match.difference, by)))
+        rows.append(("  these runs", "", "", *points(comparison.exact_match.over_examples, examples)))
     rows += [
-        ("churn %", *_percents(a, b, "churn"), *_points(comparison.churn_difference, by)),
+        ("churn %", *_percents(a, b, "churn"), *points(comparison.churn_difference, by)),
         (f"  {b.name} / {a.name}", "", "", *shown(comparison.churn_ratio, "x {:.2f}", by)),
         ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
         *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, by),
@@ -63,7 +63,7 @@ def _block(comparison: Comparison, tests: int) -> str:
     ]
     for each in comparison.by_label:
         means = (f"{100 * mean:.2f}" for mean in (each.a, each.b))
-        rows.append((f"accuracy of {each.label} %", *means, *_points(each.difference, by)))
+        rows.append((f"accuracy of {each.label} %", *means, *points(each.difference, by)))
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(comparison), *pairing(comparison), *comparison.notes]
     return block(comparison, tests, about, rows, [*_sentences(comparison), *_of_labels(comparison)])
@@ -124,10 +124,15 @@ def pairing(comparison: Comparison) -> list[str]:
     if a != b:
         each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
         line = f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, {each}; all runs count."
-    if comparison.pair_weight:
-        pairs = round(100 * comparison.pair_weight)
-        line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
-    return [line]
+    return [line + correlated(comparison.pair_weight)]
+
+
+def correlated(pair_weight: float) -> str:
+    """Why the difference of partly paired arms is not that of their means, if pairs weigh more than other runs."""
+    if not pair_weight:
+        return ""
+    pairs = round(100 * pair_weight)
+    return f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
 
 
 def _sentences(comparison: Comparison) -> list[str]:
@@ -261,7 +266,8 @@ def in_own_unit(a: Any, b: Any, quantity: str) -> tuple[str, str]:
     return first, second
 
 
-def _points(estimate: Estimate, over: str) -> tuple[str, str, str]:
+def points(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    """A difference in percentage points, its interval, and what that is over."""
     return shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
 
 

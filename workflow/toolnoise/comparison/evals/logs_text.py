@@ -6,7 +6,7 @@ from typing import Any
 
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.comparison_text import LEVEL, shares, shown
+from toolnoise.comparison.comparison_text import LEVEL, points, shares, shown
 from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
@@ -138,9 +138,7 @@ def _changes(found: LogComparison) -> list[str]:
 
 
 def _score(found: LogComparison, of: Estimate, over: str) -> tuple[str, str, str]:
-    if not found.shares:
-        return shown(of, "{:+.4g}", over)
-    return shown(Estimate(*(100 * number for number in of)), "{:+.2f}", over)
+    return points(of, over) if found.shares else shown(of, "{:+.4g}", over)
 
 
 def _interval(found: LogComparison, low: float, high: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, counted
-from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, plain, shares, shown, with_numbers
+from toolnoise.comparison.comparison_text import LEVEL, correlated, in_own_unit, plain, shares, shown, with_numbers
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
 
@@ -67,12 +67,7 @@ def _pairing(found: MetricComparison) -> str:
     if found.way == "partly paired":
         runs = f"{a.n_runs} runs of {a.name} and {b.n_runs} of {b.name}"
         line = f"Partly paired: {found.n_pairs} seeds are in both arms, of {runs}; all runs count."
-        if found.pair_weight:
-            pairs = round(100 * found.pair_weight)
-            line += (
-                f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
-            )
-        return line
+        return line + correlated(found.pair_weight)
     if found.way == "independent":
         few = f" With so few runs: {found.test}." if "," in found.test else ""
         return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
