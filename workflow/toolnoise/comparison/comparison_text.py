@@ -148,10 +148,8 @@ def _better(comparison: Comparison) -> list[str]:
     if low == high == 0:
         return ["All runs are equally accurate."]
     over = f"95 % over {over_what(comparison)}"
-    if not comparison.pvalue < LEVEL:
-        return [f"No significant difference in accuracy: {_interval(low, high)} points ({over}) includes 0."]
-    if not comparison.pvalue_holm < LEVEL:
-        return [f"No significant difference in accuracy after Holm's correction: p = {comparison.pvalue_holm:.2g}."]
+    if undecided := not_significant(comparison, "accuracy", f"{_interval(low, high)} points ({over})"):
+        return [undecided]
     winner, beats = b, comparison.probability_of_improvement.value
     if value < 0:
         winner, beats, low, high = a, 1 - beats, -high, -low
@@ -175,6 +173,15 @@ def _without_winner(comparison: Comparison) -> list[str]:
     by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
     interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {_examples(comparison)})"
     return [f"{b} is {by} {a} here{interval}. {no_winner(comparison)}"]
+
+
+def not_significant(comparison: Any, what: str, interval: str) -> str:
+    """Why nothing is better in something, by the test of it; empty if the difference is significant."""
+    if not comparison.pvalue < LEVEL:
+        return f"No significant difference in {what}: {interval} includes 0."
+    if not comparison.pvalue_holm < LEVEL:
+        return f"No significant difference in {what} after Holm's correction: p = {comparison.pvalue_holm:.2g}."
+    return ""
 
 
 def no_winner(comparison: Comparison) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
-from toolnoise.comparison.comparison_text import LEVEL, in_own_unit, over_what, shares, shown
+from toolnoise.comparison.comparison_text import in_own_unit, over_what, shares, shown
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
@@ -60,10 +60,8 @@ def _better(found: NumberComparison) -> list[str]:
     if low == high == 0:
         return [f"Both have the same {name}."]
     by = f"95 % over {over_what(found)}"
-    if not found.pvalue < LEVEL:
-        return [f"No significant difference in {name}: {low:.3g} to {high:.3g} ({by}) includes 0."]
-    if not found.pvalue_holm < LEVEL:
-        return [f"No significant difference in {name} after Holm's correction: p = {found.pvalue_holm:.2g}."]
+    if undecided := comparison_text.not_significant(found, name, f"{low:.3g} to {high:.3g} ({by})"):
+        return [undecided]
     winner, beats = b, found.probability_of_improvement.value
     ratio = found.perplexity_ratio
     if value > 0:

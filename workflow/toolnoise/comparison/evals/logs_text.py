@@ -6,7 +6,7 @@ from typing import Any
 
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.comparison_text import LEVEL, points, shares, shown
+from toolnoise.comparison.comparison_text import points, shares, shown
 from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
@@ -82,22 +82,17 @@ def _runs(found: LogComparison) -> str:
 def _sentences(found: LogComparison) -> list[str]:
     a, b, way = found.a.name, found.b.name, found.way
     value, low, high = found.difference
-    these = _these(found)
+    what = f"{found.metric}{_these(found)}"
     over = f"95 % over {_over(found)}"
     if math.isnan(low) and value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
-    if not found.pvalue < LEVEL:
-        says = [
-            f"No significant difference in {found.metric}{these}: {_interval(found, low, high)} ({over}) includes 0."
-        ]
-    elif not found.pvalue_holm < LEVEL:
-        corrected = f"after Holm's correction: p = {found.pvalue_holm:.2g}"
-        says = [f"No significant difference in {found.metric}{these} {corrected}."]
+    if undecided := comparison_text.not_significant(found, what, f"{_interval(found, low, high)} ({over})"):
+        says = [undecided]
     else:
         winner, size = (b, abs(value)) if value > 0 else (a, abs(value))
         ends = (low, high) if value > 0 else (-high, -low)
         by = f"{100 * size:.2f} points" if found.shares else f"{size:.4g}"
-        says = [f"{winner} has the higher {found.metric}{these}, by {by} ({_interval(found, *ends)}, {over})."]
+        says = [f"{winner} has the higher {what}, by {by} ({_interval(found, *ends)}, {over})."]
     if way == "one run":
         says.append(f"This says nothing about the methods: another training run of {a} or {b} may differ by more.")
     return [*says, *_where_from(found), *_changes(found)]

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, counted
-from toolnoise.comparison.comparison_text import LEVEL, correlated, in_own_unit, plain, shares, shown, with_numbers
+from toolnoise.comparison.comparison_text import (
+    correlated,
+    in_own_unit,
+    not_significant,
+    plain,
+    shares,
+    shown,
+    with_numbers,
+)
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
 
@@ -94,10 +102,8 @@ def sentence(found: MetricComparison) -> str:
         equal = "every pair" if found.way == "paired" else "every two runs"
         return f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} in {equal}: without any noise, there is no test."
     by = f"95 % over {over(found)}"
-    if not found.pvalue < LEVEL:
-        return f"No significant difference in {name}: {low:.4g} to {high:.4g}{unit} ({by}) includes 0."
-    if not found.pvalue_holm < LEVEL:
-        return f"No significant difference in {name} after Holm's correction: p = {found.pvalue_holm:.2g}."
+    if undecided := not_significant(found, name, f"{low:.4g} to {high:.4g}{unit} ({by})"):
+        return undecided
     beats = found.probability_of_improvement.value
     winner = b
     if (value < 0) != found.lower_is_better:
