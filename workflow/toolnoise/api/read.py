@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,9 +98,7 @@ def _rows(seeds: Sequence[int]) -> Sequence[Mapping[str, Any]]:
 
 def _dump(path: Path) -> Dump:
     dump = stacks.read_predictions(path, path.with_suffix(".json"))
-    finished = dump.finished
-    kept = dump.logits if finished.all() else dump.logits[finished]
-    seeds = tuple(seed for seed, keep in zip(dump.seeds, finished, strict=True) if keep)
+    kept, seeds = dump.kept, tuple(compress(dump.seeds, dump.finished))
     try:
         labels = prediction_files.labels_of(str(path)).classes
     except BadInput:  # values, or data that were left out of a slim copy

@@ -112,7 +112,7 @@ def _of_numbers(
     cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors, stream: int
 ) -> Noise:
     of_runs, groups = measured
-    stack = noise.stack_of(dump)
+    stack = dump.kept
     each = [
         (metric, group, found)
         for group, member in groups.items()
@@ -158,7 +158,7 @@ def _groups(stored: Mapping[str, np.ndarray], times: np.ndarray) -> dict[str, np
 def _names(index: str | Path, dump: Predictions) -> list[str]:
     """The names of the metrics in a dump."""
     names = shapes.read(index, {"metrics": [TEXT]}, "the index that dump-outcomes wrote")["metrics"]
-    if [len(names)] != list(noise.stack_of(dump).shape[1:]) or len(set(names)) < len(names):
+    if [len(names)] != list(dump.logits.shape[1:]) or len(set(names)) < len(names):
         raise BadInput(index, "metrics", f"found {len(names)}", "a name of its own for each metric of the dump")
     return names
 
@@ -166,7 +166,7 @@ def _names(index: str | Path, dump: Predictions) -> list[str]:
 def _of_metrics(
     cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
 ) -> Noise:
-    each = dict(zip(names, noise.stack_of(dump).T, strict=True))
+    each = dict(zip(names, dump.kept.T, strict=True))
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
         return of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights, stream)
@@ -179,7 +179,7 @@ def _rows(
     cell: Sequence[str], dump: Predictions, vectors: TrainedVectors, of_draw: Callable, each: Values, *declared: Any
 ) -> Noise:
     """The rows of a cell from those of its draws, and from the values of each run."""
-    together = by_draw.grouped(noise.drawn(dump))
+    together = by_draw.grouped(dump.kept_draws)
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)), *declared)
     return noise.as_rows(cell, dump, together, rows, each + by_draw.distances(together, weights), [])

@@ -186,12 +186,11 @@ def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
     if left != kind:
         raise BadInput(path, "", f"found an outcome of kind {left}", f"{kind}, as in other arms")
     lengths = np.array(about.get("lengths", []), int) if truth is None else np.full(len(truth), truth[0].size)
-    values = np.asarray(dump.logits)[dump.finished]
+    values = np.array(dump.kept)
     if lengths.sum() != values.shape[1]:
         raise BadInput(path, "", f"found {values.shape[1]} numbers of a run", f"{lengths.sum()}, as of other arms")
-    drawn = [run for run, finished in zip(dump.drawn, dump.finished, strict=True) if finished]
     flat = None if truth is None else truth.ravel()
-    return Numbers(path, kind, values, lengths, flat, sum(dump.diverged), drawn)
+    return Numbers(path, kind, values, lengths, flat, sum(dump.diverged), dump.kept_draws)
 
 
 def _require_same(arm: Numbers, other: Numbers) -> None:

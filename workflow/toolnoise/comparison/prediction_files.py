@@ -143,12 +143,11 @@ def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
     """The finished runs of a study's dump, how many diverged, and the draws of the others."""
     _require_classes(path)
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
-    missing, kept = sum(dump.diverged), dump.finished
-    values = dump.logits[kept] if missing else dump.logits
+    values = dump.kept
     array_files.require_array(path, values, 3)
     readings.known_of(path, "", labels).require_examples(values.shape[1], f"shape {values.shape}")
-    drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
-    return Reading(values, "scores" if values.ndim == 3 else "classes", "", name="logits"), missing, drawn
+    reading = Reading(values, "scores" if values.ndim == 3 else "classes", "", name="logits")
+    return reading, sum(dump.diverged), dump.kept_draws
 
 
 def _reading(path: str, labels: Labels) -> Reading:

@@ -1,5 +1,6 @@
 """Dumps and how they are read: memory-mapped arrays, each with an index of its contents."""
 
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,16 @@ class Predictions(NamedTuple):
     def finished(self) -> np.ndarray:
         """The runs that can be measured."""
         return ~np.array(self.diverged, bool)
+
+    @property
+    def kept(self) -> np.ndarray:
+        """The logits of these runs; a whole dump stays in its file."""
+        return self.logits if self.finished.all() else self.logits[self.finished]
+
+    @property
+    def kept_draws(self) -> list[Drawn]:
+        """The draws of these runs."""
+        return list(compress(self.drawn, self.finished))
 
 
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:

@@ -19,7 +19,6 @@ from toolnoise.formulas.stability import of_all_draws, of_classes, stability
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw
 from toolnoise.measures.reading import TrainedVectors, counts, finished_runs
-from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
 
 # Tokens have no class of their own in a table.
@@ -39,7 +38,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
     test = dataset.test
     stream = bootstrap(study_seed, cell)
-    stack, together = stack_of(dump), by_draw.grouped(drawn(dump))
+    stack, together = dump.kept, by_draw.grouped(dump.kept_draws)
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     every, classes = keeps_all(stack), len(dataset.classes)
@@ -100,16 +99,6 @@ def as_rows(
             for size, (metric, group, estimate), ensembles in (by_draw.over_sizes(sizes) if sizes else [])
         ],
     )
-
-
-def drawn(dump: Predictions) -> list[Drawn]:
-    """The draws of the runs that finished."""
-    return [run for run, keep in zip(dump.drawn, dump.finished, strict=True) if keep]
-
-
-def stack_of(dump: Predictions) -> np.ndarray:
-    """The predictions of the runs that finished; a whole dump stays in its file."""
-    return dump.logits if dump.finished.all() else dump.logits[dump.finished]
 
 
 def _of_each(

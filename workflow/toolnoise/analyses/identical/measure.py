@@ -55,7 +55,7 @@ def _experiments(
 ) -> list[tuple[Rows, Rows]]:
     """Identical runs share their draws, so each draw is an experiment of its own."""
     finished = dump.finished
-    stack, measured = noise.stack_of(dump), finished_runs(records, dump)
+    stack, measured = dump.kept, finished_runs(records, dump)
     kept, diverged = np.cumsum(finished) - 1, runs_at(records, dump, np.flatnonzero(~finished))
     lost = np.cumsum(~finished) - 1
     experiments = []

@@ -30,7 +30,7 @@ def measure(
     written, about = read_stack(texts, texts_index, {"seeds": 0, "diverged": 0}, "dump-continuations", {})
     if about["seeds"] != dump.seeds or about["diverged"] != dump.diverged:
         raise BadInput(texts_index, "seeds", f"found {about['seeds']}", f"the runs of {index}")
-    together, scores = by_draw.grouped(noise.drawn(dump)), noise.stack_of(dump)
+    together, scores = by_draw.grouped(dump.kept_draws), dump.kept
     texts_of, stream = written[dump.finished], noise.bootstrap(study_seed, cell)
 
     def of_draw(chosen: np.ndarray) -> list[Row]:

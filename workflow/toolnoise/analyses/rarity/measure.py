@@ -7,7 +7,7 @@ from toolnoise.analyses.rarity.metric import PART_SIZES, sd_by_size
 from toolnoise.base import metric_files
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.groups import examples_of
-from toolnoise.measures import by_draw, noise
+from toolnoise.measures import by_draw
 from toolnoise.measures.reading import counts, predictions_of
 
 
@@ -15,8 +15,8 @@ def measure(cell: Sequence[str], data: str | Path, logits: str | Path, index: st
     """Write the SD of each rate of each group by the number of test examples."""
     dump, dataset = predictions_of(data, logits, index)
     finished, labels = dump.finished, dataset.test.labels
-    wrong = predictions(noise.stack_of(dump)) != labels
-    drawn = by_draw.grouped(noise.drawn(dump))
+    wrong = predictions(dump.kept) != labels
+    drawn = by_draw.grouped(dump.kept_draws)
     rows = [
         (*cell, f"{rate}_{what}", group, examples, *estimate, *counts(finished))
         for group, member in dataset.members(dataset.test).items()

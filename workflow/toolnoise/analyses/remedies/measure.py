@@ -52,7 +52,7 @@ def measure(
     """
     dump, dataset = predictions_of(data, logits, index)
     labels, finished = dataset.test.labels, dump.finished
-    by_remedy = {SINGLE: remedies.measure(dump.logits[finished], labels)}
+    by_remedy = {SINGLE: remedies.measure(dump.kept, labels)}
     for path in remedied:
         stack = read(path)
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
@@ -63,7 +63,7 @@ def measure(
     before = by_remedy[SINGLE]
     for path in single:
         other, _ = predictions_of(data, path, Path(path).with_suffix(".json"))
-        before = remedies.measure(other.logits[other.finished], labels)
+        before = remedies.measure(other.kept, labels)
     rows = []
     for name, measured in by_remedy.items():
         rows += [(name, *row) for row in measured.rows(noise.bootstrap(study_seed, cell))]
