@@ -83,7 +83,7 @@ def _data(reader: Reader, facts: _LayoutFacts) -> _Hits:
             if not is_off(keywords.get("shuffle")) and not facts.samples and not facts.slices:
                 yield "sampler", call, SURE
         elif SHARDED.search(name):
-            rank = keywords.get("rank", call.args[2] if len(call.args) > 2 else None)
+            rank = reader.argument(call, "rank", 2)
             if isinstance(rank, ast.Constant) and rank.value is not None:
                 yield "sampler", call, SURE
             if is_off(keywords.get("drop_last")):

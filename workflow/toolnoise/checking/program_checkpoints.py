@@ -91,8 +91,7 @@ def _frameworks(reader: Reader, names: set[str]) -> _Places:
     backup = any(name.endswith("BackupAndRestore") for name in names)
     for call, name in reader.calls:
         given = reader.keywords(call)
-        rate = call.args[0] if call.args else given.get("rate")
-        if backup and KERAS_DRAWS.fullmatch(name) and not is_off(rate):
+        if backup and KERAS_DRAWS.fullmatch(name) and not is_off(reader.argument(call, "rate", 0)):
             remedy = "Keras's backup lacks it: save the seed_generator.state of each such layer, and assign it"
             yield "the state of the generator that dropout draws from", call, remedy
         if ARGUMENTS.fullmatch(name):
@@ -208,8 +207,7 @@ def _named(reader: Reader, call: ast.Call, name: str) -> str:
     last = name.rpartition(".")[2]
     of_callback = LIGHTNING if "lightning" in name else KERAS
     keyword = of_callback if last == CALLBACK else NAMED.get(last, "")
-    first = call.args[0] if call.args else None
-    place = _path(reader, reader.keywords(call).get(keyword, first)) if keyword else ""
+    place = _path(reader, reader.argument(call, keyword, 0)) if keyword else ""
     # A file's name may have the number of its epoch in it.
     return str(Path(place).parent) if "{" in place else place
 

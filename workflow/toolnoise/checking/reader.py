@@ -101,6 +101,10 @@ class Reader:
         """The keyword arguments of a call; **rest stands under None."""
         return {keyword.arg: keyword.value for keyword in call.keywords}
 
+    def argument(self, call: ast.Call, name: str, place: int) -> ast.AST | None:
+        """What a call gives to an argument, by its name or by its place."""
+        return self.keywords(call).get(name) or next(iter(call.args[place:]), None)
+
     def parents(self, node: ast.AST) -> Iterator[ast.AST]:
         """What contains a node, from the inside out."""
         while node in self.above:

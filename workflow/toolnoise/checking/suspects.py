@@ -199,7 +199,7 @@ def _torch(reader: Reader, facts: _DrawFacts) -> _Hits:
         # With **rest, a generator may be given.
         if {"generator", None} & {*keywords} or reader.scope(call):
             continue
-        shuffles = keywords.get("shuffle", call.args[2] if len(call.args) > 2 else None)
+        shuffles = reader.argument(call, "shuffle", 2)
         draws = LAYERS.fullmatch(name) or DRAWS.fullmatch(name)
         order = facts.seeded("torch", reader, call)
         if order.order == "never" and facts.is_scoped:

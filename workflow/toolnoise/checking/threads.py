@@ -29,7 +29,7 @@ def work(reader: Reader, *, several: bool = False) -> list[ast.AST]:
         if STARTS.search(name) or (several and PROCESSES.search(name)):
             if several and not reader.within(call, LOOPS):
                 continue
-            given.append(reader.keywords(call).get("target") or (call.args[1] if len(call.args) > 1 else None))
+            given.append(reader.argument(call, "target", 1))
         elif pools and name.rpartition(".")[2] in HANDS_OUT and "." in name and call.args:
             given.append(call.args[0])
     names = {name for node in given if node is not None for name in reader.called(node)}
@@ -71,8 +71,8 @@ def deliveries(reader: Reader, function: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
             name = reader.name(node.func)
-            modes = [node.args[1] if len(node.args) > 1 else None, reader.keywords(node).get("mode")]
-            appends = any(isinstance(mode, ast.Constant) and str(mode.value).startswith("a") for mode in modes)
+            mode = reader.argument(node, "mode", 1)
+            appends = isinstance(mode, ast.Constant) and str(mode.value).startswith("a")
             # The end of all results is a constant.
             puts = name.endswith((".put", ".put_nowait")) and not isinstance(next(iter(node.args), None), ast.Constant)
             if puts or (name == "open" and appends):
@@ -159,7 +159,7 @@ def _is_handed_out(reader: Reader, owner: ast.ClassDef, value: ast.AST | None) -
     for call, name in reader.calls:
         loop = reader.within(call, LOOPS)
         if name == owner.name and loop:
-            given = reader.keywords(call).get(value.id) or next(iter(call.args[place:]), None)
+            given = reader.argument(call, value.id, place)
             parts = [part for part in ast.walk(loop) if isinstance(part, ast.Name)]
             own = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
             base = _base(given) if given else None
