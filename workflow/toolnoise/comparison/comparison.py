@@ -310,7 +310,7 @@ def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
         of_pairs = means[~same], means[same]
-        other, alike = (Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in of_pairs)
+        other, alike = (Estimate(float(of.mean())) if of.size else UNDEFINED for of in of_pairs)
     else:
         other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
@@ -326,7 +326,7 @@ def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resul
         return partly_paired_difference(a, b, plan.shared, step)
     if plan.way == "independent":
         return mean_difference(a, b, (step, step))
-    return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
+    return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean())))
 
 
 def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:

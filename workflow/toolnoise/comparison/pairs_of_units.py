@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.stats.estimates import Estimate, t_interval
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 
 ROUNDING = 1e-12  # a standard error below it is none
 
@@ -66,7 +66,7 @@ def estimate(stat: UnitStatistic) -> Estimate:
     freedoms = np.array([stat.kept[chosen].sum() for chosen in sets])
     error = float(np.sqrt(np.maximum(squares.sum(), np.sum(stat.pairs**2))))
     if not ROUNDING < error < np.inf:
-        return Estimate(stat.value, np.nan, np.nan)
+        return Estimate(stat.value)
     parts = squares if squares.sum() > ROUNDING**2 else np.ones(len(sets))
     return t_interval(stat.value, error, parts.sum() ** 2 / np.sum(parts**2 / freedoms))
 
@@ -86,7 +86,7 @@ def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
     """The second arm's over the first's, to a power: 1/2 for SDs from variances. Undefined unless both are above 0."""
     logarithm = estimate(_less(_logarithm(b, power), _logarithm(a, power)))
     if not np.isfinite(logarithm.value):
-        return Estimate(np.nan, np.nan, np.nan)
+        return UNDEFINED
     with np.errstate(over="ignore"):
         return Estimate(*np.exp(logarithm).tolist())
 

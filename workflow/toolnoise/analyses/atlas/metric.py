@@ -115,11 +115,11 @@ def factors(
             means = means[counts > 0]
             yield factor, metric, pairs, mean_t(means, value_step(not sums.any())).within(0, np.inf)
             yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
-        yield SEED, metric, len(parts), Estimate(seeds.value, np.nan, np.nan)
+        yield SEED, metric, len(parts), Estimate(seeds.value)
         for factor, (shares, chance) in explained(parts, gaps.toolings**gaps.power).items():
             pairs = int(chosen[factor][0].sum())
             yield factor, f"{metric}_explained", pairs, mean_t(shares).within(0, 1)
-            yield factor, f"{metric}_explained_by_chance", pairs, Estimate(chance, np.nan, np.nan)
+            yield factor, f"{metric}_explained_by_chance", pairs, Estimate(chance)
     for factor, picked in chosen.items():
         if factor != DIFFERENT and picked.any():
             shares = np.array([alike[draw][picked[draw]].mean() for draw in range(draws)])

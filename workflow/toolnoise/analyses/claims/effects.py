@@ -160,7 +160,7 @@ def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffec
     absent = float(arm.value == 0)
     finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent, arm.value > 0)
     reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
-    effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value, np.nan, np.nan)
+    effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value)
     return ShownEffect(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
 
 

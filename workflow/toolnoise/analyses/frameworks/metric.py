@@ -90,4 +90,4 @@ def _mean(values: np.ndarray, over: str, step: float) -> Estimate:
 
 def _largest(values: np.ndarray) -> Estimate:
     """The largest value of all runs, [S]; it has no interval."""
-    return Estimate(float(values.max()), np.nan, np.nan) if len(values) else UNDEFINED
+    return Estimate(float(values.max())) if len(values) else UNDEFINED

@@ -35,7 +35,7 @@ def way(logits: np.ndarray, others: np.ndarray, losses: np.ndarray, other_losses
         ("bit_equal", "all", wilson(equal, count)),
         ("churn", "all", mean_t(churn, value_step(equal == count)).within(0, 1)),
         ("churn_to_seeds", "all", ratio(_over_draws(np.diag(churn), diagonal=True), seeds(here))),
-        ("first_loss_difference", "all", Estimate(float(apart.max()), np.nan, np.nan)),
+        ("first_loss_difference", "all", Estimate(float(apart.max()))),
     ]
 
 

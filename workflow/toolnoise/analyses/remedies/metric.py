@@ -122,7 +122,7 @@ def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estim
         return UNDEFINED
     value, fewest = float(variability_reduction(before, after)), min(len(single.accuracies), len(remedied.accuracies))
     if fewest < FEWEST or not _is_noisy(single.measures_without_each):
-        return Estimate(value, np.nan, np.nan)
+        return Estimate(value)
     before_without, after_without = single.measures_without_each, remedied.measures_without_each
     if same_runs:
         error = standard_error(variability_reduction(before_without, after_without))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from toolnoise.comparison.clusters import mean_error
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation
+from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
 from toolnoise.stats.two_means import Result, cautious, equal_arms
 
 # The least tail that is told from 0.
@@ -80,7 +80,7 @@ def tested(of: Squares, questions: int, step: float) -> Result:
     If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
     """
     if questions < 2:
-        return Result(np.nan, np.nan, UNDEFINED._replace(value=of.difference))
+        return Result(np.nan, np.nan, Estimate(of.difference))
     half = of.half_width(TAIL)
     if half == 0:
         return equal_arms(of.difference, step / questions)
@@ -105,7 +105,7 @@ def _pvalue(of: Squares) -> float:
 def over_runs(of: Squares) -> Estimate:
     """The interval for other runs on these questions."""
     if of.runs is NOTHING:
-        return UNDEFINED._replace(value=of.difference)
+        return Estimate(of.difference)
     half = float(np.sqrt(of.runs.reach(TAIL)))
     return Estimate(of.difference, of.difference - half, of.difference + half)
 

@@ -108,7 +108,7 @@ def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
         of_a, of_b = comparison.unit_means(plan, a, b)
         differences = of_b - of_a
         if np.ptp(differences) <= ROUNDING * max(np.abs(of_a).max(), np.abs(of_b).max()):
-            return Result(np.nan, np.nan, Estimate(float(differences.mean()), np.nan, np.nan))
+            return Result(np.nan, np.nan, Estimate(float(differences.mean())))
     # What the smallest difference of a metric is, is not known.
     return comparison.difference(plan, a, b, np.nan)
 
