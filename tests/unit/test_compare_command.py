@@ -377,3 +377,34 @@ def test_more_is_not_assumed_than_can_be(folder, refused):
         ([three] * 27, (False, False), "ARMS: found 27 arms; at most 26"),
     ):
         assert line in refused(read_arms.require_comparable, of, *options)
+
+
+@pytest.mark.parametrize(
+    "name", ["seed{}.npy", "{}-seed5/run_{}.npy", "multirun/2026-01-02/10-11-12/{}/p.npy", "seed{}.csv"]
+)
+def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, here, refused):
+    paths = {number: here / name.replace("{}", str(number)) for number in (1, 2, 10, 11)}
+    for number, path in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        predicted = np.roll(TRUE, number)
+        if path.suffix == ".csv":
+            path.write_text("seed,pred\n" + "".join(f"{number + 3},{each}\n" for each in predicted))
+            paths[number] = path.rename(path.with_name(f"p{number % 10}{number // 10}.csv"))
+        else:
+            np.save(path, predicted)
+    shell, ordered, other = (read(*(paths[number] for number in of)) for of in ((1, 10, 2), (1, 2, 10), (2, 10, 11)))
+    np.testing.assert_array_equal(shell.predicted, ordered.predicted)
+    np.testing.assert_array_equal(ordered.predicted, [np.roll(TRUE, number) for number in (1, 2, 10)])
+    read_arms.require_comparable([shell, ordered], True, False)
+    read_arms.require_comparable([shell, other], False, False)
+    first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
+    line = refused(read_arms.require_comparable, [shell, other], True, False)
+    assert line.startswith(f"command line: --paired: found runs {first} in ")
+    assert line.endswith("; the same runs in each arm")
+
+
+@pytest.mark.parametrize(
+    "name", ["2026-01-02/10-11-{}/p.npy", "run-20260102_1011{}-ab{}/p.npy", "p_2026-01-02T10-{}.npy"]
+)
+def test_a_time_in_the_name_of_a_file_is_no_number_of_a_run(name):
+    assert read_arms.numbered([name.replace("{}", str(number)) for number in (12, 13)]) is None

@@ -252,6 +252,15 @@ def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved,
     assert "That is no winner: A is one run and B is one run" in numbers_text.as_text([found])
 
 
+def test_paired_files_of_losses_are_paired_by_the_numbers_in_their_names(saved, drawn, refused):
+    saved(**{f"{arm}_seed{seed}": drawn.gamma(2, size=(EXAMPLES, 5)) for arm in "ab" for seed in (1, 2, 10)})
+    a, b = ([f"{arm}_seed{seed}.npy" for seed in (1, 10, 2)] for arm in "ab")
+    found, turned = (compare(a, each, losses=True, paired=True) for each in (b, b[::-1]))
+    assert turned["difference"] == found["difference"]
+    line = refused(lambda: compare(a[:2], b[1:], losses=True, paired=True))
+    assert "--paired: found runs 1, 10 in a_seed1.npy ... a_seed10.npy, 2, 10 in b_seed10.npy" in line
+
+
 def test_one_run_twice_differs_in_nothing(saved, drawn):
     saved(a=drawn.exponential(size=(EXAMPLES, 5)))
     (found,) = compared_as(LOSSES, "a.npy", "a.npy")

@@ -293,6 +293,35 @@ def test_several_files_are_runs_and_files_of_several_tasks_have_further_question
     assert both.difference.value == pytest.approx(alone.difference.value)
 
 
+@pytest.mark.usefixtures("here")
+def test_paired_logs_are_paired_by_the_numbers_in_their_names(drawn):
+    for arm, scores in zip("ab", drawn.integers(0, 2, (2, 12, 9)), strict=True):
+        for seed in (1, 2, 10, 11):
+            table(f"{arm}_seed{seed}.csv", enumerate(scores[seed]), "id,correct")
+    asked = {"assumption": "paired"}
+    shell, ordered = (
+        compared([f"a_seed{seed}.csv" for seed in of], [f"b_seed{seed}.csv" for seed in (1, 2, 10)], **asked)
+        for of in ((1, 10, 2), (1, 2, 10))
+    )
+    assert shell.difference == ordered.difference
+    with pytest.raises(BadInput, match=r"--paired: found runs 1, 2 in a_.*, 2, 10 in b_.*; the same runs in each arm"):
+        compared(["a_seed1.csv", "a_seed2.csv"], ["b_seed2.csv", "b_seed10.csv"], **asked)
+
+
+def test_files_of_several_tasks_are_of_the_same_runs(logs, here):
+    for task, seeds in (("choices", (2, 10)), ("others", (2, 10)), ("third", (2, 3))):
+        for seed in seeds:
+            (here / f"{seed}").mkdir(exist_ok=True)
+            text = Path(samples(logs, "a2" if seed == 2 else "a1")).read_text()
+            (here / f"{seed}/samples_{task}_2026-01-02T03-04-0{seed % 7}.jsonl").write_text(text)
+    both = log_files.read(["10/*choices*", "2/*choices*", "2/*others*", "10/*others*"], Asked("acc"))
+    assert both.names == ["2", "10"]
+    scores = [[row.score for row in run] for run in both.runs]
+    assert scores == [[line["acc"] for line in lines(samples(logs, arm))] * 2 for arm in ("a2", "a1")]
+    with pytest.raises(BadInput, match=r"found runs 2, 3 of third, 2, 10 of choices; a log of each task for each run"):
+        log_files.read(["10/*choices*", "2/*choices*", "2/*third*", "3/*third*"], Asked("acc"))
+
+
 def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
     changed = lines(samples(logs, "b1"))
     for line in changed[:30]:
@@ -393,7 +422,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
     again = compared("a.jsonl", "b.jsonl", cluster="passage")
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
-    with pytest.raises(BadInput, match="--paired: found other names of runs"):
+    with pytest.raises(BadInput, match=r"--paired: found runs 3, 7 in a.csv, 3, 8 in b.csv; the same runs in each arm"):
         compared("a.csv", "b.csv", assumption="paired")
 
 

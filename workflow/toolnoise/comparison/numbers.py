@@ -82,7 +82,7 @@ def read_arm(given: Sequence[str], kind: str, truth: np.ndarray | None) -> Numbe
     """The runs of an arm, from what was given for it; values are held against the true ones."""
     paths = [path for pattern in given for path in read_arms.files_of(pattern)]
     name = paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
-    return joined(name, [read(path, kind, truth) for path in paths])
+    return joined(name, [read(path, kind, truth) for path in paths], read_arms.numbered(paths))
 
 
 def require_alike(arms: Sequence[Numbers]) -> None:
@@ -91,18 +91,20 @@ def require_alike(arms: Sequence[Numbers]) -> None:
         _require_same(arms[0], arm)
 
 
-def joined(name: str, found: Sequence[Numbers]) -> Numbers:
-    """The runs of an arm that are one file, or each of several files, or arrays."""
+def joined(name: str, found: Sequence[Numbers], of_files: Sequence[int] | None = None) -> Numbers:
+    """The runs of an arm that are one file, or each of several files with these numbers, or arrays."""
     for each in found:
         if len(found) > 1 and each.runs != 1:
             raise BadInput(each.file, "", f"found {each.runs} runs", f"one run in each of {len(found)} files")
         _require_same(found[0], each)
+    found = [found[place] for place in read_arms.in_order(of_files, len(found))]
     drawn = [run for each in found for run in each.drawn or ()]
     return found[0]._replace(
         file=name,
         values=np.concatenate([each.values for each in found]),
         missing=sum(each.missing for each in found),
         drawn=drawn if all(each.drawn for each in found) else None,
+        numbers=of_files and sorted(of_files),
     )
 
 

@@ -1,10 +1,11 @@
 """The runs of one method, from one file of several runs or from one file a run.
 
 An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as the files that a shell makes of a
-pattern. Files of a folder or a pattern are taken in the order of their names. A single file may hold any number of
-runs; of several files, each is one run.
+pattern. Files of a folder or a pattern are taken in the order of their names; runs that files or their names number, in
+the order of their numbers. A single file may hold any number of runs; of several files, each is one run.
 """
 
+import re
 import string
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,15 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files, table_rows
+from toolnoise.comparison.column_roles import numbers_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.tables import run_names
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
+# The part of a path that has a date, and a part below it that has the time alone: neither numbers a run.
+DATED = re.compile(r"[^/]*(\d{4}-\d\d-\d\d|\d{8}[T_-]\d{6})[^/]*(/\d\d-\d\d-\d\d(?=/))?")
 
 
 def files_of(given: str) -> list[str]:
@@ -48,11 +53,27 @@ def read(given: Sequence[str], labels: Labels) -> Answers:
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
     # Scores of many files need not fit into memory together.
     answers = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
-    return joined(given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}", answers, labels)
+    return joined(given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}", answers, labels, numbered(paths))
 
 
-def joined(name: str, answers: Sequence[Answers], labels: Labels) -> Answers:
-    """The runs of an arm that are one file, or each of several files, or arrays."""
+def numbered(paths: Sequence[str]) -> list[int] | None:
+    """The number of each of several files, which is the seed in its path, or else the last number; None if two agree.
+
+    A time is no number of a run.
+    """
+    seeds = run_names.seeds(paths)
+    if seeds and len(set(seeds)) == len(seeds) > 1:
+        return [int(seed) for seed in seeds]
+    return numbers_of([DATED.sub("", path) for path in paths]) if len(paths) > 1 else None
+
+
+def in_order(numbers: Sequence[int] | None, count: int) -> list[int]:
+    """The places of so many runs in the order of their numbers, or as they are without."""
+    return list(range(count)) if numbers is None else np.argsort(numbers).tolist()
+
+
+def joined(name: str, answers: Sequence[Answers], labels: Labels, of_files: Sequence[int] | None = None) -> Answers:
+    """The runs of an arm that are one file, or each of several files with these numbers, or arrays."""
     if len(answers) == 1:
         return answers[0]
     for runs in answers:
@@ -63,6 +84,9 @@ def joined(name: str, answers: Sequence[Answers], labels: Labels) -> Answers:
             what = "found classes beside right and wrong answers"
             raise BadInput(runs.file, "", what, "one of them in all files of an arm")
         _require_same_question(answers[0], runs)
+    within = [number for runs in answers for number in runs.numbers or ()]
+    numbers = within if len(set(within)) == len(answers) else of_files
+    answers = [answers[place] for place in in_order(numbers, len(answers))]
     entropies, bits, drawn = ([getattr(runs, part) for runs in answers] for part in ("entropies", "bits", "drawn"))
     return Answers(
         name,
@@ -77,6 +101,7 @@ def joined(name: str, answers: Sequence[Answers], labels: Labels) -> Answers:
         units=labels.units,
         outcome=labels.outcome,
         ids=next((runs.ids for runs in answers if runs.ids is not None), None),
+        numbers=numbers and sorted(numbers),
     )
 
 
@@ -122,19 +147,19 @@ def require_possible(arms: Sequence[Any], paired: bool, same_start: bool) -> Non
         raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
     if paired and same_start:
         raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-    known = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if known and (paired or same_start):
+    recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
+    if recorded and (paired or same_start):
         option = "--paired" if paired else "--same-start"
-        raise BadInput("command line", option, f"the draws of {known} are known", "only for files of your own")
+        raise BadInput("command line", option, f"the draws of {recorded} are known", "only for files of your own")
     if paired and len(set(counts)) > 1:
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
-    numbered = [arm for arm in arms if arm.numbers]
-    for arm in numbered if paired else ():
-        if arm.numbers != numbered[0].numbers:
-            runs = (f"{_shown(each.numbers)} in {each.file}" for each in (numbered[0], arm))
-            what = f"found runs {', '.join(runs)}"
-            raise BadInput("command line", "--paired", what, "the same runs in each arm")
+    known = [arm for arm in arms if arm.numbers]
+    for arm in known if paired else ():
+        if arm.numbers != known[0].numbers:
+            raise other_runs(*((each.numbers, each.file) for each in (known[0], arm)))
 
 
-def _shown(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers[:5])) + " ..." * (len(numbers) > 5)
+def other_runs(*arms: tuple[Sequence[Any], str]) -> BadInput:
+    """What is wrong with paired arms that have these runs, each in its file."""
+    runs = (f"{', '.join(map(str, names[:5]))}{' ...' * (len(names) > 5)} in {file}" for names, file in arms)
+    return BadInput("command line", "--paired", f"found runs {', '.join(runs)}", "the same runs in each arm")

@@ -1,10 +1,10 @@
 """Which files are logs of evaluations, by their content; and those of one arm, as the runs that they are of.
 
-Files of one task are its runs; those of further tasks, as lm-evaluation-harness leaves one file for each, have further
-questions of these runs.
+Files of one task are its runs, in the order of their numbers if their names have some; those of further tasks, as
+lm-evaluation-harness leaves one file for each, have further questions of these runs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,9 +87,10 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
     if paired and (len(set(counts)) > 1 or counts[0] == 1):
         allowed = "equal numbers of runs, two or more"
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", allowed)
-    names = [arm.names for arm in arms if arm.names is not None]
-    if paired and any(each != names[0] for each in names):
-        raise BadInput("command line", "--paired", "found other names of runs in one arm", "the same runs in each arm")
+    named = [(arm.names, arm.file) for arm in arms if arm.names is not None]
+    for each in named if paired else ():
+        if each[0] != named[0][0]:
+            raise read_arms.other_runs(named[0], each)
     return arms
 
 
@@ -115,6 +116,7 @@ def read(given: Sequence[str], asked: Asked) -> Runs:
     for log in logs:
         if len({row.run for row in log.rows}) > 1:
             raise BadInput(log.file, "", "found several runs", f"one run in each of {len(logs)} files")
+    by_task, names = _in_order(by_task)
     runs = [
         [
             row._replace(question=f"{log.task}/{row.question}") if len(by_task) > 1 else row
@@ -123,7 +125,30 @@ def read(given: Sequence[str], asked: Asked) -> Runs:
         ]
         for of_run in zip(*by_task.values(), strict=True)
     ]
-    return Runs(name, logs[0].metric, how, runs, None)
+    return Runs(name, logs[0].metric, how, runs, names)
+
+
+def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]], list[str] | None]:
+    """The logs of each task in the order of their runs' names, which are the same for every task; None without."""
+    names = {task: _names(logs) for task, logs in by_task.items()}
+    if None in names.values():
+        return {task: [*logs] for task, logs in by_task.items()}, None
+    ordered = {task: [names[task][place] for place in by_number(names[task])] for task in by_task}
+    first = next(iter(by_task))
+    for task, logs in by_task.items():
+        if ordered[task] != ordered[first]:
+            what = f"found runs {', '.join(ordered[task])} of {task}, {', '.join(ordered[first])} of {first}"
+            raise BadInput(logs[0].file, "", what, "a log of each task for each run")
+    return {task: [logs[place] for place in by_number(names[task])] for task, logs in by_task.items()}, ordered[first]
+
+
+def _names(logs: Sequence[Log]) -> list[str] | None:
+    """The name of the one run in each of several files: in a column, or the number in the file's name."""
+    within = [log.rows[0].run for log in logs]
+    if "" not in within and len(set(within)) == len(within) > 1:
+        return within
+    numbers = read_arms.numbered([log.file for log in logs])
+    return None if numbers is None else [str(number) for number in numbers]
 
 
 def _read(path: str, asked: Asked) -> Log:
