@@ -192,6 +192,46 @@ def test_runs_of_one_draw_or_a_single_run_are_no_draws_of_a_method(drawn):
     assert "for this pair of runs" in logs_text.as_json([of_arrays(a[:1], b[:1])])["verdict"]
 
 
+def test_equal_runs_count_as_one(drawn):
+    a, b = drawn.integers(0, 2, (2, 2, 50)).astype(float)
+    copied = of_arrays(a[[0, 0]], b[[1, 1, 1]])
+    alone = of_arrays(a[:1], b[1:])
+    notes = ["The 2 runs of A are equal in all scores and count as one."]
+    notes += ["The 3 runs of B are equal in all scores and count as one.", "Both: made."]
+    assert logs_text.as_json([copied._replace(notes=alone.notes)]) == logs_text.as_json([alone])
+    assert (copied.way, copied.a.n_runs, copied.b.n_runs, copied.notes) == ("one run", 1, 1, notes)
+    assert "This says nothing about the methods" in logs_text.as_json([copied])["verdict"]
+    some, each = of_arrays(a[[0, 1, 0]], b), of_arrays(a, b)
+    said = "Of the 3 runs of A, 2 differ; runs that are equal in all scores count as one."
+    assert some.notes[0] == said
+    assert (some.difference, some.parts) == (each.difference, each.parts)
+    assert "over 2 + 2 runs" in logs_text.as_json([some])["verdict"]
+
+
+def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
+    a, b = drawn.integers(0, 2, (2, 4, 50)).astype(float)
+    found = of_arrays(a[[0, 0, 1, 2]], b, assumption="paired")
+    pairs = of_arrays(a[:3], [b[:2].mean(axis=0), *b[2:]], assumption="paired")
+    assert (found.difference, found.n_pairs) == (pytest.approx(pairs.difference), 3)
+    assert "over 3 pairs of runs" in logs_text.as_json([found])["verdict"]
+    assert of_arrays(a[[0, 0, 0, 0]], b, assumption="paired").way == "one run"
+
+
+def test_answers_tell_runs_apart_and_a_rerun_of_one_log_is_no_run_of_its_own(logs, here, capsys):
+    scores, answers = np.ones((2, 9, 1)), np.array(["x", "y"]).repeat(9).reshape(2, 9, 1)
+    (found,) = compared_logs.compare_all([runs(scores, answers=answers)] * 2)
+    assert (found.way, found.a.n_runs, found.notes) == ("independent", 2, ["Both: made."])
+    for arm in "ab":
+        (here / arm).mkdir()
+        for day in (1, 2):
+            text = Path(samples(logs, f"{arm}1")).read_text()
+            (here / f"{arm}/samples_choices_2026-01-0{day}T10-00-00.123456.jsonl").write_text(text)
+    text = said(capsys, "a", "b", "--metric", "acc")
+    assert "The 2 runs of A are equal in all scores and answers and count as one.\n" in text
+    assert "This says nothing about the methods: another training run of A or B may differ by more." in text
+    assert "trained again" not in text
+
+
 def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
     found = of_arrays(np.ones((1, 50)), np.ones((1, 50)))
     # The rule of three: -ln 0.025 / 50.

@@ -333,11 +333,9 @@ def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
     for side in (a, b):
-        runs, different = len(side.contents), len(set(side.contents))
-        if different < runs:
-            alike = "bit-identical" if side.answers.bits else "equal in all predictions"
-            some = f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
-            notes.append(f"The {runs} runs of {side.name} are {alike} and count as one." if different == 1 else some)
+        notes += counted_once(
+            side.name, side.contents, "bit-identical" if side.answers.bits else "equal in all predictions"
+        )
         notes += [f"{side.name}: {note}." for note in side.answers.notes]
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {
@@ -346,3 +344,12 @@ def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
         "same start": "all runs start from the same weights (--same-start)",
     }
     return [*notes, f"Assumed: {assumed[assumption]}."] if unknown else notes
+
+
+def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
+    """The sentence on runs of an arm that have equal contents, if some do."""
+    runs, different = len(contents), len(set(contents))
+    if different == runs:
+        return []
+    some = f"Of the {runs} runs of {name}, {different} differ; runs that are {alike} count as one."
+    return [f"The {runs} runs of {name} are {alike} and count as one." if different == 1 else some]

@@ -1,29 +1,33 @@
 """Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
 
-Differences are B - A. Each question counts once, whatever its samples, and each run counts the same. Churn is how often
-answers as texts differ: between the arms, between runs of an arm, and between samples of a run.
+Differences are B - A. Each question counts once, whatever its samples, and each run counts the same; runs of an arm
+whose scores and answers are all equal are one. Churn is how often answers as texts differ: between the arms, between
+runs of an arm, and between samples of a run.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from toolnoise.comparison import designs
 from toolnoise.comparison.clusters import mean_error
+from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals import crossed
 from toolnoise.comparison.evals.aligned import Aligned, Answered, Cell, align
 from toolnoise.comparison.evals.log_files import Runs
 from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import adjusted
+from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
 Way = Literal["paired", "independent", "one run"]
 
 
 class LogArm(NamedTuple):
-    """One side alone: its runs, the fewest and the most samples of a question in a run, the mean score.
+    """One side alone: its different runs, the fewest and the most samples of a question in a run, the mean score.
 
     Churn is the share of answers that differ between two runs, and between two samples of a run.
     """
@@ -48,8 +52,9 @@ class Parts(NamedTuple):
 class LogComparison(NamedTuple):
     """Two arms and their differences.
 
-    `difference` is over all draws that there are several of. `way` says whether runs are: "one run" an arm is none.
-    Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie from 0 to 1.
+    `difference` is over all draws that there are several of. `way` says whether runs are: "one run" an arm is none. Of
+    paired arms, `n_pairs` counts pairs; those with an equal run are one. Groups are the values of `cluster`; without
+    it, each question is one. `shares` says that scores lie from 0 to 1.
     """
 
     metric: str
@@ -62,6 +67,7 @@ class LogComparison(NamedTuple):
     a: LogArm
     b: LogArm
     way: Way
+    n_pairs: int
     notes: list[str]
     difference: Estimate
     pvalue: float
@@ -86,9 +92,9 @@ def compare_all(
 
 
 def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
-    aligned = align(first, other, cluster)
+    paired, contents = assumption == "paired", [_contents(arm) for arm in (first, other)]
+    aligned = _counted(align(first, other, cluster), contents, paired=paired)
     a, b, lengths = aligned[:3]
-    paired = assumption == "paired"
     alone = assumption == "same start" or min(len(a.scores), len(b.scores)) < 2
     every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
     shares = bool(every.min() >= 0 and every.max() <= 1)
@@ -111,7 +117,8 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
         _arm("A", first, a, lengths),
         _arm(name, other, b, lengths),
         "one run" if alone else "paired" if paired else "independent",
-        _notes(first, other, name),
+        len(a.scores) if paired and not alone else 0,
+        [*_equal_runs(first, contents[0], "A"), *_equal_runs(other, contents[1], name), *_notes(first, other, name)],
         result.effect.within(*most),
         result.pvalue,
         result.pvalue,
@@ -123,12 +130,36 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     )
 
 
+def _contents(arm: Runs) -> list[Hashable]:
+    """What each run has, by which equal runs are known."""
+    return [frozenset((row.question, row.sample, row.score, row.answer) for row in run) for run in arm.runs]
+
+
+def _equal_runs(arm: Runs, contents: Sequence[Hashable], name: str) -> list[str]:
+    answered = any(row.answer is not None for run in arm.runs for row in run)
+    return counted_once(name, contents, f"equal in all scores{' and answers' * answered}")
+
+
+def _counted(aligned: Aligned, contents: Sequence[Sequence[Hashable]], *, paired: bool) -> Aligned:
+    """Both arms with each run once, and the mean scores of each draw: of paired runs, one with an equal run in it."""
+    drawn = [designs.assumed(len(of), "paired" if paired else "independent") for of in contents]
+    # Runs of two arms may agree by chance, so they are never taken for one.
+    named = [(place, content) for place, of in enumerate(contents) for content in of]
+    units = draws.merged(np.concatenate(draws.units(*drawn)), named)
+    arms = []
+    for arm, of, numbers in zip(aligned[:2], contents, np.split(units, [len(contents[0])]), strict=True):
+        once = [of.index(content) for content in dict.fromkeys(of)]
+        means = designs.unit_means(arm.scores[once], numbers[once], np.unique(numbers))
+        arms.append(Answered(means, arm.samples[once], arm.variances[once], [arm.cells[run] for run in once]))
+    return aligned._replace(a=arms[0], b=arms[1])
+
+
 def _arm(name: str, runs: Runs, arm: Answered, lengths: np.ndarray) -> LogArm:
     samples = (int(arm.samples.min()), int(arm.samples.max()))
     texts = _has_answers(arm)
     changes = [of(arm) if texts else None for of in (_churn_of_runs, _churn_of_samples)]
     of_arm = (None if each is None else _share(each, lengths) for each in changes)
-    return LogArm(name, runs.file, len(arm.scores), samples, float(arm.scores.mean()), *of_arm)
+    return LogArm(name, runs.file, len(arm.cells), samples, float(arm.scores.mean()), *of_arm)
 
 
 def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
@@ -206,7 +237,7 @@ def _parts(squares: crossed.Squares, a: Answered, b: Answered) -> Parts | None:
         return None
     of_samples = None
     if min(a.samples.min(), b.samples.min()) > 1:
-        of_samples = sum(float(arm.variances.sum()) / arm.scores.size**2 for arm in (a, b))
+        of_samples = sum(float(arm.variances.sum()) / arm.variances.size**2 for arm in (a, b))
     of_runs = max(runs - both, 0.0)
     if of_samples is not None:
         of_samples = min(of_samples, whole - of_runs)

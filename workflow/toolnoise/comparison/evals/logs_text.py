@@ -75,8 +75,7 @@ def _questions(found: LogComparison) -> str:
 
 
 def _runs(found: LogComparison) -> str:
-    a, b = found.a.n_runs, found.b.n_runs
-    return f"{a} pairs of runs" if found.way == "paired" else f"{a} + {b} runs"
+    return f"{found.n_pairs} pairs of runs" if found.n_pairs else f"{found.a.n_runs} + {found.b.n_runs} runs"
 
 
 def _sentences(found: LogComparison) -> list[str]:
