@@ -364,17 +364,32 @@ def test_files_of_several_tasks_are_of_the_same_runs(logs, here):
 
 def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
     changed = lines(samples(logs, "b1"))
-    for line in changed[:30]:
-        line["doc_hash"] = "0" * 64
-    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
-    found = compared(samples(logs, "a1"), "b.jsonl", metric="acc")
+    for count in (30, 100):
+        for line in changed[:count]:
+            line["doc"] = {**line["doc"], "passage": "another"}
+        (here / f"{count}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    found = compared(samples(logs, "a1"), "30.jsonl", metric="acc")
     assert (found.n_questions, found.n_left_out) == (70, 30)
     assert "70 questions in every run of both; 30 others left out" in logs_text.as_text([found])
-    for line in changed:
-        line["doc_hash"] = "0" * 64
-    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
-    with pytest.raises(BadInput, match=r"b.jsonl: found 0 of 100 questions in every run"):
-        compared(samples(logs, "a1"), "b.jsonl", metric="acc")
+    line = (
+        r"100.jsonl: found 0 of 100 questions in every run .*; not so, for example: '0': its document differs; the same"
+    )
+    with pytest.raises(BadInput, match=line):
+        compared(samples(logs, "a1"), "100.jsonl", metric="acc")
+
+
+def test_a_log_without_the_hash_of_a_document_has_the_same_questions(logs, here):
+    without = [{key: value for key, value in line.items() if key != "doc_hash"} for line in lines(samples(logs, "b1"))]
+    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in without))
+    found = compared(samples(logs, "a1"), "b.jsonl", metric="acc")
+    assert (found.n_questions, found.n_left_out) == (100, 0)
+    # Where the document itself was taken out, its hash is all that is known.
+    empty = [line | {"doc": {}} for line in lines(samples(logs, "b1"))]
+    for name, changed in (("e.jsonl", empty), ("f.jsonl", [line | {"doc_hash": "0"} for line in empty])):
+        (here / name).write_text("".join(json.dumps(line) + "\n" for line in changed))
+    assert compared("e.jsonl", "e.jsonl", metric="acc").n_questions == 100
+    with pytest.raises(BadInput, match=r"f.jsonl: found 0 of 100 questions"):
+        compared("e.jsonl", "f.jsonl", metric="acc")
 
 
 def test_the_order_of_lines_does_not_matter(logs, here):
@@ -516,6 +531,26 @@ def test_a_wrong_table_is_refused_in_one_line(case):
     with pytest.raises(BadInput, match=r"^b\.csv: ") as error:
         compared("a.csv", "b.csv", metric=None)
     assert said in str(error.value)
+
+
+NO_VALUES = [
+    ('{"id": 1, "correct": null}\n{"id": 2, "correct": 1}', r"line 1: correct: found null; a number, or true or false"),
+    ('{"id": 1, "correct": [1]}', r"line 1: correct: found \[1\]; a number, or true or false"),
+    (
+        '{"id": 1, "correct": 1}\n{"id": 2, "correct": null}',
+        r"line 2: correct: found null; a value, as in the first line",
+    ),
+    ('{"id": 1, "correct": 1}\n{"id": 2}', r"line 2: found no correct; the fields of the first line"),
+    ('{"id": 1, "correct": 1}', r"found 1 of 1 questions in every run of it and of a.jsonl; two or more"),
+]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("text", "line"), NO_VALUES)
+def test_a_line_without_a_value_is_refused_by_what_it_has(text, line):
+    Path("a.jsonl").write_text(text)
+    with pytest.raises(BadInput, match=rf"^a.jsonl: {line}$"):
+        compared("a.jsonl", "a.jsonl")
 
 
 @pytest.mark.usefixtures("here")

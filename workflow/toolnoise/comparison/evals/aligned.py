@@ -56,9 +56,15 @@ def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
     asked = dict.fromkeys(question for table in every for question in table)
     shared = [question for question in asked if all(question in table for table in every) and _alike(question, every)]
     if len(shared) < LEAST_SHARE * len(asked) or len(shared) < 2:
-        what = f"found {len(shared)} of {len(asked)} questions in every run of it and of {a.file}"
-        example = next(question for question in asked if question not in shared)
-        raise BadInput(b.file, "", f"{what}; not so, for example: {example!r}", "the same, or at least half of them")
+        what, wanted = (
+            f"found {len(shared)} of {len(asked)} questions in every run of it and of {a.file}",
+            "two or more",
+        )
+        if others := asked.keys() - shared:
+            example = next(question for question in asked if question in others)
+            why = ": its document differs" if all(example in table for table in every) else ""
+            what, wanted = f"{what}; not so, for example: {example!r}{why}", "the same, or at least half of them"
+        raise BadInput(b.file, "", what, wanted)
     groups = [_group(a.file, b.file, question, every) if cluster else question for question in shared]
     places = {group: place for place, group in enumerate(dict.fromkeys(groups))}
     if len(places) < 2:

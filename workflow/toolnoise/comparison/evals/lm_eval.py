@@ -35,7 +35,8 @@ def read(path: str, asked: Asked) -> Log:
         cluster = None
         if asked.cluster:
             cluster = task if asked.cluster == "task" and task else field(path, key, doc, asked.cluster)
-        content = line.get("doc_hash") or digest(doc)
+        # Not every version writes its own hash.
+        content = digest(doc) if doc else line.get("doc_hash") or digest(doc)
         about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=str(content))
         kept.append((key, about, str(line.get("filter", "none")), _metrics(line)))
     filters = {of for _, _, of, _ in kept}

@@ -9,7 +9,9 @@
 | `sample`, `epoch`, `attempt` ... | the sample, where another column has the question |
 """
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +30,7 @@ ANSWERS = {"answer", "response", "output", "completion", "generation"}
 
 def read(path: str, asked: Asked) -> Log:
     """The scores in a file."""
-    table = _of_lines(path) if json_text.first(path) else csv_columns.read(path, None, typed=False)
+    table = _of_lines(path, asked.metric) if json_text.first(path) else csv_columns.read(path, None, typed=False)
     if not table.names:
         raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
     columns = {name: column.tolist() for name, column in zip(table.names, table.columns, strict=True)}
@@ -106,12 +108,26 @@ def _named(text: str) -> str:
     return f"{float(text):.17g}" if "." in text and is_number(text) else text
 
 
-def _of_lines(path: str) -> Table:
+def _of_lines(path: str, metric: str | None) -> Table:
     """The fields of JSON lines that are no objects and no lists, as columns of texts."""
-    lines = [line for _, line in json_text.lines(path)]
-    names = [name for name, value in lines[0].items() if not isinstance(value, dict | list | None)]
-    for place, line in enumerate(lines):
-        lacking = [name for name in names if isinstance(line.get(name), dict | list | None)]
-        if lacking:
-            raise BadInput(path, f"line {place + 1}", f"found no {lacking[0]}", "the fields of the first line")
-    return Table(names, [np.array([str(line[name]) for line in lines], object) for name in names])
+    lines = list(json_text.lines(path))
+    key, first = lines[0]
+    names = [name for name, value in first.items() if not isinstance(value, dict | list | None)]
+    scores = [name for name in first if (_is_score(name) if metric is None else name == metric)]
+    if scores and not set(scores) & set(names):
+        raise BadInput(path, f"{key}: {scores[0]}", f"found {_shown(first[scores[0]])}", "a number, or true or false")
+    for key, line in lines:
+        for name in names:
+            if name not in line:
+                raise BadInput(path, key, f"found no {name}", "the fields of the first line")
+            if isinstance(line[name], dict | list | None):
+                raise BadInput(path, f"{key}: {name}", f"found {_shown(line[name])}", "a value, as in the first line")
+    return Table(names, [np.array([str(line[name]) for _, line in lines], object) for name in names])
+
+
+def _is_score(name: str) -> bool:
+    return role_of(name) == "correct" or _short(name) in SCORES
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value)[:40]
