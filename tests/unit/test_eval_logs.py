@@ -482,6 +482,25 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
 
 
 @pytest.mark.usefixtures("here")
+def test_shares_beside_percent_are_refused_and_other_scales_are_not(drawn):
+    shares = drawn.integers(0, 2, 12)
+    for name, scores in (
+        ("a", shares),
+        ("p", 100 * shares),
+        ("zero", 0 * shares),
+        ("far", 101 * shares),
+        ("n", -shares),
+    ):
+        table(f"{name}.csv", enumerate(scores), "id,score")
+    line = r"p.csv: found scores of 0 to 100, and of 0 to 1 in a.csv; one scale in all: shares, or percent"
+    for arms in (("a.csv", "p.csv"), ("p.csv", "a.csv"), (["a.csv", "p.csv"], "p.csv")):
+        with pytest.raises(BadInput, match=line):
+            compared(*arms)
+    for arms in (("p.csv", "p.csv"), ("zero.csv", "p.csv"), ("a.csv", "far.csv"), ("n.csv", "p.csv")):
+        assert compared(*arms).n_questions == 12
+
+
+@pytest.mark.usefixtures("here")
 def test_texts_are_right_where_they_are_equal_to_the_target_but_for_spaces_around():
     rows = [("1", " Paris ", "Paris"), ("2", "paris", "Paris"), ("3", "7.0", "7"), ("4", "", "x")]
     table("a.csv", rows, "id,pred,target")
