@@ -552,6 +552,40 @@ def test_a_wrong_table_is_refused_in_one_line(case):
     assert said in str(error.value)
 
 
+NO_QUESTIONS = {
+    "metrics": ([(0.90,), (0.91,)], "acc", "found acc 0.9"),
+    "in percent": ([(90,), (91,)], "acc", "found acc 90"),
+    "by seed": ([(0, 0.90), (1, 0.91)], "seed,acc", "found several values of seed"),
+    "by epoch": ([(0, 0.90), (1, 0.91)], "epoch,acc", "found several values of epoch"),
+    "by step": ([(100, 1), (200, 0)], "global_step,acc", "found several values of global_step"),
+    "answers by seed": ([(0, "yes", 1), (1, "yes", 1)], "seed,pred,acc", "found several values of seed"),
+}
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("case", NO_QUESTIONS)
+@pytest.mark.parametrize("option", ["acc", None])
+def test_metrics_of_runs_are_no_scores_of_questions(case, option, refused_by_verb):
+    rows, names, found = NO_QUESTIONS[case]
+    table("a.csv", rows, names)
+    Path("a.jsonl").write_text(
+        "".join(json.dumps(dict(zip(names.split(","), row, strict=True))) + "\n" for row in rows)
+    )
+    asked = ["--metric", option] if option else []
+    for name, words in (("a.jsonl", asked), ("a.csv", ["--correct", *asked])):
+        line = f"{name}: {found}, and no column of questions; a column id of the questions; metrics of runs go in a CSV"
+        assert line in refused_by_verb("compare", name, name, *words)
+
+
+@pytest.mark.usefixtures("here")
+def test_lines_without_names_are_questions_if_they_are_right_or_wrong_or_have_an_answer():
+    table("right.csv", [(0, 1), (0, 0), (0, 1)], "seed,correct")
+    table("answers.csv", [("yes", 0.5), ("no", 0.25)], "answer,score")
+    table("named.csv", [(1, 0.5), (2, 0.25)], "id,score")
+    found = [compared(name, name).n_questions for name in ("right.csv", "answers.csv", "named.csv")]
+    assert found == [3, 2, 2]
+
+
 NO_VALUES = [
     ('{"id": 1, "correct": null}\n{"id": 2, "correct": 1}', r"line 1: correct: found null; a number, or true or false"),
     ('{"id": 1, "correct": [1]}', r"line 1: correct: found \[1\]; a number, or true or false"),

@@ -7,10 +7,13 @@
 | `pred` with `target`, without a score | texts; right where they are equal but for the spaces around them |
 | `run`, `seed` ... | the training run |
 | `sample`, `epoch`, `attempt` ... | the sample, where another column has the question |
+
+Metrics of runs are no scores of questions: lines of several runs or steps must name their questions, and so must scores
+other than 0 and 1 without a text.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from toolnoise.comparison.column_roles import role_of, words_of
 from toolnoise.comparison.csv_columns import BOOLEANS, Table, is_number
 from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
+from toolnoise.comparison.tables.roles import STEPS
 
 # Besides those of column_roles; as their letters and digits alone.
 SCORES = {"score", "reward", "points", "grade", "rating", "passed", "pass", "success"}
@@ -44,6 +48,9 @@ def read(path: str, asked: Asked) -> Log:
     answers = [name for name in columns if role_of(name) == "pred"]
     answers = _one(path, answers or [name for name in columns if _short(name) in ANSWERS], "answers")
     score, scores = _scores(path, columns, answers, asked.metric)
+    if not questions:
+        steps = [name for name in columns if "_".join(words_of(name)) in STEPS]
+        _require_questions(path, columns, score, scores, dict.fromkeys((*runs, *samples, *steps)))
     if asked.cluster is not None and asked.cluster not in columns:
         raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed(columns)}")
     rows = []
@@ -86,6 +93,19 @@ def _scores(
         raise BadInput(path, "", f"found the columns {listed(columns)}", allowed)
     pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
     return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
+
+
+def _require_questions(
+    path: str, columns: dict[str, list[str]], score: str, scores: Sequence[float], beside: Iterable[str]
+) -> None:
+    """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
+    several = [name for name in beside if name != score and len(set(columns[name])) > 1]
+    texts = any(role_of(name) in ("pred", "label") or _short(name) in ANSWERS for name in columns)
+    other = next((value for value in scores if value not in (0, 1)), None)
+    if several or (other is not None and not texts):
+        what = f"found several values of {several[0]}" if several else f"found {score} {other:g}"
+        allowed = "a column id of the questions; metrics of runs go in a CSV, with --metric and without --correct"
+        raise BadInput(path, "", f"{what}, and no column of questions", allowed)
 
 
 def _one(path: str, names: list[str], what: str) -> list[str]:
