@@ -340,6 +340,11 @@ def test_an_option_that_the_program_never_reads_is_known(tmp_path):
     text = program_text.sources(["train.py"], tmp_path)
     assert program_text.reads(text, "seed")
     assert not program_text.reads(text, "data_seed")
+    (tmp_path / "train.py").write_text("parser.add_argument('--data-seed')\nf(vars(args)['data_seed'])")
+    text = program_text.sources(["train.py"], tmp_path)
+    assert program_text.reads(text, "data_seed")
+    assert program_text.reads(text, "train.data_seed")
+    assert not program_text.reads(text, "seed")
 
 
 def test_a_draw_at_import_comes_before_the_seed(tmp_path):

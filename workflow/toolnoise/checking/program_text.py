@@ -117,9 +117,10 @@ def imported(program: Sequence[SourceFile]) -> set[str]:
 
 
 def reads(program: Sequence[SourceFile], name: str) -> bool:
-    """Whether a program uses an attribute or a variable of this name, such as `args.seed`."""
+    """Whether a program uses an attribute, a variable or a key of this name, such as `args.seed`; of a.b, b counts."""
+    name = name.rpartition(".")[2]
     return any(
-        name in (getattr(node, "attr", None), getattr(node, "id", None), getattr(node, "arg", None))
+        name in (getattr(node, key, None) for key in ("attr", "id", "arg", "value"))
         for source in program
         for node in ast.walk(source.tree)
     )
