@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -46,13 +47,19 @@ def test_equal_outcomes_differ_in_nothing_and_times_do_not_count():
 
 
 @pytest.mark.parametrize(
-    "column", ["seconds", "epoch_time", "samples/s", "duration", "per_second_images", "train time (s)"]
+    "column", ["seconds", "epoch_time", "samples/s", "duration", "per_second_images", "train time (s)", "ms"]
 )
 def test_columns_of_times_are_known_by_their_names(column):
     assert differences.TIMED.search(column)
 
 
-@pytest.mark.parametrize("column", ["loss", "accuracy", "lr", "timestep_loss", "losses", "updates", "beta_2"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("loss", "accuracy", "lr", "timestep_loss", "losses", "updates", "beta_2"),
+        *("cohen's kappa", "spearman\u2019s rho", "time-series mse", "time_series_mse", "ms-ssim"),
+    ],
+)
 def test_other_columns_are_compared(column):
     assert not differences.TIMED.search(column)
 
@@ -98,6 +105,16 @@ def test_metrics_and_values_are_compared():
     values = WHOLE._replace(logits=None, predictions=np.array([1.0, 2, 3, 4]))
     found = differences.between(values, values._replace(predictions=np.array([1.0, 2, 3, 6])))
     assert (found.files, found.changed, found.largest) == (["predictions.npy"], 1, 2)
+
+
+def test_metrics_are_compared_to_the_last_bit():
+    def files(value, other):
+        bare = WHOLE._replace(printed={"gap": value})
+        return differences.between(bare, bare._replace(printed={"gap": other})).files
+
+    assert files(0.0, -0.0) == files(2**55, 2**55 + 1) == files(0.1, 0.1 + 2e-17) == ["gap"]
+    assert files(math.nan, float("nan")) == files(12.0, 12.0) == []
+    assert differences.both(2**55, 2**55 + 1) == "36028797018963968 and 36028797018963969"
 
 
 @pytest.mark.parametrize(

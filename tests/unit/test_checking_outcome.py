@@ -13,8 +13,8 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
+from toolnoise.checking import differences, outcome, tensors, unmodified
 from toolnoise.checking import left as program_left
-from toolnoise.checking import outcome, tensors, unmodified
 from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
@@ -84,6 +84,11 @@ def test_classes_values_or_a_metric_may_take_the_place_of_logits(left):
     (left(logits=None, labels=None) / "metric.json").write_text('{"perplexity": 12, "loss": 1e-3}')
     found = outcome.read(left(logits=None, labels=None))
     assert (found.metric, found.answers, found.labels) == ({"perplexity": 12, "loss": 0.001}, None, None)
+
+
+def test_a_metric_is_as_exact_as_it_is_written(tmp_path):
+    (tmp_path / "metric.json").write_text('{"checksum": 36028797018963969, "gap": -0, "loss": 1e300}')
+    assert repr(outcome.read(tmp_path).metric) == "{'checksum': 36028797018963969, 'gap': -0.0, 'loss': 1e+300}"
 
 
 @pytest.mark.parametrize(
@@ -339,6 +344,48 @@ def test_a_number_is_the_last_that_was_printed(tmp_path, refused):
     assert read("accuracy (?P<top>[0-9.]+)") == {"top": 0.75}
     assert "nothing that the program printed matches" in refused(read, "error ([0-9.]+)")
     assert "found 'nothing'; a number in the group" in refused(read, "loss ([a-z]+)")
+    assert "found ''; a number in the group" in refused(read, "loss (1)?")
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "part"),
+    [
+        ("loss 3.2e-05", "loss ([0-9.]+)", "'3.2', a part of 3.2e-05"),
+        ("loss -3.2E5,", "loss ([-0-9.]+)", "'-3.2', a part of 3.2E5"),
+        ("epoch 7, accuracy 93.5 %", "accuracy ([0-9]+)", "'93', a part of 93.5"),
+        ("loss 0.25", "loss.*([0-9.]+)", "'5', a part of 0.25"),
+        ("loss 3.2e-05", r"loss (\S+)", ""),
+        ("epoch 7. Next", "epoch ([0-9]+)", ""),
+        ("epoch 7/10", "epoch ([0-9]+)", ""),
+        ("2026-11-27 loss 7epochs", "loss ([0-9]+)", ""),
+        ("loss nan, 3.5", "loss ([a-z]+)", ""),
+        ("n 36028797018963969", "n ([0-9]+)", ""),
+    ],
+)
+def test_a_part_of_a_number_is_refused(line, pattern, part, tmp_path, refused):
+    (tmp_path / "log").write_text(f"{line}\n")
+    given = unmodified.wanted([], [pattern]), {}, tmp_path / "log", tmp_path
+    if part:
+        said = refused(unmodified.collect, *given)
+        assert said.endswith(rf"found {part}; a group that takes the whole number, such as (\S+)")
+    else:
+        (value,) = unmodified.collect(*given).values()
+        assert str(value) in (line.split()[-1], "7.0", "nan")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("Cohen's kappa ([0-9.]+)", "Cohen kappa"),
+        ("time-series mse ([0-9.]+)", "time series mse"),
+        (r"\bloss:\s*([0-9.]+)", "loss"),
+        ("'accuracy': ([0-9.]+)", "accuracy"),
+    ],
+)
+def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
+    ((found, _),) = unmodified.wanted([], [pattern]).metrics
+    assert found == name
+    assert not differences.is_time(found)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +393,7 @@ def test_a_number_is_the_last_that_was_printed(tmp_path, refused):
     [
         (["accuracy"], "found 'accuracy'; one group, such as 'accuracy ([0-9.]+)'"),
         (["("], "a regular expression with one group"),
-        (["a (1)", "a (2)"], "found 'a' twice"),
+        (["b (1)", "a (1)", "a (2)"], "found 'a' twice"),
     ],
 )
 def test_patterns_are_read_strictly(patterns, said, refused):

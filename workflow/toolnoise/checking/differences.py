@@ -12,8 +12,8 @@ from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSE
 
 # Columns of a history, and metrics, that are times, which differ between any two runs.
 TIMED = re.compile(
-    r"(^|[^a-z])(times?|seconds|secs?|s|ms|durations?|elapsed|speed|throughput|per_sec\w*|date|timestamp|wall_?clock"
-    r"|wall_?time|run_?time|latency)($|[^a-z])"
+    r"(^|[^a-z])(times?(?![-_ ]series)|seconds|secs?|(?<!['\u2019])s|ms(?![-_ ]ssim)|durations?|elapsed|speed"
+    r"|throughput|per_sec\w*|date|timestamp|wall_?clock|wall_?time|run_?time|latency)($|[^a-z])"
 )
 
 
@@ -93,7 +93,8 @@ def timed(outcome: Outcome) -> list[str]:
 
 def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
     pairs = {name: (values.get(name), others.get(name)) for name in {**values, **others}}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    # The shortest text that gives a number back: zeros have signs, NaNs are equal.
+    return {name: pair for name, pair in pairs.items() if repr(pair[0]) != repr(pair[1])}
 
 
 def _file_of_losses(outcome: Outcome) -> str:

@@ -5,6 +5,7 @@ An outcome is read strictly: a file that breaks the contract is refused in one l
 
 import csv
 import json
+import math
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSE
 # It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 MOST_TEXT = 1 << 26  # bytes
+MOST_EXACT = 2**53  # from here on, a float may be another number than an integer that is written
 EPOCH = "epoch"
 
 
@@ -185,16 +187,24 @@ def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
 
 def _metric(path: Path) -> dict[str, float]:
     with readable(path, "a JSON file"):
-        # An integer too large for a float becomes infinite, and is refused as such.
-        values = json.loads(_text(path), parse_int=float)
+        values = json.loads(_text(path), parse_int=number)
     if not isinstance(values, dict) or not values:
         raise BadInput(path, "", "found no object with names", 'such as {"accuracy": 0.93}')
     for name, value in values.items():
         if not METRIC_NAME.fullmatch(name):
             raise BadInput(path, "", f"found the name {name[:60]!r}", "1 to 200 signs that can be printed")
-        if not isinstance(value, float) or not np.isfinite(value):
+        if type(value) not in (int, float) or not math.isfinite(value):
             raise BadInput(path, name, f"found {value!r}", "a finite number")
     return values
+
+
+def number(text: str) -> float:
+    """The number that a text writes: a float, or the integer that a float may not hold; infinite beyond all floats."""
+    value = float(text)
+    try:
+        return int(text) if MOST_EXACT <= abs(value) < math.inf else value
+    except ValueError:
+        return value
 
 
 def _history(path: Path) -> EpochTable:

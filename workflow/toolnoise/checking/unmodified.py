@@ -16,11 +16,14 @@ import numpy as np
 
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import tensors
+from toolnoise.checking import outcome, tensors
 
 CHUNK = 1 << 20
 FOLDER = "files"
 TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+# In a pattern, what gives its number no name: \s and the like, and the s of Cohen's kappa.
+NAMELESS = re.compile(r"\\[A-Za-z]|['\u2019]s\b|\W")
+WHOLE = re.compile(r"(?:[0-9]*\.)?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 
 class Wanted(NamedTuple):
@@ -52,12 +55,14 @@ def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[
         if compiled.groups != 1:
             raise BadInput(*where, f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
         named = next(iter(compiled.groupindex), "")
-        metrics.append((named or re.sub(r"\W+", " ", pattern.partition("(")[0]).strip() or "metric", compiled))
+        words = NAMELESS.sub(" ", pattern.partition("(")[0]).split()
+        metrics.append((named or " ".join(words) or "metric", compiled))
     if len(set(files)) < len(files):
         raise BadInput("command line", "--output", f"found {', '.join(files)}", "each file once")
     names = [name for name, _ in metrics]
-    if len(set(names)) < len(names):
-        raise BadInput("command line", "--metric", f"found {names[0]!r} twice", "(?P<name>...) gives a group a name")
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput("command line", "--metric", f"found {name!r} twice", "(?P<name>...) gives a group a name")
     return Wanted(tuple(command_words.required(files, "--output") if files else ()), tuple(metrics), tuple(checkpoints))
 
 
@@ -94,13 +99,21 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _number(pattern: re.Pattern, text: str, log: Path) -> float:
-    matches = pattern.findall(text)
+    matches = list(pattern.finditer(text))
     if not matches:
         raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", f"log: {log}")
+    last = matches[-1]
     try:
-        return float(matches[-1])
+        value = outcome.number(last[1] or "")
     except ValueError:
-        raise BadInput("--metric", pattern.pattern, f"found {matches[-1]!r}", "a number in the group") from None
+        raise BadInput("--metric", pattern.pattern, f"found {last[1] or ''!r}", "a number in the group") from None
+    start, end = last.span(1)
+    line = text.rfind("\n", 0, start) + 1
+    whole = next((each for each in WHOLE.finditer(text, line) if each.end() >= end), None)
+    if whole and whole.start() < end and (whole.start() < start or end < whole.end()):
+        what = f"found {last[1]!r}, a part of {whole[0]}"
+        raise BadInput("--metric", pattern.pattern, what, r"a group that takes the whole number, such as (\S+)")
+    return value
 
 
 def change(name: str, file: Path, other: Path) -> str:
