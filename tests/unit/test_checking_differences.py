@@ -117,6 +117,14 @@ def test_metrics_are_compared_to_the_last_bit():
     assert differences.both(2**55, 2**55 + 1) == "36028797018963968 and 36028797018963969"
 
 
+def test_an_answer_that_is_no_number_twice_has_not_changed(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([np.nan, 1, 2]))
+    np.save(tmp_path / "b.npy", np.array([np.nan, 1, 3]))
+    one, other = (Outcome(tmp_path, files={"a.npy": tmp_path / name}) for name in ("a.npy", "b.npy"))
+    found = differences.between(one, other)
+    assert (found.changed, found.outputs) == (1, {"a.npy": "1 of 3 rows"})
+
+
 @pytest.mark.parametrize(
     ("changes", "phase"),
     [

@@ -1,5 +1,6 @@
 """What an existing program leaves: read strictly, and copied and compared bit for bit where it knows no contract."""
 
+import gzip
 import io
 import json
 import pickle
@@ -161,6 +162,11 @@ NPY = io.BytesIO()
 np.save(NPY, LOGITS)
 OBJECTS = io.BytesIO()
 np.save(OBJECTS, np.array([{}], object))
+COMPLEX = io.BytesIO()
+np.save(COMPLEX, LOGITS + 1j)
+with zipfile.ZipFile(PARTS := io.BytesIO(), "w") as zipped:
+    zipped.writestr("a", b"1")
+ZIP = PARTS.getvalue()
 WHOLE = safetensors(a=("F32", [1], b"1234"))
 
 
@@ -168,6 +174,7 @@ WHOLE = safetensors(a=("F32", [1], b"1234"))
     ("name", "content", "line"),
     [
         ("logits.npy", OBJECTS.getvalue(), "Python objects in dtype"),
+        ("logits.npy", COMPLEX.getvalue(), "logits.npy: found complex64; booleans, integers or floats"),
         ("logits.npy", pickle.dumps([1]), "magic string is not correct"),
         ("logits.npy", NPY.getvalue()[:-1], "claims 48 bytes and has 47"),
         ("logits.npy", NPY.getvalue() + b"5", "claims 48 bytes and has 49"),
@@ -297,6 +304,17 @@ def archive(path, members):
             file.writestr(zipfile.ZipInfo(name, (2020 + number, 1, 1, 0, 0, 0)), content)
 
 
+def packed(path, content):
+    path.write_bytes(gzip.compress(content, mtime=int(path.name[0])))
+
+
+def keras(path, ids):
+    """A model as Keras saves it at a time of its own, with objects at these addresses."""
+    config = ", ".join(f'{{"name": "x", "shared_object_id": {number}}}' for number in ids)
+    metadata = f'{{"keras_version": "3.15.1", "date_saved": "2026-11-27@16:43:0{ids[0] % 10}"}}'
+    archive(path, {"metadata.json": metadata, "config.json": f"[{config}]", "model.weights.h5": b"1"})
+
+
 @pytest.mark.parametrize(
     ("name", "write", "contents", "said"),
     [
@@ -312,13 +330,27 @@ def archive(path, members):
         ("a.csv", lambda path, content: path.write_bytes(content), (b"1\n2\n", b"1\r\n2\r\n"), "line ends"),
         ("a.pt", archive, ({"m/0": b"1", "m/1": b"2"}, {"m/0": b"1", "m/1": b"3"}), "1 of 2 parts, the first is m/1"),
         ("a.pt", archive, ({"m/0": b"1", "m/1": b"2"}, {"m/1": b"2", "m/0": b"1"}), ""),
+        ("a.keras", keras, ([11, 12, 11], [23, 21, 23]), ""),
+        ("a.keras", keras, ([11, 12, 11], [23, 21, 21]), "1 of 3 parts, the first is config.json"),
+        ("a.zip", keras, ([11, 12], [23, 21]), "2 of 3 parts, the first is metadata.json"),
+        ("a.csv.gz", packed, (b"1,2", b"1,2"), ""),
+        ("a.csv.gz", packed, (b"1,2", b"1,3"), "from byte 2 of its unpacked content on"),
+        ("a.gz", lambda path, content: path.write_bytes(content), (b"\x1f\x8b12", b"\x1f\x8b13"), "from byte 3 on"),
+        ("a.pt", lambda path, content: path.write_bytes(content), (ZIP, ZIP.replace(b"1", b"2")), "from byte 31 on"),
         ("a.npy", np.save, (np.array([1.0, 2, 3]), np.array([1.0, 5, 6])), "2 of 3 rows"),
+        ("a.npy", np.save, (np.array([1j]), np.array([2j])), "from byte 142 on"),
+        ("a.npy", np.save, (np.array(["a"]), np.array(["b"])), "from byte 128 on"),
         ("a.npy", np.save, (np.array([0.0]), np.array([-0.0])), "bits of equal numbers"),
         ("a.npy", np.save, (np.zeros(2), np.zeros(3)), "float64 of shape (2,), and float64 of shape (3,)"),
     ],
 )
 def test_a_change_is_put_in_words(name, write, contents, said, change):
     assert change(name, write, *contents) == said
+
+
+def test_arrays_of_objects_are_compared_as_bytes_and_not_unpickled(change):
+    assert change("a.npy", np.save, np.array([None]), np.array([None])) == ""
+    assert change("a.npy", np.save, np.array([None]), np.array([{}])).startswith("from byte 1")
 
 
 def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypatch):
@@ -332,6 +364,10 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
     (tmp_path / "old.csv").write_text("22")
     assert unmodified.collect(wanted, before, tmp_path / "log", tmp_path) == {}
     assert (tmp_path / "files/0").read_text() == "22"
+    (tmp_path / "old.csv").unlink()
+    (tmp_path / "old.csv").mkdir()
+    said = refused(unmodified.collect, wanted, before, tmp_path / "log", tmp_path)
+    assert said.startswith("old.csv: is a folder; a file that each run writes")
 
 
 def test_a_number_is_the_last_that_was_printed(tmp_path, refused):
@@ -412,6 +448,10 @@ def test_a_file_stands_once_among_what_is_compared(refused):
         ({"a.npy": np.array([3, 1])}, [3, 1]),
         ({"a.npy": np.array([3, 1]), "b.npy": np.array([1, 2])}, None),
         ({"a.npy": np.zeros((2, 2, 2))}, None),
+        ({"a.npy": np.array([1j])}, None),
+        ({"a.npy": np.array(["a"])}, None),
+        ({"a.npy": np.array([{}])}, None),
+        ({"a.npy": np.zeros(0)}, None),
         ({}, None),
     ],
 )

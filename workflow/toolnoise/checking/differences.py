@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.checking import state_paths, unmodified
+from toolnoise.checking import state_paths, tensors, unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
@@ -50,11 +50,11 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    tensors = state_paths.unequal(outcome.weights or {}, other.weights or {})
+    weights = state_paths.unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
-    files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
+    files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
     files += [GROUPS] if state_paths.unequal(outcome.groups, other.groups) else []
     changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
@@ -64,12 +64,12 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
         files,
-        int(np.count_nonzero(answers[0] != answers[1])) if comparable else None,
+        int(np.count_nonzero(tensors.unequal(*answers))) if comparable else None,
         len(answers[0]) if comparable else None,
         _largest(outcome, other),
         metrics,
         {name: pair for name, pair in changed.items() if name not in metrics},
-        tensors,
+        weights,
         len({**(outcome.weights or {}), **(other.weights or {})}),
         epoch,
         column,

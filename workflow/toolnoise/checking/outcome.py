@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +62,10 @@ class Outcome(NamedTuple):
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each unit's predicted class, value or loss. A program's only .npy file counts: a row of several is scores."""
+        """Each unit's predicted class, value or loss.
+
+        A program's only .npy file counts if it has numbers: a row of several is scores.
+        """
         if self.losses is not None:
             return self.losses[~np.isnan(self.losses)]
         if self.logits is not None and self.labels is not None:
@@ -71,8 +75,9 @@ class Outcome(NamedTuple):
         arrays = [] if self.logits is None else [self.logits]
         paths = [path for name, path in self.files.items() if name.endswith(".npy")]
         if not arrays and len(paths) == 1:
-            arrays = [tensors.read_npy(paths[0])]
-        if not arrays or arrays[0].ndim not in (1, 2):
+            with suppress(BadInput):
+                arrays = [tensors.read_npy(paths[0])]
+        if not arrays or arrays[0].ndim not in (1, 2) or not arrays[0].size:
             return None
         rows = arrays[0].reshape(len(arrays[0]), -1)
         return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()

@@ -31,9 +31,7 @@ _TYPES = {
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of an .npy file."""
-    values = arrays.read_npy(path)
-    with readable(path, "a whole .npy file"):
-        return _numbers(values)
+    return _numbers(path, "", arrays.read_npy(path))
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
@@ -42,7 +40,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         size = sum(member.file_size for member in archive.infolist())
         if size > MOST_COPIED:
             raise BadInput(path, "", f"found {size} bytes of arrays", f"at most {MOST_COPIED}; or .safetensors")
-        return {name: _numbers(values) for name, values in arrays.read_npz(path).items()}
+        return {name: _numbers(path, name, values) for name, values in arrays.read_npz(path).items()}
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
@@ -77,9 +75,14 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
 READERS: Mapping[str, Any] = {".npy": read_npy, ".npz": read_npz, ".safetensors": read_safetensors}
 
 
-def _numbers(values: np.ndarray) -> np.ndarray:
+def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where the numbers of two arrays differ; NaNs are equal."""
+    return (values != others) & ~(np.isnan(values) & np.isnan(others))
+
+
+def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"found {values.dtype}, expected numbers")
+        raise BadInput(path, name, f"found {values.dtype}", "booleans, integers or floats")
     return values
 
 

@@ -1,26 +1,33 @@
 """What a program leaves that knows nothing of the contract: files that it writes, and numbers that it prints.
 
 Files are copied after each run, and compared bit for bit. Nothing is unpickled: of an archive, such as a PyTorch
-checkpoint, the parts are compared as bytes, so that the times within it do not count.
+checkpoint, the parts are compared as bytes, and of a gzip file what it holds, so that the times within do not count.
+Nor do the time and the addresses of objects that Keras writes into a model.
 """
 
+import gzip
 import itertools
 import re
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.checking import outcome, tensors
 
 CHUNK = 1 << 20
 FOLDER = "files"
 TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+GZIP = b"\x1f\x8b"
+# By the part of a .keras file, what differs between any two runs: the addresses only say which objects are the same.
+KERAS = {"metadata.json": rb'"date_saved": "[^"]*"', "config.json": rb'"shared_object_id": \d+'}
 # In a pattern, what gives its number no name: \s and the like, and the s of Cohen's kappa.
 NAMELESS = re.compile(r"\\[A-Za-z]|['\u2019]s\b|\W")
 WHOLE = re.compile(r"(?:[0-9]*\.)?[0-9]+(?:[eE][-+]?[0-9]+)?")
@@ -82,6 +89,8 @@ def stamps(wanted: Wanted, values: Mapping[str, str]) -> dict[Path, tuple[int, .
 def collect(wanted: Wanted, before: Mapping[Path, tuple[int, ...]], log: Path, out: Path) -> dict[str, float]:
     """Copy the files that a run wrote, and return the numbers that it printed last."""
     for name, (path, stamp) in zip(wanted.files, before.items(), strict=True):
+        if path.is_dir():
+            raise BadInput(path, "", "is a folder", f"a file that each run writes, such as one in it; log: {log}")
         if _stamp(path) in ((), stamp):
             raise BadInput(path, "", "the program did not write it", f"a file that each run writes; log: {log}")
         copied = out / FOLDER / str(wanted.files.index(name))
@@ -118,46 +127,58 @@ def _number(pattern: re.Pattern, text: str, log: Path) -> float:
 
 def change(name: str, file: Path, other: Path) -> str:
     """How two versions of a file differ; empty if they do not."""
-    place = _first_byte(file, other)
+    with file.open("rb") as a, other.open("rb") as b:
+        heads = [each.peek(len(GZIP))[: len(GZIP)] for each in (a, b)]
+        place = _first_byte(a, b)
     if place is None:
         return ""
     suffix = Path(name).suffix
-    if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
-        return _parts(file, other)
+    # What cannot be read, or is no array of numbers, is compared as bytes.
+    with suppress(BadInput, OSError, *DAMAGED):
+        if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
+            return _parts(file, other, KERAS if suffix == ".keras" else {})
+        if heads == [GZIP, GZIP]:
+            with gzip.open(file) as a, gzip.open(other) as b:
+                inside = _first_byte(a, b)
+            return "" if inside is None else f"from byte {inside} of its unpacked content on"
+        if suffix == ".npy":
+            return _rows(tensors.read_npy(file), tensors.read_npy(other))
     if suffix in TEXTS:
         return _lines(file, other)
-    if suffix == ".npy":
-        return _rows(tensors.read_npy(file), tensors.read_npy(other))
     return f"from byte {place} on"
 
 
-def _first_byte(file: Path, other: Path) -> int | None:
-    with file.open("rb") as a, other.open("rb") as b:
-        for start in itertools.count(0, CHUNK):
-            parts = a.read(CHUNK), b.read(CHUNK)
-            if parts[0] != parts[1]:
-                differs = (at for at, pair in enumerate(zip(*parts, strict=False)) if pair[0] != pair[1])
-                return start + next(differs, min(map(len, parts)))
-            if not parts[0]:
-                return None
+def _first_byte(a: IO[bytes], b: IO[bytes]) -> int | None:
+    for start in itertools.count(0, CHUNK):
+        parts = a.read(CHUNK), b.read(CHUNK)
+        if parts[0] != parts[1]:
+            differs = (at for at, pair in enumerate(zip(*parts, strict=False)) if pair[0] != pair[1])
+            return start + next(differs, min(map(len, parts)))
+        if not parts[0]:
+            return None
     return None
 
 
-def _parts(file: Path, other: Path) -> str:
-    """The members of two archives that differ; their times do not count."""
+def _parts(file: Path, other: Path, varying: Mapping[str, bytes]) -> str:
+    """The members of two archives that differ; their times do not count, nor what varies in a part."""
     with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
         both = set(a.namelist()) & set(b.namelist())
         names = list(dict.fromkeys([*a.namelist(), *b.namelist()]))
-        differ = [name for name in names if name not in both or not _equal_members(a, b, name)]
+        differ = [name for name in names if name not in both or not _equal_members(a, b, name, varying.get(name))]
     return f"{len(differ)} of {len(names)} parts, the first is {differ[0]}" if differ else ""
 
 
-def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str) -> bool:
+def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str, varying: bytes | None) -> bool:
+    if varying and max(each.getinfo(name).file_size for each in (a, b)) <= LARGEST_TEXT:
+        return _numbered(a.read(name), varying) == _numbered(b.read(name), varying)
     with a.open(name) as one, b.open(name) as other:
-        while (part := one.read(CHUNK)) == other.read(CHUNK):
-            if not part:
-                return True
-    return False
+        return _first_byte(one, other) is None
+
+
+def _numbered(content: bytes, varying: bytes) -> bytes:
+    """A content with the number of each distinct match in its place."""
+    numbers: dict[bytes, int] = {}
+    return re.sub(varying, lambda match: b"%d" % numbers.setdefault(match[0], len(numbers)), content)
 
 
 def _lines(file: Path, other: Path) -> str:
@@ -169,5 +190,5 @@ def _lines(file: Path, other: Path) -> str:
 def _rows(array: np.ndarray, other: np.ndarray) -> str:
     if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
         return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
-    differ = (array != other).reshape(len(array), -1).any(axis=1)
+    differ = tensors.unequal(array, other).reshape(len(array), -1).any(axis=1)
     return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"
