@@ -438,3 +438,80 @@ def test_a_stop_after_which_nothing_is_saved_tests_nothing():
     assert not resume.Resumed([late, late], []).passed
     said = "\n".join(resume.as_text(resume.Resumed([late], []), None))
     assert "it was stopped too late to tell" in said
+
+
+EPOCHS = [
+    f"{hour}:00:00,123 epoch {epoch} loss {1 / (1 + epoch)}\n" for hour, epoch in zip("4567", range(4), strict=True)
+]
+HEAD, END = "seed 1\n----\n", "----\naccuracy 0.5\n"
+BAR = "\r 50%|# | 1/2 [00:0{0}<00:01, 9.{0}it/s]\r100%|##| 2/2 [00:0{0}<00:00, 9.{0}it/s]\n"
+WHOLE_LOG = HEAD + "".join(EPOCHS) + END
+# What was printed before the stop, and after it; whether that began anew.
+GOES_ON = {
+    "anew": (WHOLE_LOG, HEAD + EPOCHS[0], "no such key\n" + WHOLE_LOG.replace(":00:00", ":00:01"), True),
+    "from the second": (WHOLE_LOG, HEAD + "".join(EPOCHS[:2]), HEAD + "".join(EPOCHS[1:]) + END, False),
+    "nothing before": (WHOLE_LOG, HEAD, WHOLE_LOG, False),
+    "stopped after training": (WHOLE_LOG, HEAD + "".join(EPOCHS), HEAD + END, False),
+    "only at its ends": (HEAD + END, HEAD, HEAD + END, False),
+    "alike lines": ("step 1\n" * 4, "step 1\n" * 2, "step 1\n" * 3, False),
+    "bars anew": (BAR.format(1) * 4, BAR.format(2), BAR.format(3) * 4, True),
+    "nothing": ("", "", "", False),
+}
+
+
+@pytest.mark.parametrize("case", GOES_ON)
+def test_a_run_that_prints_all_again_has_started_anew(case):
+    *logs, anew = GOES_ON[case]
+    assert resume.printed_again(*logs) == anew
+
+
+def test_a_run_that_started_anew_is_no_pass_and_is_named():
+    equal = Difference([], 0, 4, 0.0, *[None] * (len(Difference._fields) - 4))
+    anew = resume.Interruption("SIGKILL", "its second save", equal, 1.0, kept=True, anew=True)
+    assert not resume.Resumed([anew, anew], []).passed
+    assert resume.Resumed([anew, anew._replace(anew=False)], []).passed
+    said = resume.as_text(resume.Resumed([anew], []), None)
+    assert "it printed all from the start again: it seems to have started anew" in said[-1]
+
+
+class Logs:
+    """Runs of a program: the files of its checkpoint, and its lines, before and after a stop."""
+
+    def __init__(self, place, files, lines):
+        self.place, self.files, self.lines, self.seconds, self.log = place, files, lines, [1.0], ""
+
+    def checkpoints(self, kept, _name):
+        return [(self.place / kept, self.place)]
+
+    def _launched(self, part):
+        for name in self.files[part]:
+            (self.place / name).write_text(f"{part}")
+        self.log += self.lines[part]
+
+    def stopped(self, _name, _stop):
+        self._launched(0)
+        return True
+
+    def resumed(self, _name, _words):
+        self._launched(1)
+        return WHOLE
+
+    def printed(self, name):
+        return WHOLE_LOG if name == resume.KEPT else self.log
+
+
+@pytest.mark.parametrize(
+    ("files", "lines", "found"),
+    [
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], "".join(EPOCHS[1:])), {"kept"}),
+        ((["last"], []), (HEAD + "".join(EPOCHS), END), {"kept", "late"}),
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], WHOLE_LOG), {"kept", "anew"}),
+        # An empty folder is no checkpoint.
+        (([], ["last"]), (HEAD, WHOLE_LOG), set()),
+    ],
+)
+def test_a_stop_at_any_moment_is_judged_by_what_is_saved_and_printed_after_it(files, lines, found, tmp_path):
+    stop = launch.Stop(15, 0.5)
+    one = resume._interrupted(Logs(tmp_path, files, lines), resume.Resume(["train"]), stop, 1.0, WHOLE)
+    assert {name for name in ("kept", "late", "anew") if getattr(one, name)} == found
+    assert one.counts == (found == {"kept"})

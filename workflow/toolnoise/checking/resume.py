@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +37,8 @@ KEPT = "control-2"
 PICKLED = (".pt", ".pth", ".ckpt", ".bin")
 MOST_SECONDS, MOST_SIGNS = 600, 120  # to read two files; of a line
 NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
-TIMES = re.compile(r"\d+(:\d\d)+(\.\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
+TIMES = re.compile(r"\d+(:\d\d)+([.,]\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
+DIGITS = re.compile(rf"{NUMBER}|\d+")
 PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
 # By the name of a file or of the first key in it.
 GROUPS = (
@@ -75,9 +77,9 @@ class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
-    whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more, though it
-    was stopped at a save: perhaps nothing was left to train. `line` is the first that it then printed differently from
-    the whole run, `states` is what differs in the first checkpoint that does.
+    whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more: perhaps
+    nothing was left to train. `anew` is whether it then printed again what it had printed before. `line` is the first
+    that it then printed differently from the whole run, `states` is what differs in the first checkpoint that does.
     """
 
     signal: str
@@ -88,6 +90,12 @@ class Interruption(NamedTuple):
     line: Line | None = None
     states: States | None = None
     late: bool = False
+    anew: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it went on from a checkpoint, as far as it is known."""
+        return self.kept and not self.late and not self.anew
 
 
 class Resumed(NamedTuple):
@@ -100,7 +108,7 @@ class Resumed(NamedTuple):
     def passed(self) -> bool:
         """Whether the program went on from a checkpoint at least once, and always came to the same end."""
         tried = [each for each in self.interruptions if each.difference]
-        return any(each.kept and not each.late for each in tried) and not any(each.difference.files for each in tried)
+        return any(each.counts for each in tried) and not any(each.difference.files for each in tried)
 
 
 def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
@@ -121,16 +129,21 @@ def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, contr
     name, one = f"stopped-{by}", Interruption(by, _at(stop, seconds))
     if not runs.stopped(name, stop):
         return one
-    kept, printed, since = runs.has_checkpoint(name), runs.printed(name), time.time()
-    left = stamps(stop.saves.places) if stop.saves else None
+    places = [place for _, place in runs.checkpoints(KEPT, name)]
+    left, printed, since = stamps(places), runs.printed(name), time.time()
     difference = differences.between(control, runs.resumed(name, how.words))
-    late = left is not None and left == stamps(stop.saves.places)
-    one = one._replace(difference=difference, seconds=runs.seconds[-1], kept=kept, late=late)
+    whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
+    one = one._replace(
+        difference=difference,
+        seconds=runs.seconds[-1],
+        kept=bool(left),
+        late=bool(left) and left == stamps(places),
+        anew=printed_again(whole, printed, resumed),
+    )
     if not difference.files:
         return one
     return one._replace(
-        line=first_line(runs.printed(KEPT), runs.printed(name).removeprefix(printed)),
-        states=first_states(runs.checkpoints(KEPT, name), since, how.words[0]),
+        line=first_line(whole, resumed), states=first_states(runs.checkpoints(KEPT, name), since, how.words[0])
     )
 
 
@@ -156,6 +169,25 @@ def first_line(whole: str, resumed: str) -> Line | None:
         if (alike := by_shape.get(_shape(text))) and _untimed(text) != _untimed(other := alike.pop()):
             first = Line(text, other)
     return first
+
+
+def printed_again(whole: str, before: str, resumed: str) -> bool:
+    """Whether a run that went on printed a series again from its beginning, though the stop fell into it.
+
+    A series is lines that are alike but for their numbers, such as one for each epoch. What is printed before training,
+    or only after it, is none that a stop cuts.
+    """
+    logs = [list(map(_last_state, log.split("\n"))) for log in (whole, before, resumed)]
+    lengths, lengths_before = (
+        Counter(DIGITS.sub("#", text) for text in log if DIGITS.search(text)) for log in logs[:2]
+    )
+    cut = [text for text in logs[0] if 0 < lengths_before[shape := DIGITS.sub("#", text)] < lengths[shape]]
+    return bool(cut) and Counter(cut) <= Counter(logs[2])
+
+
+def _last_state(line: str) -> str:
+    """What stands of a line at last, such as the end of a progress bar, without times."""
+    return _untimed(line.strip().rpartition("\r")[2])
 
 
 def _shape(text: str) -> str:
@@ -262,7 +294,9 @@ def _end(stop: Interruption) -> str:
     if stop.difference.files:
         return f"other {', '.join(stop.difference.files)}"
     if stop.late:
-        return "equal, but it saved no more: it was stopped too late to tell"
+        return "equal, but it saved no more: perhaps it was stopped too late to tell"
+    if stop.kept and stop.anew:
+        return "equal, but it printed all from the start again: it seems to have started anew"
     return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
 
 

@@ -51,11 +51,6 @@ class TrialRuns:
         """Run a command in the place of a run that was stopped, to its end."""
         return self._ended(name, words)
 
-    def has_checkpoint(self, name: str) -> bool:
-        """Whether a run has left something to go on from, where it is known to."""
-        own = any(self._place("checkpoints", name).iterdir())
-        return own or any(Path(path).exists() for path in self.wanted.checkpoints)
-
     def keep_checkpoints(self, name: str) -> None:
         """Copy the checkpoints of the run that has just ended, with their times: the next one removes them."""
         for copy, path in self._copies(name):
