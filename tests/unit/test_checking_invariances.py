@@ -3,12 +3,14 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 from scripts import loaded
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import causes, layouts, program_text, reproducibility, trial_runs, unmodified, ways
+from toolnoise.checking import causes, invariances, layouts, program_text, reproducibility, trial_runs, unmodified, ways
 from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISION, ROUNDING, UNDECIDED
+from toolnoise.checking.outcome import Outcome
 
 # The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
 PROGRAM = """
@@ -72,6 +74,87 @@ def test_a_way_is_equal_rounding_or_another_program(checked):
     assert [each.again for each in found.breaks] == [None, True, True]
     assert "run again" in text
     assert [each["verdict"] for each in reproducibility.as_json(found)["other_ways"]] == [EQUAL, ROUNDING, OTHER]
+
+
+LOGITS = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
+LABELS = np.array([0, 1, 1])
+ONE = Outcome(None, LOGITS, labels=LABELS, weights={"w": LOGITS})
+# What the other run has in single precision and in double precision.
+VERDICTS = {
+    "floats": ({"logits": LOGITS + 1e-4}, {"logits": LOGITS.astype(float) + 1e-12}, ROUNDING),
+    "float that stays": ({"logits": LOGITS + 1e-4}, {"logits": LOGITS.astype(float) + 1e-4}, OTHER),
+    "integers of one run": ({"logits": LOGITS + 1e-4, "labels": LABELS[::-1]}, {}, ROUNDING),
+    "integers that stay": ({"logits": LOGITS + 1e-4, "labels": LABELS[::-1]}, {"labels": LABELS[::-1]}, OTHER),
+    "shape": ({"logits": LOGITS + 1e-4, "weights": {"w": LOGITS[:2]}}, {}, OTHER),
+    "shape, more precise": ({"logits": LOGITS + 1e-4}, {"weights": {"w": LOGITS[:2]}}, OTHER),
+    "type": ({"logits": LOGITS + 1e-4, "weights": {"w": LOGITS.astype(float)}}, {}, OTHER),
+    "name": ({"logits": LOGITS + 1e-4}, {"weights": {"module.w": LOGITS}}, UNDECIDED),
+    "NaNs in one": ({"logits": LOGITS + 1e-4, "weights": {"w": LOGITS * np.nan}}, {}, UNDECIDED),
+    "only integers": ({"labels": LABELS[::-1]}, {"labels": LABELS[::-1]}, OTHER),
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_rounding_changes_floats_alone_and_shrinks(case):
+    changed, precise, verdict = VERDICTS[case]
+    exact = ONE._replace(logits=LOGITS.astype(float))
+    single = invariances.gap(ONE, ONE._replace(**changed))
+    assert invariances.verdict(single, invariances.gap(exact, exact._replace(**precise))) == verdict
+    assert invariances.verdict(single, None) == (OTHER if single.reshaped else UNDECIDED)
+
+
+def test_few_integers_that_stay_leave_it_undecided():
+    one = Outcome(None, LOGITS, labels=np.zeros(1000, int))
+    gap = invariances.gap(one, one._replace(logits=LOGITS + 1e-4, labels=np.arange(1000)))
+    assert gap.integers == {"labels.npy": 999}
+    assert invariances.verdict(gap, gap._replace(largest=1e-12, integers={"labels.npy": 1})) == UNDECIDED
+
+
+def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
+    for place, change in (("a", 0), ("b", 1e-4)):
+        (tmp_path / place).mkdir()
+        np.save(tmp_path / place / "words.npy", np.array(["cat", "dog"]))
+        np.save(tmp_path / place / "objects.npy", np.array([{"loss": 1}]), allow_pickle=True)
+        np.savez(tmp_path / place / "values.npz", x=LOGITS + np.float32(change))
+        (tmp_path / place / "a.csv").write_text(f"1,{change}")
+    names = ("words.npy", "objects.npy", "values.npz", "a.csv")
+    one, other = (Outcome(None, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
+    assert invariances.gap(one, one) == (0, {}, [], [])
+    gap = invariances.gap(one, other)
+    assert gap.unread == ["out/a.csv"]
+    assert gap.largest == pytest.approx(1e-4, rel=1e-3)
+    assert invariances.verdict(gap, gap._replace(largest=1e-12)) == UNDECIDED
+    assert invariances._left(gap, ["--double"]) == "with --double, these differ, too: out/a.csv"
+
+
+# Results are gathered worker by worker, and with three workers only those of the first are written.
+GATHERED = """
+import sys
+import numpy as np
+kind = "f8" if "--double" in sys.argv else "f4"
+workers = int(sys.argv[sys.argv.index("--workers") + 1]) if "--workers" in sys.argv else 1
+x = np.random.default_rng(1).normal(size=(600, 5)).astype(kind)
+parts = [x[worker::workers] for worker in range(workers)]
+if workers == 3:
+    parts = parts[:1]
+np.save("preds.npy", np.concatenate(parts).argmax(1))
+print("loss", repr(float(sum(part.sum(dtype=kind) for part in [x[worker::workers] for worker in range(workers)]))))
+"""
+
+
+def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_path):
+    (tmp_path / "train.py").write_text(GATHERED)
+    words = [sys.executable, "train.py"]
+    wanted = unmodified.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
+    varied = ["two: --workers 2", "three: --workers 3"]
+    asked = ways.asked(words, varied, [], "--double", "", matrix=False)
+    command = reproducibility.command(words, "", "", None, wanted)
+    found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
+    assert [each.verdict for each in found.breaks] == [OTHER, OTHER]
+    assert found.breaks[0].double < 1e-6 * found.breaks[0].single
+    text = reproducibility.as_text(found)
+    assert "two: with --double, these differ, too: preds.npy." in text
+    assert "three: another shape or type: preds.npy." in text
 
 
 def test_a_time_that_differs_makes_no_other_program(checked):

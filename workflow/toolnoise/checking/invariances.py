@@ -2,14 +2,14 @@
 
 Each way is run once and compared with the unchanged program bit by bit. Where bits differ, it is run again as it is,
 and both are run with higher precision, if the program can: a difference that only rounding makes shrinks with it by
-orders of magnitude, one of another program does not. Masks and orders may rightly be other ones at another number of
-processes: then the program is the same up to rounding with its draws switched off, and with them it differs by no more
-than with another seed of theirs.
+orders of magnitude, one of another program does not. Rounding changes no shape, and with higher precision hardly an
+integer. Masks and orders may rightly be other ones at another number of processes: then the program is the same up to
+rounding with its draws switched off, and with them it differs by no more than with another seed of theirs.
 """
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +17,14 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.checking import causes, differences, layouts
+from toolnoise.checking import causes, differences, layouts, tensors, unmodified
 from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.ways import Asked, Way
+from toolnoise.study.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
 PRECISION, NOT_RUN = "other precision", "does not run"
@@ -32,6 +33,19 @@ PRECISION, NOT_RUN = "other precision", "does not run"
 SHRUNK, KEPT = 1e-3, 1e-1
 # Other draws make no larger difference than this, as a multiple of what another seed of theirs makes.
 MOST_OF_A_SEED = 2.0
+
+
+class Gap(NamedTuple):
+    """How far two outcomes are apart: the largest difference of floats, if both have any, and the names of the rest.
+
+    `integers` are arrays of them, by how many differ; `reshaped` arrays have another shape or type; `unread` are files
+    that differ and whose numbers are not read, and arrays that only one outcome has.
+    """
+
+    largest: float | None
+    integers: dict[str, int]
+    reshaped: list[str]
+    unread: list[str]
 
 
 class Break(NamedTuple):
@@ -93,24 +107,28 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
     def run(*more: str, name: str = "") -> Outcome:
         return runs.run(_file(way.name, name, *more), words=[*way.words, *more], more=way.variables)
 
+    higher, off = tuple(asked.higher), tuple(asked.without_draws)
     control, outcome = reference(()), run()
     difference = differences.between(control, outcome)
     if not difference.files:
         return Break(way.name, EQUAL, difference)
     again = not differences.between(outcome, run(name="again")).files
-    found = Break(way.name, PRECISION, difference, largest(control, outcome), again=again)
+    apart = gap(control, outcome)
+    found = Break(way.name, PRECISION, difference, apart.largest, again=again)
     if way.knob == "precision":
         return found
-    higher, off = tuple(asked.higher), tuple(asked.without_draws)
-    if higher:
-        found = found._replace(double=largest(reference(higher), run(*higher)))
-    found = found._replace(verdict=verdict(found.single, found.double))
+    if apart.reshaped:
+        return found._replace(verdict=OTHER, why=f"another shape or type: {', '.join(apart.reshaped)}")
+    more = gap(reference(higher), run(*higher)) if higher else None
+    found = found._replace(verdict=verdict(apart, more))
+    if more:
+        found = found._replace(double=more.largest, why=_left(more, higher))
     if not off or found.verdict == ROUNDING:
         return found
     plain, without = reference(off), run(*off)
     if differences.between(plain, without).files:
-        exact = largest(reference((*off, *higher)), run(*off, *higher)) if higher else None
-        left = verdict(largest(plain, without), exact)
+        exact = gap(reference((*off, *higher)), run(*off, *higher)) if higher else None
+        left = verdict(gap(plain, without), exact)
         if left != ROUNDING:
             why = f"without its draws ({' '.join(off)}) it differs, too"
             return found._replace(verdict=OTHER if left == OTHER else found.verdict, why=why)
@@ -120,47 +138,85 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
         return found._replace(
             verdict=OTHER, why=f"its draws go further than {most:.3g}, twice as far as another seed's"
         )
-    return found._replace(verdict=DRAWS)
+    return found._replace(verdict=DRAWS, why="")
 
 
 def _file(*words: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", " ".join(words)).strip("-")
 
 
-def verdict(single: float | None, double: float | None) -> str:
+def verdict(single: Gap, double: Gap | None) -> str:
     """What a difference in single precision is, from what is left of it in double precision."""
-    if not single or double is None:
+    if single.reshaped or (double and double.reshaped):
+        return OTHER
+    if double is None:
         return UNDECIDED
+    found = {_shrunk(sum(single.integers.values()), sum(double.integers.values()))}
+    found.add(_shrunk(single.largest, double.largest) if single.largest and double.largest is not None else UNDECIDED)
+    if double.integers or double.unread:
+        found.add(UNDECIDED)
+    return next(each for each in (OTHER, UNDECIDED, ROUNDING) if each in found)
+
+
+def _shrunk(single: float, double: float) -> str:
     if double <= SHRUNK * single:
         return ROUNDING
     return OTHER if double >= KEPT * single else UNDECIDED
 
 
-def largest(outcome: Outcome, other: Outcome) -> float | None:
-    """The largest difference of a number, among logits, values, weights, files of numbers, and metrics but times."""
-    pairs = [(outcome.logits, other.logits)]
-    if outcome.predictions is not None and outcome.predictions.dtype.kind == "f":
-        pairs.append((outcome.predictions, other.predictions))
-    if outcome.losses is not None:
-        pairs.append((outcome.answers, other.answers))
-    pairs += [(values, (other.weights or {}).get(name)) for name, values in (outcome.weights or {}).items()]
-    pairs += [(_numbers(name, outcome.files[name]), _numbers(name, other.files[name])) for name in outcome.files]
-    metrics = {**(outcome.metric or {}), **outcome.printed}, {**(other.metric or {}), **other.printed}
-    pairs += [
-        (np.array(value), np.array(metrics[1].get(name, np.nan)))
-        for name, value in metrics[0].items()
-        if not differences.is_time(name)
-    ]
-    sizes = [
-        float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max())
-        for a, b in pairs
-        if a is not None and b is not None and a.shape == b.shape and a.size and a.dtype.kind == "f"
-    ]
-    return max(sizes, default=None)
+def _left(double: Gap, higher: Sequence[str]) -> str:
+    """What is no rounding in double precision, for people."""
+    names = [*double.integers, *double.unread]
+    return f"with {' '.join(higher)}, these differ, too: {', '.join(names)}" if names else ""
 
 
-def _numbers(name: str, path: Path) -> np.ndarray | None:
-    return np.load(path, allow_pickle=False) if name.endswith(".npy") else None
+def gap(outcome: Outcome, other: Outcome) -> Gap:
+    """How far two outcomes are apart; times do not count. Equal NaNs are equal."""
+    arrays, others = dict(_arrays(outcome)), dict(_arrays(other))
+    pairs = {name: (a, others[name]) for name, a in arrays.items() if name in others}
+    reshaped = [name for name, (a, b) in pairs.items() if (a.shape, a.dtype) != (b.shape, b.dtype)]
+    floats, integers = [], {}
+    for name, (a, b) in pairs.items():
+        if name in reshaped:
+            continue
+        if a.dtype.kind == "f":
+            differs = (a != b) & ~(np.isnan(a) & np.isnan(b))
+            floats.append(np.abs(a[differs].astype(np.float64) - b[differs]).max(initial=0))
+        elif changed := int(np.count_nonzero(a != b)):
+            integers[name] = changed
+    unread = [
+        name
+        for name, file in outcome.files.items()
+        if not any(each == name or each.startswith(f"{name}/") for each in arrays)
+        if unmodified.change(name, file, other.files[name])
+    ]
+    unread += [name for name in {**arrays, **others} if name not in pairs]
+    return Gap(float(np.max(floats)) if floats else None, integers, reshaped, unread)
+
+
+def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
+    """All numbers of an outcome but times, by name."""
+    results = {LOGITS: outcome.logits, PREDICTIONS: outcome.predictions, LOSSES[0]: outcome.losses}
+    yield from ((name, values) for name, values in (results | {LABELS: outcome.labels}).items() if values is not None)
+    yield from ((f"weights/{name}", values) for name, values in (outcome.weights or {}).items())
+    yield from ((f"{GROUPS}/{name}", values) for name, values in outcome.groups.items())
+    for name, path in outcome.files.items():
+        yield from _numbers(name, path)
+    for name, value in {**(outcome.metric or {}), **outcome.printed}.items():
+        if not differences.is_time(name):
+            yield name, np.array(value)
+
+
+def _numbers(name: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of a file, if it has numbers and can be read without running code of it."""
+    try:
+        read = tensors.READERS[Path(name).suffix](path)
+    except (KeyError, BadInput):
+        return
+    if isinstance(read, dict):
+        yield from ((f"{name}/{part}", values) for part, values in read.items())
+    else:
+        yield name, read
 
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:

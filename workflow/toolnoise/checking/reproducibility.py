@@ -153,7 +153,7 @@ def check(checked: Command, folder: Path) -> Checked:
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
             seeds[source] = differences.between(control, seeded)
-            sizes[source] = invariances.largest(control, seeded)
+            sizes[source] = invariances.gap(control, seeded).largest
         unused = [source for source, changed in seeds.items() if not changed.files]
         ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
