@@ -164,7 +164,8 @@ def test_an_experiment_counts_for_more_than_any_text():
     found = places(numpy=SURE, set=LIKELY, hash=LIKELY)
     changed = {"logits": WHOLE.logits + 1, "weights": None}
     assert order(found, "hash seed", **changed) == (["set", "hash"], [])
-    assert order(found, "no", **changed) == (["numpy"], ["set", "hash"])
+    # The order of a set of objects does not follow the hash seed.
+    assert order(found, "no", **changed) == (["numpy", "set"], ["hash"])
     assert diagnosis.diagnose(places(numpy=SURE), between(**changed), "hash seed").unseen == ["set", "hash"]
 
 
@@ -213,32 +214,41 @@ def test_a_checklist_stands_where_the_text_shows_nothing():
 
 
 class Scripted:
-    """Runs with given metrics, the hash seed's by their number, and the names of those that were asked for."""
+    """Runs with given metrics by name, and the names of those that were asked for."""
 
-    def __init__(self, *hashed):
-        self.hashed, self.names = hashed, []
+    def __init__(self, losses):
+        self.losses, self.names, self.seconds = losses, [], []
 
-    def run(self, name, more=()):
+    def run(self, name, *_varying, more=()):
+        assert bool(more) == name.startswith("hash-seed")
         self.names.append(name)
-        return WHOLE._replace(metric={"loss": self.hashed[int(name[-1]) - 1] if more else 9.0})
+        return WHOLE._replace(metric={"loss": float(self.losses[name])})
 
 
 @pytest.mark.parametrize(
-    ("causes", "hashed", "experiment", "asked"),
+    ("causes", "hashed", "further", "experiment", "asked"),
     [
-        ({"set": LIKELY}, (1, 1), "hash seed", 2),
-        ({"set": LIKELY, "race": POSSIBLE}, (1, 1), "hash seed", 2),
-        ({"set": LIKELY, "race": LIKELY}, (1, 1, 1, 2), "no", 4),
-        ({}, (1, 1, 2), "no", 3),
-        ({}, (1, 1, 1, 1, 1), "hash seed", 5),
-        ({"race": LIKELY}, (1, 2), "no", 2),
+        ({"set": LIKELY}, (1, 1), (7,), "hash seed", 3),
+        ({"set": LIKELY}, (1, 1), (8, 7), "hash seed", 4),
+        ({"set": LIKELY, "race": POSSIBLE}, (1, 1), (7,), "hash seed", 3),
+        ({"set": LIKELY, "race": LIKELY}, (1, 1, 1, 2), (7,), "no", 5),
+        ({"race": LIKELY}, (1, 2), (), "no", 2),
+        # What the text does not show is not proved.
+        ({}, (1, 1), (7,), None, 3),
+        ({"set": LIKELY}, (8, 8), (8, 8), "rare", 4),
+        ({"set": LIKELY}, (1, 1), (8, 8), None, 4),
+        ({}, (8, 8), (8, 8), "rare", 4),
+        ({"checkpoint": LIKELY}, (8, 8), (8, 8), "first run", 4),
+        ({"checkpoint": LIKELY}, (8, 8), (8, 7), None, 4),
     ],
 )
-def test_two_equal_runs_prove_a_hash_seed_only_if_the_text_shows_what_follows_it(
-    causes, hashed, experiment, asked, monkeypatch
+def test_equal_runs_prove_what_the_text_shows_and_only_if_others_differ_again(
+    causes, hashed, further, experiment, asked, monkeypatch
 ):
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    runs, other = Scripted(*hashed), WHOLE._replace(metric={"loss": 8.0})
+    losses = {f"hash-seed-{number}": loss for number, loss in enumerate(hashed, 1)}
+    runs = Scripted(losses | {f"control-{number}": loss for number, loss in enumerate(further, 3)})
+    other = WHOLE._replace(metric={"loss": 8.0})
     assert reproducibility._experiment(runs, places(**causes), other) == experiment
     assert len(runs.names) == asked
 

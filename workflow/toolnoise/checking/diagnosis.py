@@ -13,8 +13,9 @@ from toolnoise.checking.differences import Difference
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
 
-# What makes runs equal: a fixed hash seed; a run before them, which leaves what they read; neither; it was not tried.
-Experiment = Literal["hash seed", "first run", "no"] | None
+# What makes runs equal: a fixed hash seed; a run before them, which leaves what they read; no fixed hash seed; chance,
+# perhaps; it was not tried, or showed nothing.
+Experiment = Literal["hash seed", "first run", "no", "rare"] | None
 
 PROVEN = SURE + 2
 HASHED, LEFT = ("set", "hash"), ("checkpoint",)
@@ -35,8 +36,10 @@ PHASES = {
 }
 EXPERIMENTS = {
     "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
-    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed.",
-    "first run": "By experiment: only the first run differs. It leaves what the others read: a checkpoint, or a cache.",
+    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed "
+    "(perhaps the addresses of objects, which it does not fix).",
+    "first run": "By experiment: only the first run differs. It seems to leave what others read (checkpoint or cache).",
+    "rare": "By experiment: only the first run differs. The cause may be rare, or that run leaves what others read.",
 }
 
 
@@ -101,7 +104,8 @@ def _weight(suspect: Suspect, when: Phase | None, experiment: Experiment) -> int
         return PROVEN if suspect.cause in PROVED[experiment] else UNLIKELY
     if suspect.weight == UNLIKELY:
         return UNLIKELY
-    if suspect.cause in HASHED and experiment == "no":
+    if suspect.cause == "hash" and experiment == "no":
+        # A set may be one of objects, in the order of their addresses.
         return POSSIBLE
     for_it, against = EVIDENCE[when] if when else ((), ())
     if suspect.cause in against:
