@@ -253,6 +253,70 @@ def test_equal_runs_prove_what_the_text_shows_and_only_if_others_differ_again(
     assert len(runs.names) == asked
 
 
+@pytest.fixture
+def checked_by(tmp_path, monkeypatch):
+    """Check a program whose runs have these losses."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+
+    def start(text, words=("--seed", "{init}"), **losses):
+        (tmp_path / "train.py").write_text(text)
+        runs = Scripted({name.replace("_", "-"): loss for name, loss in losses.items()})
+        monkeypatch.setattr(reproducibility, "TrialRuns", lambda *_: runs)
+        asked = reproducibility.command(["python", "train.py", *words], "init", "", None)
+        return reproducibility.check(asked, tmp_path), runs.names
+
+    return start
+
+
+def test_control_is_run_again_after_a_seed_that_counts(checked_by):
+    clock = "import random, time\nrandom.seed(int(time.time()) // 3)\n"
+    found, names = checked_by(clock, control_1=1, control_2=1, init=2, control_again=3)
+    assert names == ["control-1", "control-2", "init", "control-again"]
+    assert (found.reproducible, found.seeds, found.ignored, found.passed) == (False, {}, [], False)
+    assert [place.cause for place in found.diagnosis.likely] == ["clock"]
+    assert found.diagnosis.experiment is None
+    found, names = checked_by("", control_1=1, control_2=1, init=2, control_again=1)
+    assert found.passed and found.seeds["init"].files
+    found, names = checked_by("", ["{init}"], control_1=1, control_2=1, init=1)
+    assert [row.why for row in found.ignored] == ["another {init} changes nothing"]
+
+
+CACHED = """import os, numpy as np
+if os.path.exists("model.npy"):
+    w = np.load("model.npy")
+else:
+    w = np.random.normal(size=9)
+print(parser.parse_args().seed)
+"""
+
+
+def test_what_may_hide_a_difference_is_named_where_runs_are_equal(checked_by):
+    found, _ = checked_by(CACHED, control_1=1, control_2=1, init=1)
+    assert {place.line for place in found.suspected} == {3, 5}
+    assert [row.why for row in found.ignored] == ["a run may read what an earlier one left, in place of using it"]
+    lines = reproducibility.as_text(found).splitlines()
+    first = lines.index("Equal here, but as far as the text shows:") + 1
+    assert lines[first] == "  train.py:5: w = np.random.normal(size=9)"
+    assert [place["line"] for place in reproducibility.as_json(found)["suspected"]] == [5, 3]
+    assert '  train.py:3: w = np.load("model.npy")' in lines[:first]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (CACHED.replace("np.random.normal", "np.zeros"), ("{checkpoint}", "{init}")),
+        (CACHED.replace("np.random.normal", "np.zeros").replace("model.npy", "TOOLNOISE_CHECKPOINT"), ("{init}",)),
+        # Whether something seeds them in time is not known.
+        ("import torch\nnet = torch.nn.Linear(2, 2)\ntorch.manual_seed(1)\n", ("{init}",)),
+    ],
+)
+def test_a_checkpoint_of_its_own_and_a_late_seed_are_not_named_where_runs_are_equal(text, words, checked_by):
+    found, _ = checked_by(text, words, control_1=1, control_2=1, init=2, control_again=1)
+    assert found.passed
+    assert not found.suspected
+
+
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
     text = reproducibility.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]

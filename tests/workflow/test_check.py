@@ -93,7 +93,7 @@ def test_the_verdict_in_words(planted, check):
         "Not compared, since they look like times: seconds of history.csv.",
     ]
     ended = [line.split(":")[0] for line in done.stderr.splitlines() if " started, " not in line]
-    assert ended == ["control-1", "control-2", "init"]
+    assert ended == ["control-1", "control-2", "init", "control-again"]
 
 
 NUMPY = {
@@ -161,7 +161,7 @@ def test_ignored_seeds_are_found_with_the_reason(planted, check):
     found = json.loads(done.stdout)
     assert (found["reproducible"], found["passed"], found["seeds"]["init"]["counts"]) == (True, False, True)
     assert {one["source"]: one["why"] for one in found["ignored"]} == {
-        "augment": "the command does not use {augment}",
+        "augment": "another {augment} changes nothing",
         "dropout": "the command has no {dropout}, and its text does not read TOOLNOISE_SEED_DROPOUT",
     }
 
@@ -195,7 +195,12 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
     done = check(options=["--deterministic=--safe 'a b'", "--keep"])
     assert done.returncode == 0, done.stdout + done.stderr
     kept = Path(done.stderr.splitlines()[-1].removeprefix("outcomes and logs are kept in "))
-    assert sorted(path.name for path in (kept / "outcomes").iterdir()) == ["control-1", "control-2", "init"]
+    assert sorted(path.name for path in (kept / "outcomes").iterdir()) == [
+        "control-1",
+        "control-2",
+        "control-again",
+        "init",
+    ]
     shutil.rmtree(kept)
 
 

@@ -2,7 +2,7 @@
 
 Two Control runs have equal seeds and nothing else in common: other folders, other processes, other seconds. They must
 be equal bit for bit. Then each declared source varies alone, in one more run: an equal outcome means that its seed is
-ignored.
+ignored. If one differs, Control is run once more: what changes with the clock must not pass for a seed's effect.
 """
 
 import os
@@ -17,7 +17,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.checking import causes, contract, diagnosis, differences, invariances, program_text, resume, suspects
-from toolnoise.checking.causes import Suspect
+from toolnoise.checking.causes import SURE, Suspect
 from toolnoise.checking.diagnosis import Diagnosis, Experiment
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.invariances import Break
@@ -60,7 +60,10 @@ class Ignored(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal."""
+    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal.
+
+    `suspected` are lines that may make other runs differ, though these are equal.
+    """
 
     words: list[str]
     left: list[str]
@@ -75,6 +78,7 @@ class Checked(NamedTuple):
     breaks: Sequence[Break] = ()
     without_draws: Sequence[str] = ()
     parting: Parting | None = None
+    suspected: Sequence[Suspect] = ()
 
     @property
     def reproducible(self) -> bool:
@@ -143,19 +147,25 @@ def check(checked: Command, folder: Path) -> Checked:
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
     suspected = suspects.suspects(text, checked.words, checked.wanted.files)
-    seeds, sizes, ignored, why = {}, {}, [], None
-    if difference.files:
-        experiment = _experiment(runs, suspected, other)
-        why = diagnosis.diagnose(suspected, difference, experiment, program_text.imported(text))
-    else:
+    seeds, sizes, ignored, doubts, why = {}, {}, [], [], None
+    if not difference.files:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
             seeds[source] = differences.between(control, seeded)
             sizes[source] = invariances.gap(control, seeded).largest
+        if any(changed.files for changed in seeds.values()):
+            difference = differences.between(control, runs.run("control-again"))
+    if difference.files:
+        # Where the first two runs were equal, equal runs with a fixed hash seed prove nothing.
+        experiment = None if seeds else _experiment(runs, suspected, other)
+        why = diagnosis.diagnose(suspected, difference, experiment, program_text.imported(text))
+        seeds = {}
+    else:
+        doubts = _doubts(checked, text, suspected)
         unused = [source for source, changed in seeds.items() if not changed.files]
-        ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
+        ignored = [Ignored(source, *_lost(source, checked.words, text, suspected, doubts)) for source in unused]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
     left += [*control.files, *control.printed]
     verdict = Checked(
@@ -167,6 +177,7 @@ def check(checked: Command, folder: Path) -> Checked:
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
         breaks=invariances.check(runs, checked.asked, control, sizes, text),
         without_draws=checked.asked.without_draws,
+        suspected=doubts,
     )
 
 
@@ -201,17 +212,40 @@ def _experiment(runs: TrialRuns, suspected: Sequence[Suspect], other: Outcome) -
     return "hash seed"
 
 
+def _doubts(checked: Command, text: Sequence[SourceFile], suspected: Sequence[Suspect]) -> list[Suspect]:
+    """Lines that may make other runs differ, though these are equal: no seed, or what an earlier run left.
+
+    Checkpoints that another run cannot find do not count, nor do draws that something seeds later: perhaps it does so
+    in time.
+    """
+    own = checked.wanted.checkpoints or "checkpoint" in command_words.placeholders(checked.words)
+    own = own or any("TOOLNOISE_CHECKPOINT" in line for source in text for line in source.lines)
+    return [
+        suspect
+        for suspect in suspected
+        if (suspect.cause in diagnosis.LEFT and not own)
+        or (suspect.weight >= SURE and not suspect.seeded.endswith("seeds it"))
+    ]
+
+
 def _lost(
-    source: str, words: Sequence[str], text: Sequence[SourceFile], suspected: Sequence[Suspect]
+    source: str,
+    words: Sequence[str],
+    text: Sequence[SourceFile],
+    suspected: Sequence[Suspect],
+    doubts: Sequence[Suspect],
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [suspect for suspect in suspected if causes.CAUSES[suspect.cause].source == source]
     if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
+    left = [suspect for suspect in doubts if suspect.cause in diagnosis.LEFT]
+    if left:
+        return "a run may read what an earlier one left, in place of using it", [*left, *places]
     option = _option(source, words)
     if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
         return f"the program does not use the value of {option}", places
-    return f"the command does not use {{{source}}}", places
+    return f"another {{{source}}} changes nothing", places
 
 
 def _option(source: str, words: Sequence[str]) -> str:
@@ -236,6 +270,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "experiment": why.experiment if why else None,
         "likely": [causes.place(suspect) for suspect in why.likely] if why else [],
         "possible": [causes.place(suspect) for suspect in why.possible] if why else [],
+        "suspected": list(map(causes.place, checked.suspected)),
         "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
@@ -257,6 +292,8 @@ def as_text(checked: Checked) -> str:
     """The verdict for people."""
     if checked.reproducible:
         lines = _reproducible(checked)
+        if checked.suspected:
+            lines += ["", "Equal here, but as far as the text shows:", *causes.places(checked.suspected)]
     else:
         lines = diagnosis.different(checked.difference, checked.diagnosis)
         lines += ["", *traced_runs.as_text(checked.parting)] if checked.parting else []
