@@ -12,7 +12,7 @@ from scripts import loaded
 
 from toolnoise.base import files
 from toolnoise.checking import launch, unmodified
-from toolnoise.checking.trace import traced_runs, traces
+from toolnoise.checking.trace import explanation, traced_runs, traces
 from toolnoise.checking.trial_runs import TrialRuns
 
 pytestmark = pytest.mark.long
@@ -121,6 +121,37 @@ def test_it_says_that_recording_hides_the_difference(toolnoise, tmp_path):
     assert done.returncode == 1, done.stderr
     assert "recorded operations are equal." in done.stdout
     assert "The recorded runs end equal: recording hides the difference" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "written_b", "says"),
+    [
+        (
+            [1, "aten.add", "train.py", 3],
+            [4, "aten.mul", "train.py", 6],
+            "is another tensor: last written by operation 2 (aten.add) in one run and 5 (aten.mul) in the other",
+        ),
+        ([1, "aten.add", "train.py", 3],) * 2 + ("or something else changed it since, such as NumPy or a thread",),
+        (None, [4, "aten.mul", "train.py", 6], "in one run no recorded operation has made it"),
+        ([4, "aten.mul", "train.py", 6], None, "in one run no recorded operation has made it"),
+        (None, None, "differs, and no recorded operation has made it"),
+    ],
+)
+def test_an_input_that_differs_is_told_by_who_wrote_it_in_each_run(written, written_b, says):
+    a, b = (
+        traces.TracedEvent(7, "torch", "aten.mul", "train.py", 9, digest, {"inputs": [[digest, by, False]]})
+        for digest, by in (("x", written), ("y", written_b))
+    )
+    empty = traces.Trace([(9, 0)], {}, [], [], [], [])
+    said, causes = explanation.explain(a, b, empty, empty)
+    assert says in said
+    assert ("something else" in said) == (written is not None and written == written_b)
+    assert causes == []
+
+
+def test_equal_recorded_runs_may_be_chance():
+    parting = traced_runs.Parting("all 9 recorded operations are equal", 9, equal_results=True)
+    assert "or the runs differ only sometimes" in traced_runs.as_text(parting)[-1]
 
 
 def test_the_verdict_has_it_as_json(toolnoise, tmp_path):

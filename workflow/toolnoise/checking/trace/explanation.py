@@ -69,10 +69,11 @@ def _operation(a: TracedEvent, b: TracedEvent, one: Trace, other: Trace) -> tupl
 
 
 def _input(which: str, written: list | None, written_b: list | None) -> tuple[str, list[FirstCause] | None]:
-    if written is None:
-        return f"{which} differs, and no recorded operation has made it: it comes from outside the framework", None
+    if written is None or written_b is None:
+        says = f"{which} differs, and {'in one run ' if written or written_b else ''}no recorded operation has made it"
+        return f"{says}: it comes from outside the framework", None
     index, name, file, line = written
-    if index == ELSEWHERE or (written_b and written_b[0] == ELSEWHERE):
+    if ELSEWHERE in (index, written_b[0]):
         name, file, line = (written if index == ELSEWHERE else written_b)[1:]
         if not name.split(".")[1].endswith("_"):
             # Each thread makes its own: what differs is when, or in which order, they are used.
@@ -80,8 +81,11 @@ def _input(which: str, written: list | None, written_b: list | None) -> tuple[st
             return f"{says}: they are used in another order, or they differ", []
         says = f"{which} differs, and another thread wrote it last, by {name}"
         return says, [cause(file, line, "threads write here, in an order of their own")]
-    says = f"{which} differs, though operation {index + 1:,} ({name}) left it equal: something else changed it since"
-    return f"{says}, such as NumPy or a thread", None
+    if index != written_b[0]:
+        says = f"{which} is another tensor: last written by operation {index + 1:,} ({name}) in one run"
+        return f"{says} and {written_b[0] + 1:,} ({written_b[1]}) in the other", None
+    says = f"{which} differs, though operation {index + 1:,} ({name}) left it equal: another part of it was taken"
+    return f"{says}, or something else changed it since, such as NumPy or a thread", None
 
 
 def _draw(

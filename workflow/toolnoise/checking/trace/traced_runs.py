@@ -30,7 +30,7 @@ class Parting(NamedTuple):
     """Where two runs part: `index` is the number of the operation from 0, of `count`.
 
     Without a name, `says` is all that is known. `causes` are lines that led to it, the first of all last.
-    `equal_results` is whether the recorded runs ended equal, so that recording them has hidden the difference.
+    `equal_results` is whether the recorded runs ended equal: recording has hidden the difference, or chance.
     """
 
     says: str
@@ -143,5 +143,6 @@ def as_text(parting: Parting) -> list[str]:
         lines.append(f"  Before it, {each.file}:{each.line}: {each.code}")
         lines.append(f"    {each.says}")
     if parting.equal_results:
-        lines.append("The recorded runs end equal: recording hides the difference, as it may with threads and timing.")
+        hides = "recording hides the difference, as it may with threads and timing, or the runs differ only sometimes"
+        lines.append(f"The recorded runs end equal: {hides}.")
     return lines + [f"  Note: {note}." for note in parting.notes]
