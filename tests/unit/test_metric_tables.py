@@ -337,9 +337,7 @@ def test_a_state_that_is_not_known_beside_a_failure_is_refused(table, refused):
 def test_results_on_several_data_sets_are_not_pooled(table, refused):
     lines = ["model,dataset,note,accuracy", "a,hard,x,0.5", "a,easy,y,0.9", "b,hard,x,0.6", "b,easy,x,0.8"]
     line = refused(lambda: read(table("\n".join(lines))))
-    assert line.startswith(
-        "t.csv: dataset: found easy, hard in one arm; a file for each dataset"
-    )
+    assert line.startswith("t.csv: dataset: found easy, hard in one arm; a file for each dataset")
     one = [line.replace("easy", "hard") for line in lines]
     assert "t.csv: not used, though several in an arm: note; arms by model." in read(table("\n".join(one))).notes
 
