@@ -1,20 +1,14 @@
 """The differences between the outcomes of two runs of a program, bit for bit, and in words."""
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.base.times import is_time
 from toolnoise.checking import state_paths, tensors, unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
-
-# Columns of a history, and metrics, that are times, which differ between any two runs.
-TIMED = re.compile(
-    r"(^|[^a-z])(times?(?![-_ ]series)|seconds|secs?|(?<!['\u2019])s|ms(?![-_ ]ssim)|durations?|elapsed|speed"
-    r"|throughput|per_sec\w*|date|timestamp|wall_?clock|wall_?time|run_?time|latency)($|[^a-z])"
-)
 
 
 class Difference(NamedTuple):
@@ -77,11 +71,6 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         LABELS in files and _sorted_equal(outcome, other),
         outputs,
     )
-
-
-def is_time(name: str) -> bool:
-    """Whether a column or a metric has the name of a time."""
-    return bool(TIMED.search(name.lower()))
 
 
 def timed(outcome: Outcome) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
+from toolnoise.base.times import is_time
 from toolnoise.checking import causes, differences, layouts, tensors, unmodified
 from toolnoise.checking.causes import LIKELY, Suspect
 from toolnoise.checking.differences import Difference
@@ -203,7 +204,7 @@ def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
     for name, path in outcome.files.items():
         yield from _numbers(name, path)
     for name, value in {**(outcome.metric or {}), **outcome.printed}.items():
-        if not differences.is_time(name):
+        if not is_time(name):
             yield name, np.array(value)
 
 

@@ -16,6 +16,7 @@ from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.base.times import is_time
 from toolnoise.checking import causes, contract, diagnosis, differences, invariances, program_text, resume, suspects
 from toolnoise.checking.causes import SURE, Suspect
 from toolnoise.checking.diagnosis import Diagnosis, Experiment
@@ -184,7 +185,7 @@ def check(checked: Command, folder: Path) -> Checked:
 def _require_results(outcome: Outcome) -> None:
     """Refuse an outcome of which nothing would be compared."""
     numbers = {**(outcome.metric or {}), **outcome.printed}
-    if outcome.answers is None and not outcome.files and all(map(differences.is_time, numbers)):
+    if outcome.answers is None and not outcome.files and all(map(is_time, numbers)):
         found = f"all results look like times: {', '.join(numbers)}"
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
+from toolnoise.base.times import is_time
 from toolnoise.checking import differences, state_paths, tensors
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.launch import Saves, Stop, stamps
@@ -196,7 +197,7 @@ def _shape(text: str) -> str:
 
 def _untimed(text: str) -> str:
     """A line without what looks like a time."""
-    kept = PAIR.sub(lambda match: "" if differences.is_time(match[1]) else match[0], text)
+    kept = PAIR.sub(lambda match: "" if is_time(match[1]) else match[0], text)
     return TIMES.sub("", kept)
 
 

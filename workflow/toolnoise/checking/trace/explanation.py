@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_text
-from toolnoise.checking.differences import is_time
+from toolnoise.base.times import is_time
 from toolnoise.checking.trace.traces import Trace, TracedEvent, Value
 
 SET = "a set in the order"
