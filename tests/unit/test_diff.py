@@ -399,6 +399,15 @@ LATER[1, 0] = 2
 DIFFERENCES = {
     "a key": ("run.json", record(), record(spec={"seed": 2}), "in spec.seed: 1 and 2"),
     "a type": ("run.json", record(epochs=1), record(epochs=True), "in epochs: 1 and true"),
+    "the sign of a zero in a record": ("run.json", record(loss=0.0), record(loss=-0.0), "in loss: 0.0 and -0.0"),
+    "a type in a list": ("run.json", record(shape=[1]), record(shape=[1.0]), "in shape: [1] and [1.0]"),
+    "a truth in a list": ("run.json", record(shape=[True]), record(shape=[1]), "in shape: [true] and [1]"),
+    "a key without a value": (
+        "run.json",
+        record(moved_bit=None),
+        record(),
+        "in moved_bit: null in one of them, missing in the other",
+    ),
     "a row of a history": (
         "history.csv",
         "epoch,loss\n1,2\n2,3\n",

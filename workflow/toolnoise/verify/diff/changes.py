@@ -23,6 +23,7 @@ OCCASION = ("seconds", "observed", "resumed_after", "shared")
 BLOCK = 1 << 20
 TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
 SHOWN = 60
+NULL_OR_MISSING = "null in one of them, missing in the other"
 
 
 class FileDifference(NamedTuple):
@@ -34,7 +35,10 @@ class FileDifference(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A value that differs between two nested objects, by its dotted key; None if one has no such key."""
+    """A value that differs between two nested objects, by its dotted key; None if one has no such key.
+
+    Both are None if the key is null in one object and missing in the other.
+    """
 
     key: str
     value_a: Any
@@ -55,12 +59,24 @@ def compare(path_a: str | Path, path_b: str | Path) -> FileDifference:
 
 
 def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
-    """The differences between two JSON-like values, in the order of the first one's keys."""
+    """The differences in type or bits between two JSON-like values, in the order of the first one's keys."""
     if isinstance(value_a, dict) and isinstance(value_b, dict):
         for name in dict.fromkeys((*value_a, *value_b)):
-            yield from changes(value_a.get(name), value_b.get(name), f"{key}.{name}" if key else str(name))
-    elif value_a != value_b or type(value_a) is not type(value_b):
+            inside = f"{key}.{name}" if key else str(name)
+            if name in value_a and name in value_b:
+                yield from changes(value_a[name], value_b[name], inside)
+            else:
+                yield Change(inside, value_a.get(name), value_b.get(name))
+    # Python's == ignores the sign of zeros and, inside lists, the types of numbers.
+    elif json.dumps(value_a, sort_keys=True) != json.dumps(value_b, sort_keys=True):
         yield Change(key, value_a, value_b)
+
+
+def both(change: Change, between: str) -> str:
+    """The two values on one line, shortened."""
+    if change.value_a is None and change.value_b is None:
+        return NULL_OR_MISSING
+    return f"{shown(change.value_a)}{between}{shown(change.value_b)}"
 
 
 def shown(value: Any) -> str:
@@ -75,7 +91,8 @@ def _compared(path_a: Path, path_b: Path) -> FileDifference | None:
     if path_a.suffix == ".json":
         return _compared_values(*(_without_occasion(read_json(path)) for path in (path_a, path_b)), "times and machine")
     if path_a.suffix == ".npz":
-        return FileDifference(False, first=_first_array(read_npz(path_a), read_npz(path_b)))
+        where = (f"in {name}, {first}" for name, first in arrays_that_differ(read_npz(path_a), read_npz(path_b)))
+        return FileDifference(False, first=next(where, "in the packing of the arrays"))
     if path_a.suffix == ".npy":
         return FileDifference(False, first=_first_element(read_npy(path_a), read_npy(path_b)))
     if path_a.suffix in TEXT:
@@ -91,7 +108,7 @@ def _compared_values(value_a: Any, value_b: Any, times: str) -> FileDifference:
         value_a, value_b = ({f"line {line}": row for line, row in enumerate(rows, 2)} for rows in (value_a, value_b))
     change = next(changes(value_a, value_b), None)
     if change:
-        return FileDifference(False, first=f"in {change.key}: {shown(change.value_a)} and {shown(change.value_b)}")
+        return FileDifference(False, first=f"in {change.key}: {both(change, ' and ')}")
     return FileDifference(True, but=times)
 
 
@@ -109,13 +126,13 @@ def _without_occasion(value: Any) -> Any:
     return {key: part for key, part in value.items() if key not in OCCASION} if isinstance(value, dict) else value
 
 
-def _first_array(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.ndarray]) -> str:
+def arrays_that_differ(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+    """The names of the arrays that differ, each with the place where it first does."""
     for name in dict.fromkeys((*arrays_a, *arrays_b)):
         if name not in arrays_a or name not in arrays_b:
-            return f"in {name}, missing in one of them"
-        if not bit_equal(arrays_a[name], arrays_b[name]):
-            return f"in {name}, {_first_element(arrays_a[name], arrays_b[name])}"
-    return "in the packing of the arrays"
+            yield name, "missing in one of them"
+        elif not bit_equal(arrays_a[name], arrays_b[name]):
+            yield name, _first_element(arrays_a[name], arrays_b[name])
 
 
 def _first_element(array_a: np.ndarray, array_b: np.ndarray) -> str:

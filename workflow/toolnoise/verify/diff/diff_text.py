@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, escaped
-from toolnoise.verify.diff.changes import shown
+from toolnoise.verify.diff.changes import NULL_OR_MISSING, shown
 
 # Items shown of a long list; --json has all.
 SHOWN = 10
@@ -57,6 +57,8 @@ def _made_from(parts: dict[str, Any]) -> Iterator[str]:
 
 
 def _change(old: Any, new: Any) -> str:
+    if old is None and new is None:
+        return NULL_OR_MISSING
     if isinstance(old, list) and isinstance(new, list) and all(isinstance(item, str) for item in (*old, *new)):
         signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
         if signs:

@@ -348,5 +348,5 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
         ("lock", lock, repository.lock(statement.parameters)),
     ]
     changed = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
-    lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in changed]
+    lines = [f"then and now: {change.key}: {changes.both(change, ' -> ')}" for change in changed]
     return [*(lines or ["then and now: no recorded difference"]), f"made by {code.called}"]
