@@ -54,7 +54,7 @@ def test_runs_with_equal_bits_are_bit_equal(differ):
     found = differ()
     assert found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] is None
-    assert diff_text.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times, ")
+    assert diff_text.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times (dumps of ")
 
 
 def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
@@ -87,6 +87,42 @@ def test_the_draws_part_on_their_own(differ, tmp_path):
     history.write_text("\n".join(lines) + "\n")
     parted = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")["parting"]
     assert (parted["draws_differ_from_epoch"], parted["weights_differ_from_epoch"]) == (2, None)
+
+
+def left(**metrics):
+    return lambda parts: parts["final"].update(
+        {f"metric/{name}:": np.float64(value) for name, value in metrics.items()}
+    )
+
+
+def test_what_programs_leave_besides_weights_is_compared(differ):
+    found = differ(left(acc=0.93), left(acc=0.91))
+    assert not found["equal"]
+    assert "other arrays     metric/acc: at (): 0.91 and 0.93 (1 of 1 differ)" in diff_text.as_text(found)
+    assert differ(left(acc=0.93))["other_arrays"]["differ"] == [
+        {"array": "metric/acc", "first": "missing in one of them"}
+    ]
+
+
+def test_metrics_that_are_times_do_not_count(differ):
+    found = differ(left(acc=0.93, train_time=2), left(acc=0.93, train_time=3))
+    assert found["equal"]
+    assert "history except times, other arrays of weights.npz except times (" in diff_text.as_text(found)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "epoch"),
+    [("val_f1", "123", None), ("val_f1", "103", 2), ("epoch_time", "456", None), ("test_f1", "123", 1)],
+)
+def test_columns_of_a_program_are_compared_except_times(column, values, epoch, differ, tmp_path):
+    differ()
+    for name, of_run in (("one", ("val_f1" if column == "test_f1" else column, "123")), ("other", (column, values))):
+        history = tmp_path / name / "1/history.csv"
+        lines = zip(history.read_text().splitlines(), (of_run[0], *of_run[1]), strict=True)
+        history.write_text("".join(f"{line},{cell}\n" for line, cell in lines))
+    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")
+    assert found["parting"]["history_differs_from_epoch"] == epoch
+    assert found["equal"] == (epoch is None)
 
 
 def test_layers_are_sorted_by_distance_relative_to_the_first_run(differ):
@@ -241,7 +277,20 @@ def test_equal_cells_say_so(make_run, tmp_path):
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
     found = two_results.diff(tmp_path / "runs", tmp_path / "others")
     assert found["equal"]
-    assert "bit-equal" in diff_text.as_text(found).splitlines()[-1]
+    why = "dumps of predictions were not compared: the run lies in no study's results"
+    last = diff_text.as_text(found).splitlines()[-1]
+    assert last == f"bit-equal: every run's weights, history except times ({why})"
+
+
+def test_cells_name_the_arrays_that_differ_and_the_predictions_that_were_not_compared(make_run, tmp_path):
+    for seed in (1, 2):
+        make_run(seed, left(acc=0.91))
+    shutil.copytree(tmp_path / "runs", tmp_path / "others")
+    make_run(2, left(acc=0.93))
+    told = diff_text.as_text(two_results.diff(tmp_path / "runs", tmp_path / "others"))
+    assert "other arrays that differ: metric/acc\n" in told
+    assert "dumps of predictions were not compared for 2 of 2 shared runs: the run lies in" in told
+    assert "1 of 2 shared runs bit-equal" in told
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import numpy as np
 
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
+from toolnoise.base.times import is_time
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.training.runs import Run
 
-# The columns of a history that are an epoch's outcome; seconds are not.
-OUTCOME = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "weights_sha256")
+DRAWS = "draws_sha256"
 
 
 def parting(one: Run, other: Run) -> dict[str, Any]:
@@ -25,10 +25,10 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
         "initial_equal": _initial(one, other),
         "emulated_noise": [run.record.get("emulated_noise") for run in runs],
         "moved_bit": [run.record.get("moved_bit") for run in runs],
-        "draws_differ_from_epoch": _first(*histories, "draws_sha256"),
+        "draws_differ_from_epoch": _first(*histories, DRAWS),
         "weights_differ_from_epoch": epoch,
         "tensors_that_differ_then": _tensors(runs, weights, histories, epoch) if epoch else [],
-        "history_differs_from_epoch": _first(*histories, *OUTCOME),
+        "history_differs_from_epoch": _first(*histories, *_outcome(*histories)),
         "epochs": [len(history) for history in histories],
         "status": [run.record["status"] for run in runs],
         "weights_bit_equal": list(weights[0]) == list(weights[1])
@@ -79,6 +79,12 @@ def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
 def _initial(first: Run, second: Run) -> bool | None:
     digests = [run.record.get("initial_sha256") for run in (first, second)]
     return None if None in digests else digests[0] == digests[1]
+
+
+def _outcome(*histories: list[dict[str, str]]) -> list[str]:
+    """The columns of histories that are an epoch's outcome, also those that only a training program has."""
+    columns = dict.fromkeys(column for history in histories for column in history[0])
+    return [column for column in columns if column != DRAWS and not is_time(column)]
 
 
 def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:

@@ -15,11 +15,6 @@ DIGITS = 12
 # The metrics in every table of cells, and those of some programs alone.
 TOLD = ("churn", "l2_unit", "accuracy_difference")
 NOT_OF_ALL = ("mean_absolute_difference",)
-BIT_EQUAL = {
-    "run": "bit-equal: weights, history except times, ",
-    "cell": "bit-equal: every run's weights, history except times, predictions",
-    "results": "bit-equal: every file except times",
-}
 
 
 def as_text(compared: dict[str, Any]) -> str:
@@ -39,10 +34,24 @@ def as_text(compared: dict[str, Any]) -> str:
 def _verdict(compared: dict[str, Any]) -> str:
     if not compared["equal"]:
         return "they differ"
-    if compared["kind"] != "run":
-        return BIT_EQUAL[compared["kind"]]
-    why = compared["predictions"].get("not_compared")
-    return BIT_EQUAL["run"] + (f"(predictions were not compared: {why})" if why else "predictions")
+    if compared["kind"] == "results":
+        return "bit-equal: every file except times"
+    runs = compared["runs"] if compared["kind"] == "cell" else [compared]
+    parts = ["every run's weights" if compared["kind"] == "cell" else "weights", "history except times"]
+    if any(run["other_arrays"]["names"] for run in runs):
+        parts.append("other arrays of weights.npz except times")
+    if missing := _not_compared(runs):
+        return f"bit-equal: {', '.join(parts)} ({missing})"
+    return f"bit-equal: {', '.join(parts)}, predictions"
+
+
+def _not_compared(runs: Sequence[dict[str, Any]]) -> str:
+    """The runs whose predictions were not compared, with the reasons; nothing if all were."""
+    why = [run["predictions"]["not_compared"] for run in runs if "not_compared" in run["predictions"]]
+    if not why:
+        return ""
+    of_runs = f" for {len(why)} of {len(runs)} shared runs" if len(runs) > 1 else ""
+    return f"dumps of predictions were not compared{of_runs}: {'; '.join(dict.fromkeys(why))}"
 
 
 def _made_from(parts: dict[str, Any]) -> Iterator[str]:
@@ -94,6 +103,7 @@ def _run(compared: dict[str, Any]) -> Iterator[str]:
         yield f"{name.replace('_', ' '):<16} {_ends(parted[name])}"
     yield ""
     yield from _tensors(parted)
+    yield from _others(compared["other_arrays"]["differ"])
     yield from _flips(predictions)
 
 
@@ -120,9 +130,16 @@ def _tensors(parted: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def _others(differ: list[dict[str, str]]) -> Iterator[str]:
+    for number, row in enumerate(differ[:SHOWN]):
+        yield f"{'' if number else 'other arrays':<16} {escaped(row['array'])}: {escaped(row['first'])}"
+    if len(differ) > SHOWN:
+        yield f"... and {len(differ) - SHOWN} more"
+
+
 def _flips(predictions: dict[str, Any]) -> Iterator[str]:
     if "not_compared" in predictions:
-        yield f"predictions not compared: {predictions['not_compared']}"
+        yield f"dumps of predictions were not compared: {predictions['not_compared']}"
     elif "numbers" in predictions:
         yield from _numbers(predictions)
     elif predictions["logits_bit_equal"]:
@@ -162,6 +179,10 @@ def _cell(compared: dict[str, Any]) -> Iterator[str]:
         yield from aligned([("seed", "weights", "test accuracy", apart, "l2_unit"), *rows])
         yield ""
     yield from _only(compared["seeds"], "seed")
+    if others := dict.fromkeys(row["array"] for run in compared["runs"] for row in run["other_arrays"]["differ"]):
+        yield f"other arrays that differ: {_some([*others])}"
+    if missing := _not_compared(compared["runs"]):
+        yield missing
     yield from _summary(compared["summary"])
 
 
@@ -208,6 +229,8 @@ def _row(cell: dict[str, Any], told: Sequence[str]) -> tuple[str, ...]:
     summary = cell["summary"]
     metrics = [_number(summary["metrics"][metric]["value"]) for metric in told]
     equal = f"{summary['bit_equal']} of {summary['runs']} bit-equal"
+    if missing := summary["predictions_not_compared"]:
+        equal += f", predictions of {missing} not compared"
     return name, equal, str(summary["first_epoch_that_differs"] or "none"), *metrics
 
 

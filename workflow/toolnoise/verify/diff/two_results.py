@@ -1,7 +1,7 @@
 """The differences between two runs, two cells or two results trees: in their origins and in their outcomes.
 
-Runs are compared by the digests in their histories, their weights and the dumps of their predictions, cells run by
-run over the shared seeds, and trees file by file. The time and place at which something was made are reported, but do
+Runs are compared by their histories, all arrays of weights.npz and the dumps of their predictions, cells run by run
+over the shared seeds, and trees file by file. The time and place at which something was made are reported, but do
 not count as a difference of results.
 """
 
@@ -11,17 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import files
+from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.progress import progress
+from toolnoise.base.times import is_time
 from toolnoise.datasets import prepared
+from toolnoise.datasets.outcomes import METRIC
 from toolnoise.dumps import stacks
 from toolnoise.measures import two_runs
 from toolnoise.record import statements
 from toolnoise.stats.estimates import mean_t
 from toolnoise.steps import PAGE, STEPS
 from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.training.kept_weights import OF_CYCLES
+from toolnoise.training.runs import OUTCOME, Run
 from toolnoise.verify import tree
 from toolnoise.verify.diff import changes, origins
 from toolnoise.verify.tree import Tree
@@ -102,15 +105,40 @@ def compare_runs(
     pair = tuple(runs.read(folder / "run.json") for folder in (run_a, run_b))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = two_runs.parting(*pair)
+    others = _others(pair)
     predictions = _predictions(pair, dumps)
     same = parted["weights_bit_equal"] and parted["history_equal"] and len(set(parted["status"])) == 1
     return {
-        "equal": same and predictions.get("logits_bit_equal", True),
+        "equal": same and not others["differ"] and predictions.get("logits_bit_equal", True),
         "seeds": [run.seed for run in pair],
         "made_from": origins.differences(*made_of),
         "parting": parted,
+        "other_arrays": others,
         "predictions": predictions,
     }
+
+
+def _others(pair: tuple[Run, Run]) -> dict[str, list[Any]]:
+    """The arrays beside the final weights: what a training program left, except times, and what was kept on the way."""
+    arrays_a, arrays_b = map(_beside_weights, pair)
+    differ = changes.arrays_that_differ(arrays_a, arrays_b)
+    return {
+        "names": list({**arrays_a, **arrays_b}),
+        "differ": [{"array": name, "first": first} for name, first in differ],
+    }
+
+
+def _beside_weights(run: Run) -> dict[str, np.ndarray]:
+    path = run.folder / "weights.npz"
+    stored = arrays.npz_names(path)
+    names = [name for name in stored if name.endswith((OF_CYCLES, OUTCOME)) and not _is_timed_metric(name)]
+    read = arrays.read_npz(path, stored) if names else {}
+    return {name.removesuffix(OUTCOME): read[name] for name in names}
+
+
+def _is_timed_metric(array: str) -> bool:
+    kind, _, name = array.partition("/")
+    return kind == METRIC and array.endswith(OUTCOME) and is_time(name)
 
 
 def _statement(run: Path) -> statements.Statement | None:
@@ -196,6 +224,7 @@ def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "bit_equal": sum(run["equal"] for run in compared),
         "runs": len(compared),
+        "predictions_not_compared": sum("not_compared" in run["predictions"] for run in compared),
         "first_epoch_that_differs": min((epoch for epoch in parted if epoch), default=None),
         "metrics": {
             metric: {"n_runs": len(numbers)} | _finite(mean_t(np.array(numbers)).within(*RANGES[metric])._asdict())
