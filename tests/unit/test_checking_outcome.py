@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import yaml
 
-from toolnoise.base import program
+from toolnoise.base import program, times
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import differences, outcome, tensors, unmodified
 from toolnoise.checking import left as program_left
+from toolnoise.checking import outcome, tensors, unmodified
 from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
@@ -421,7 +421,7 @@ def test_a_part_of_a_number_is_refused(line, pattern, part, tmp_path, refused):
 def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
     ((found, _),) = unmodified.wanted([], [pattern]).metrics
     assert found == name
-    assert not differences.is_time(found)
+    assert not times.is_time(found)
 
 
 @pytest.mark.parametrize(

@@ -170,8 +170,8 @@ def test_an_option_that_is_taken_and_never_used_is_named(planted, check):
     planted("numpy", ("default_rng(options.drop_seed)", "default_rng(5)"))
     done = check(*OPTIONS, options=["--sources", "dropout"])
     assert done.returncode == 1
-    said = "dropout is ignored: the program does not use the value of --drop-seed. Leave it out of --sources if the "
-    assert f"{said}program has no such noise." in done.stdout.splitlines()
+    said = "dropout is ignored: its text does not read the value of --drop-seed by that name. Leave it out of --sources"
+    assert f"{said} if the program has no such noise." in done.stdout.splitlines()
 
 
 def test_a_loader_that_follows_the_global_seed_is_named_where_its_seed_is_ignored(planted, check, skip_without):

@@ -245,7 +245,7 @@ def _lost(
         return "a run may read what an earlier one left, in place of using it", [*left, *places]
     option = _option(source, words)
     if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
-        return f"the program does not use the value of {option}", places
+        return f"its text does not read the value of {option} by that name", places
     return f"another {{{source}}} changes nothing", places
 
 
