@@ -451,6 +451,30 @@ def test_noise_has_the_spread_and_the_nulls():
     assert of_probabilities == pytest.approx(found["cross_entropy_mean"]["value"], rel=1e-5)
 
 
+def test_noise_knows_probabilities_run_by_run_as_compare_does():
+    logits = scores(A)
+    softmax = np.exp(logits)
+    softmax /= softmax.sum(axis=-1, keepdims=True)
+    expected = tn.noise(logits, LABELS)["cross_entropy_mean"]["value"]
+    rounded = np.where(np.eye(4)[LABELS] > 0, softmax - 0.001, softmax + 0.001).astype(np.float32)
+    assert 0.001 < np.abs(rounded.sum(axis=-1) - 1).max() < 0.005
+    for given in (list(rounded), [*softmax[:2], *logits[2:]]):
+        found = tn.noise(given, LABELS).to_dict()
+        compared = tn.compare(given, given, labels=LABELS)["a"]["cross_entropy_mean"]["value"]
+        assert found["cross_entropy_mean"]["value"] == pytest.approx(compared, rel=1e-5)
+        assert compared == pytest.approx(expected, rel=0.02)
+    assert found["correlation_pearson"]["value"] == pytest.approx(
+        tn.noise(softmax, LABELS)["correlation_pearson"]["value"], rel=1e-4
+    ), "logits beside probabilities are correlated as the logarithms of their softmax"
+    softmax[0, 0] = np.where(np.arange(4) == LABELS[0], 1, 0)
+    found = tn.noise(softmax, LABELS).to_dict()
+    assert np.isfinite(found["cross_entropy_mean"]["value"])
+    assert "correlation_pearson" not in found
+    assert tn.noise(100 * softmax, LABELS).to_dict().get("cross_entropy_mean") is None, "percent"
+    of_floats = [tn.noise(logits.astype(kind), LABELS)["classes"] for kind in (np.float32, np.float64)]
+    assert of_floats[0] == of_floats[1]
+
+
 # Arrays of other libraries: each in a process of its own, since frameworks start threads
 
 

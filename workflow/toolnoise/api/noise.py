@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from toolnoise import streams
 from toolnoise.api import given
@@ -15,13 +16,14 @@ from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import Row, stability
+from toolnoise.formulas.probabilities import kind
 from toolnoise.formulas.weights import Apart
 
 NULLS = ("accuracy_sd_independent_null", "accuracy_sd_binomial_null")
 
 
 def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
-    """How far runs are apart: accuracy, its SD, churn, cross-entropy of logits, by class, each with an interval.
+    """How far runs are apart: accuracy, its SD, churn, cross-entropy of scores, by class, each with an interval.
 
     Beside the SD stand those that the same errors would give if examples erred independently. Predictions are as for
     `tn.churn`, or a file; `seed` is that of the bootstrap.
@@ -61,16 +63,27 @@ def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
     classes = 1 + max(int(answers.predicted.max()), int(labels.max()))
     weights = Apart({}, equal=False)
     groups: dict[str, np.ndarray] = {}
-    if answers.scores is not None and answers.entropies is not None:
-        logits = answers.scores
-        if (logits >= 0).all() and np.allclose(logits.sum(axis=-1), 1, atol=1e-3):
-            logits = np.log(logits)
-        rows = stability.stability(logits, labels, groups, weights, stream)
-    else:
-        rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream)
+    logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
+    # The logarithm of a probability of 0 has no correlation: rows without a value are left out.
+    with np.errstate(invalid="ignore"):
+        rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream, logits=logits)
     together = [np.arange(answers.runs)]
     rows += stability.of_all_draws(answers.predicted, labels, classes, groups, together, rows)
     return [row for row in rows if not np.isnan(row[-1].value)]
+
+
+def _logits(scores: np.ndarray) -> np.ndarray:
+    """Scores as logits; if a run has probabilities, all runs as logarithms of these, as correlations need them."""
+    kinds = [kind(run) for run in scores]
+    if "probabilities" not in kinds:
+        return scores
+    scores = scores.astype(np.result_type(scores, np.float32), copy=False)
+    with np.errstate(divide="ignore"):
+        logs = [
+            np.log(run) if of == "probabilities" else log_softmax(run, axis=-1)
+            for run, of in zip(scores, kinds, strict=True)
+        ]
+    return np.stack(logs)
 
 
 def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
