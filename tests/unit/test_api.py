@@ -407,6 +407,7 @@ def test_churn_is_the_mean_over_pairs():
     assert (found["runs"], found["examples"]) == (5, 200)
     assert tn.churn(scores(A))["churn"] == tn.churn(list(A))["churn"] == found["churn"]
     assert tn.churn(np.array(["ant", "bee", "cat", "dog"])[A])["churn"] == found["churn"]
+    assert tn.churn([list(np.array(["ant", "bee"])[run % 2]) for run in A])["runs"] == 5
     assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
         tn.churn(A[0])
@@ -426,6 +427,30 @@ def test_examples_are_not_taken_for_runs():
         tn.churn([A[0], A[0, :5]])
     with pytest.raises(tn.BadInput, match="not finite"):
         tn.churn(np.full((2, 5), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("predictions", "says"),
+    [
+        (np.zeros((4, 30, 20), int), r"found int64 of shape \(4, 30, 20\); .*, with tokens or pixels in one axis"),
+        (np.zeros((4, 9, 9)), r"found float64 of shape \(4, 9, 9\)"),
+        (np.full((4, 30, 1), 0.5), r"found fractions of shape \(4, 30, 1\)"),
+        ([np.linspace(0, 1, 9)] * 3, r"found fractions of shape \(9,\)"),
+        ([np.linspace(0, 1, 9)[:, np.newaxis]] * 3, r"found fractions of shape \(9, 1\)"),
+        ([np.arange(120).reshape(10, 12) / 1.0] * 2, r"found shape \(10, 12\) in a list of arrays; one run in each"),
+        ([np.zeros((3, 5), int)] * 2, r"found shape \(3, 5\) in a list of arrays; one run in each"),
+        ([np.full((30, 20, 4), 0.25)] * 2, r"found shape \(30, 20, 4\) in a list of arrays; one run in each"),
+        ([np.array(["a", "b", "c"]), np.arange(3)], "found numbers beside texts"),
+        ([np.array(["a", "b", "c"]), np.eye(3) / 2], "found numbers beside texts"),
+        ([np.array([True, False, True]), np.arange(3)], "found True and False beside numbers"),
+        ([np.float32(0.5)] * 2, r"found float32 of shape \(\)"),
+        ([["a", "b", "c"], [0, 1, 2]], "found list of int and str"),
+    ],
+)
+def test_what_is_no_classes_has_no_churn(predictions, says):
+    with pytest.raises(tn.BadInput, match=f"^predictions: {says}") as caught:
+        tn.churn(predictions)
+    assert "\n" not in str(caught.value)
 
 
 def test_noise_has_the_spread_and_the_nulls():

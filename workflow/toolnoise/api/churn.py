@@ -13,6 +13,9 @@ from toolnoise.formulas import churn as formula
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 
+KINDS = {"U": "texts", "S": "texts", "b": "True and False"}
+WANTED = "run x N whole numbers or texts, with tokens or pixels in one axis; or run x N x class scores with fractions"
+
 
 def churn(predictions: Any) -> Result:
     """The share of examples that two runs answer differently: its mean over pairs of runs, with a 95 % interval.
@@ -23,7 +26,10 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    of_runs = [_classes(array) for array in given.arrays("predictions", predictions)]
+    arrays = given.arrays("predictions", predictions)
+    if len(kinds := sorted({KINDS.get(array.dtype.kind, "numbers") for array in arrays})) > 1:
+        raise BadInput("predictions", "", f"found {' beside '.join(kinds)}", "one of them in all runs")
+    of_runs = [_classes(array, several=len(arrays) > 1) for array in arrays]
     if len(examples_of := sorted({run.shape[1] for run in of_runs})) > 1:
         raise BadInput("predictions", "", f"found runs of {', '.join(map(str, examples_of))} examples", "equal numbers")
     predicted = np.concatenate(of_runs)
@@ -43,16 +49,23 @@ def _table(found: Estimate) -> Sequence[Mapping[str, Any]]:
     return [row_of("churn", "all", found)]
 
 
-def _classes(array: np.ndarray) -> np.ndarray:
-    """Predicted classes, [S, N], from classes or scores of one run or several."""
+def _classes(array: np.ndarray, several: bool) -> np.ndarray:
+    """Predicted classes, [S, N], from classes or scores of one run or several; of one run if there are more arrays."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise BadInput("predictions", "", "found a number that is not finite", "classes, or finite scores")
-    if array.ndim == 3 or (array.ndim == 2 and array.dtype.kind == "f" and (array != np.floor(array)).any()):
-        return np.atleast_2d(array.argmax(axis=-1))
-    if array.ndim not in (1, 2) or array.size == 0:
-        raise BadInput("predictions", "", f"found shape {array.shape}", "run x N classes, or run x N x class scores")
+    # Scores have fractions: whole numbers in three axes may be the classes of tokens or pixels. One fraction for each
+    # example, such as what a sigmoid or a regression gives, names no class.
+    scored = array.ndim > 0 and array.dtype.kind == "f" and bool((array != np.floor(array)).any())
+    classless = scored and (array.shape[-1] == 1 or max(array.shape) == array.size)
+    if array.ndim not in ((2, 3) if scored else (1, 2)) or array.size == 0 or classless:
+        what = "fractions" if scored else array.dtype
+        raise BadInput("predictions", "", f"found {what} of shape {array.shape}", WANTED)
+    predicted = np.atleast_2d(array.argmax(axis=-1) if scored else array)
+    if several and len(predicted) > 1:
+        allowed = "one run in each: N classes, or N x class scores with fractions"
+        raise BadInput("predictions", "", f"found shape {array.shape} in a list of arrays", allowed)
     # Without labels, nothing else tells N x run classes, or whole numbers for scores of N examples, from run x N.
-    if array.ndim == 2 and array.shape[0] > array.shape[1]:
+    if not scored and len(predicted) > predicted.shape[1]:
         what = f"found {array.shape[0]} x {array.shape[1]} whole numbers or texts, with more runs than examples"
         raise BadInput("predictions", "", what, "run x N classes, or a list of arrays, one a run")
-    return np.atleast_2d(array)
+    return predicted

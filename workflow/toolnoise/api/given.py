@@ -55,15 +55,18 @@ def array(name: str, given: Any) -> np.ndarray:
         given = given.to_numpy()
     try:
         found = np.asarray(given)
+        if found.dtype.kind == "U" and isinstance(given, list | tuple):
+            found = np.asarray(given, dtype=object)  # NumPy makes texts of numbers beside texts
         if found.dtype == object and hasattr(given, "__dlpack__"):
             found = np.from_dlpack(given)
     except (TypeError, ValueError, RuntimeError) as error:
         raise BadInput(name, "", f"found {type(given).__name__}: {error}", WANTED) from None
     if found.dtype == object:
         kinds = {type(value) for value in found.flat}
-        if kinds <= {str}:
+        if all(issubclass(kind, str) for kind in kinds):
             return found.astype(str)
-        raise BadInput(name, "", f"found {type(given).__name__} of {min(kind.__name__ for kind in kinds)}", WANTED)
+        of = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise BadInput(name, "", f"found {type(given).__name__} of {of}", WANTED)
     # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
