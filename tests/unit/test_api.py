@@ -302,6 +302,25 @@ def test_what_cannot_be_compared_is_one_line(arms, options, says):
     assert "\n" not in str(caught.value)
 
 
+def test_masked_values_are_not_taken_for_numbers():
+    padded = np.ma.array(np.ones((3, 5)), mask=[[False] * 4 + [True]] * 3)
+    for found in (
+        lambda: tn.compare([padded] * 2, [padded] * 2, losses=True),
+        lambda: tn.compare(padded, padded, labels=np.ones(5), values=True),
+        lambda: tn.compare(np.ones((3, 5)), np.ones((3, 5)), labels=padded[0], values=True),
+        lambda: tn.noise(np.ma.array(A, mask=A > 2), LABELS),
+        lambda: tn.churn(list(padded)),
+        lambda: tn.compare(padded[0], [1, 2], metric="loss"),
+    ):
+        with pytest.raises(
+            tn.BadInput, match=r"^(arm A|predictions|labels): found [0-9]+ masked values?; an array with"
+        ):
+            found()
+    filled = [run.filled(np.nan) for run in (padded, 2 * padded)]
+    assert tn.compare(filled, filled, losses=True)["a"]["n_runs"] == 2
+    assert tn.churn(np.ma.array([[0, 1], [0, 2]]))["churn"]["value"] == 0.5, "nothing is masked"
+
+
 TABLE = pd.DataFrame(
     {
         "model": ["base"] * 5 + ["new"] * 5,

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import counted
 from toolnoise.comparison import label_files
 from toolnoise.comparison.label_files import Labels
 
@@ -53,6 +54,9 @@ def array(name: str, given: Any) -> np.ndarray:
         given = given.float() if str(given.dtype).endswith("bfloat16") else given
     if hasattr(given, "to_numpy"):  # pandas and polars
         given = given.to_numpy()
+    if np.ma.is_masked(given):
+        what = f"found {counted(np.ma.count_masked(given), 'masked value')}"
+        raise BadInput(name, "", what, "an array without a mask; losses have NaN as padding")
     try:
         found = np.asarray(given)
         if found.dtype.kind == "U" and isinstance(given, list | tuple):
