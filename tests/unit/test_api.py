@@ -321,6 +321,22 @@ def test_masked_values_are_not_taken_for_numbers():
     assert tn.churn(np.ma.array([[0, 1], [0, 2]]))["churn"]["value"] == 0.5, "nothing is masked"
 
 
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ([1, 2, np.nan, 3], r"^labels: \[2\]: found nan; finite numbers"),
+        ([1, 2, np.inf, 3], r"^labels: \[2\]: found inf; finite numbers"),
+        (["1", "2", "x", "3"], r"^labels: found <U1 of shape \(4,\)"),
+        (1.0, r"^labels: found float64 of shape \(\)"),
+        ([], r"^labels: found shape \(0,\)"),
+    ],
+)
+def test_the_true_values_of_a_regression_are_finite_numbers(labels, says):
+    with pytest.raises(tn.BadInput, match=says) as caught:
+        tn.compare(np.ones((3, 4)), np.zeros((3, 4)), labels=labels, values=True)
+    assert "\n" not in str(caught.value)
+
+
 TABLE = pd.DataFrame(
     {
         "model": ["base"] * 5 + ["new"] * 5,

@@ -10,6 +10,7 @@ from toolnoise.api import given, tables
 from toolnoise.api.results import Compared, of_intervals, rows_of
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import (
+    array_files,
     compared_numbers,
     comparison,
     comparison_text,
@@ -204,7 +205,9 @@ def _truth(labels: Any, first: list[str] | None) -> np.ndarray:
         labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
     if given.is_path(labels):
         return label_files.numbers(str(labels))
-    return label_files.numbers_of("labels", given.array("labels", labels))
+    array = given.array("labels", labels)
+    array_files.require_array("labels", array, 3)
+    return label_files.numbers_of("labels", array)
 
 
 def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: np.ndarray | None) -> Numbers:
