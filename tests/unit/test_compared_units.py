@@ -390,6 +390,20 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
     assert refuse("b{seed}.npy", "short.npy", VALUES) == "b1.npy: found shape (12, 5); (12, 4), as short.npy has"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("lr≤1e-3", "lr≥1e-3"), ("模型1", "方法1"), ("adam (lr=0.1)", "adam lr 0.1"), ("a" * 64 + "b", "a" * 64 + "c")],
+)
+def test_adopt_refuses_names_that_a_study_cannot_tell_apart(one, other, here, refused):
+    (here / "a.csv").write_text(f"arm,acc\n{one},0.9\n{one},0.8\n{other},0.7\n{other},0.6\n")
+    line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+    assert line.startswith(f"a.csv: arm: found {one!r} and {other!r}, both ")
+    (here / "a.csv").write_text(f"arm,{one},{other}\na,0.9,0.8\n")
+    line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=(one, other)))
+    assert line.startswith(f"command line: --metric: found {one!r} and {other!r}, both ")
+    assert [path.name for path in here.iterdir()] == ["a.csv"]
+
+
 def test_options_that_exclude_each_other_are_refused():
     for arm in ("a.npy", np.zeros(9)):
         with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):

@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
     for path in (study, folder):
         if path.exists():
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
-    runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
+    runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
     outcomes = [(run, _outcome(run, labels, numbers_as)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
@@ -119,12 +119,13 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
             raise BadInput(path, "", f"no column {column!r}", allowed)
     if not rows:
         raise BadInput(path, "", "no rows", "a run in each")
+    names = _plain_names("command line", "--metric", columns.metrics)
     for number, row in enumerate(rows, 2):
         where = f"{path}: line {number}"
         about = {key: (value or "").strip() for key, value in row.items() if key}
         arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
         if columns.metrics:
-            metrics = {_plain(column): _number(about[column], where, column) for column in columns.metrics}
+            metrics = {name: _number(about[column], where, column) for column, name in names.items()}
             yield ExistingRun(where, arm, seed, metrics=metrics)
         else:
             beside = Path(path).parent
@@ -132,13 +133,14 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
             yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
 
 
-def _numbered(runs: list[ExistingRun]) -> list[ExistingRun]:
+def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
     """Runs with names that can be paths, and with the seed in the study that each gets.
 
     That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
     of these cannot be a study's.
     """
-    named = [run._replace(arm=_plain(run.arm)) for run in runs]
+    names = _plain_names(given, ARM, (run.arm for run in runs))
+    named = [run._replace(arm=names[run.arm]) for run in runs]
     seeds = {run.seed for run in named}
     if None in seeds and len(seeds) > 1:
         odd = next(run for run in named if run.seed is None)
@@ -252,6 +254,18 @@ def _number(text: str, where: str, column: str) -> float:
     if not np.isfinite(value):
         raise BadInput(where, column, f"found {text!r}", "a finite number")
     return value
+
+
+def _plain_names(file: str, key: str, names: Iterable[str]) -> dict[str, str]:
+    """Each name as a path has it; two names that would become one are refused."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(_plain(name), name)
+        if other != name:
+            what = f"found {other!r} and {name!r}, both {_plain(name)} as a name of a study"
+            allowed = "names that differ in A-Z, a-z or 0-9 among their first 64 characters"
+            raise BadInput(file, key, what, allowed)
+    return {name: plain for plain, name in known.items()}
 
 
 def _plain(text: str) -> str:
