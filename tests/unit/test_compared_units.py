@@ -404,6 +404,29 @@ def test_adopt_refuses_names_that_a_study_cannot_tell_apart(one, other, here, re
     assert [path.name for path in here.iterdir()] == ["a.csv"]
 
 
+def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn, here, refused):
+    truth, order = drawn.integers(0, 3, EXAMPLES), np.arange(EXAMPLES)
+    saved(y=truth)
+    for seed, places in ((1, order), (2, order[::-1])):
+        lines = [f"image{place},{truth[place]}" for place in places]
+        (here / f"p{seed}.csv").write_text("\n".join(["id,pred", *lines]) + "\n")
+    line = refused(existing_runs.adopt, "p{seed}.csv", "mine", "y.npy", existing_runs.Columns())
+    assert line.startswith("p2.csv: found other examples than in p1.csv, or in another order; ")
+    labels = [f"image{place},{label}" for place, label in enumerate(truth)]
+    (here / "y.csv").write_text("\n".join(["id,label", *labels]) + "\n")
+    existing_runs.adopt("p{seed}.csv", "mine", "y.csv", existing_runs.Columns())
+    for seed in (1, 2):
+        np.testing.assert_array_equal(np.load(f"adopted/mine/runs/{seed}/predictions.npy"), truth)
+
+
+def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, drawn, refused):
+    scores = drawn.dirichlet(np.ones(10), EXAMPLES).round(1)
+    assert np.abs(scores.sum(axis=1) - 1).max() > 0.05
+    saved(y=drawn.integers(0, 10, EXAMPLES), p1=scores)
+    line = refused(existing_runs.adopt, "p{seed}.npy", "mine", "y.npy", existing_runs.Columns())
+    assert line.startswith("p1.npy: found scores that are neither logits nor probabilities that sum to 1; ")
+
+
 def test_options_that_exclude_each_other_are_refused():
     for arm in ("a.npy", np.zeros(9)):
         with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):

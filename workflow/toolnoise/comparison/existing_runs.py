@@ -17,7 +17,8 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.comparison import label_files, numbers, prediction_files
+from toolnoise.comparison import label_files, numbers, prediction_files, read_arms
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.datasets.outcomes import LABELS as MANY
 from toolnoise.formulas import probabilities
@@ -67,7 +68,8 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
-    outcomes = [(run, _outcome(run, labels, numbers_as)) for run in runs]
+    named: list[Answers] = []
+    outcomes = [(run, _outcome(run, labels, numbers_as, named)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
@@ -160,8 +162,10 @@ def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
     return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.number))
 
 
-def _outcome(run: ExistingRun, labels: str | None, numbers_as: str | None) -> tuple[str, dict[str, Any]]:
-    """The kind of a run's outcome, and its files."""
+def _outcome(
+    run: ExistingRun, labels: str | None, numbers_as: str | None, named: list[Answers]
+) -> tuple[str, dict[str, Any]]:
+    """The kind of a run's outcome, and its files; `named` gets the first answers whose examples have names."""
     if run.metrics is not None:
         return METRIC, {outcome_files.METRIC: run.metrics}
     numbers.require_no_losses(run.file, numbers_as)
@@ -188,13 +192,20 @@ def _outcome(run: ExistingRun, labels: str | None, numbers_as: str | None) -> tu
         raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
     if read.rights:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
+    read_arms.require_comparable([*named, read], paired=False, same_start=False)
+    if read.ids is not None and not named:
+        named.append(read._replace(scores=None))
     if read.scores is None and labels.shape:
         allowed = "scores, which a study measures: log-odds or probabilities of many labels, or a score of each class"
         raise BadInput(run.file, "", f"found predicted classes of {labels.outcome}", allowed)
     if read.scores is None:
         return CLASSES, {LEFT[CLASSES].file: read.predicted[0], outcome_files.LABELS: labels.classes}
     scores = read.scores[0]
-    if probabilities.kind(scores) == "probabilities":
+    kind = probabilities.kind(scores)
+    if kind == "neither":
+        what = "found scores that are neither logits nor probabilities that sum to 1"
+        raise BadInput(run.file, "", what, "one of these, or predicted classes")
+    if kind == "probabilities":
         # Logits whose softmax they are.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
     if not labels.shape:
