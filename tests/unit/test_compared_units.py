@@ -427,6 +427,44 @@ def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, d
     assert line.startswith("p1.npy: found scores that are neither logits nor probabilities that sum to 1; ")
 
 
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (("arm,step,acc", "a,1,0.1", "a,2,0.5", "b,1,0.1", "b,2,0.6"), "step: found several in one arm, which may be"),
+        (
+            ("model,seed,acc", "a,1,0.1", "b,2,0.5"),
+            "--arm-column: missing, and no column is named arm; one of these: model;",
+        ),
+        (
+            ("arm,Seed,acc", "a,1,0.1", "a,1,0.5"),
+            "--seed-column: missing, and no column is named seed; one of these: Seed;",
+        ),
+        (("arm,seed,dataset,acc", "a,1,c10,0.9", "a,2,c100,0.5"), "dataset: found several in one arm; a table for"),
+        (("arm,seed,acc", "a,1,0.1", "a,mean,0.1"), "line 3: seed: found 'mean'; a finished run in each line"),
+        (("arm,run,acc", "a,1,0.1", "a,Std. dev,0.1"), "line 3: run: found 'Std. dev'; a finished run"),
+        ((",acc", "0,0.1", "mean,0.1"), "line 3: found 'mean'; a finished run in each line"),
+        (("arm,seed,status,acc", "a,1,finished,0.9", "a,2,FAILED,0.5"), "line 3: status: found 'FAILED'; a finished"),
+    ],
+)
+def test_adopt_refuses_lines_of_a_table_that_are_no_runs(lines, says, here, refused):
+    (here / "a.csv").write_text("\n".join(lines) + "\n")
+    assert says in refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("arm,epochs,acc", "a,90,0.1", "a,90,0.5", "b,30,0.4"),
+        ("arm,seed,epochs,acc", "a,1,71,0.1", "a,2,90,0.5"),
+        ("model,dataset,seed,status,acc", "a,c10,1,done,0.1", "a,c10,2,done,0.5"),
+    ],
+)
+def test_adopt_takes_runs_that_end_at_different_steps_or_have_one_model_and_data_set(lines, here):
+    (here / "a.csv").write_text("\n".join(lines) + "\n")
+    said = existing_runs.adopt("a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+    assert said.startswith(f"mine.yaml: {len(lines) - 1} runs (")
+
+
 def test_options_that_exclude_each_other_are_refused():
     for arm in ("a.npy", np.zeros(9)):
         with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):

@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import label_files, numbers, prediction_files, read_arms
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.tables import frame, roles
 from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.datasets.outcomes import LABELS as MANY
 from toolnoise.formulas import probabilities
@@ -122,9 +123,10 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
     if not rows:
         raise BadInput(path, "", "no rows", "a run in each")
     names = _plain_names("command line", "--metric", columns.metrics)
-    for number, row in enumerate(rows, 2):
+    lines = [{key: (value or "").strip() for key, value in row.items() if key is not None} for row in rows]
+    _require_runs(path, known, lines, columns)
+    for number, about in enumerate(lines, 2):
         where = f"{path}: line {number}"
-        about = {key: (value or "").strip() for key, value in row.items() if key}
         arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
         if columns.metrics:
             metrics = {name: _number(about[column], where, column) for column, name in names.items()}
@@ -133,6 +135,40 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
             beside = Path(path).parent
             labels = about.get(LABELS)
             yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
+
+
+def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
+    """Refuse lines that are no runs of their arms, and arms or seeds in a column of another name."""
+    free = [name for name in known if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
+    called = {name: roles.plain(name) for name in free}
+    several = [name for name in free if len({line[name] for line in lines}) > 1]
+    for option, column, likely in (
+        ("--arm-column", columns.arm, [name for name in several if called[name] in roles.ARMS]),
+        ("--seed-column", columns.seed, [name for name in free if called[name] in roles.SEEDS]),
+    ):
+        if column not in known and likely:
+            allowed = f"one of these: {frame.listed(likely)}; or a table without them"
+            raise BadInput(path, option, f"missing, and no column is named {column}", allowed)
+    arms = [line.get(columns.arm) for line in lines]
+    seeds = any(line.get(columns.seed) for line in lines)
+    for name in several:
+        if len({*zip(arms, (line[name] for line in lines), strict=True)}) == len({*arms}):
+            continue
+        if called[name] in roles.TASKS:
+            raise BadInput(path, name, "found several in one arm", "a table for each")
+        if called[name] in roles.STEPS and not seeds:
+            allowed = "a line for each run, with its seed, or without this column"
+            raise BadInput(path, name, "found several in one arm, which may be steps of one run", allowed)
+    numbering = [name for name in free if called[name] in {*roles.RUNS, *roles.SEEDS}]
+    numbering += [
+        name for place, name in enumerate(known) if name == columns.seed or (not place and roles.is_index(name))
+    ]
+    words = dict.fromkeys(numbering, roles.SUMMARIES)
+    words |= {name: roles.OTHERS - {""} for name in free if called[name] in roles.STATES}
+    for number, line in enumerate(lines, 2):
+        for name, wrong in words.items():
+            if roles.plain(line[name]) in wrong and not any(map(str.isdigit, line[name])):
+                raise BadInput(f"{path}: line {number}", name, f"found {line[name]!r}", "a finished run in each line")
 
 
 def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
