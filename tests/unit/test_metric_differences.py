@@ -3,20 +3,26 @@
 import itertools
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import figures, two_arm_power
+from toolnoise.comparison import figures, page, two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.datasets.outcomes import METRIC
+from toolnoise.formulas.per_run import RUNS
 from toolnoise.stats.power import runs_needed
+from toolnoise.study.cells import Cell
 
 ARMS = ("base", "wide", "deep")
+PLACE = ("outcome", "adopted", "algo_impl")
 METRICS = ("accuracy", "loss")
 
 
@@ -392,3 +398,20 @@ def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, 
     (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
     (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
     assert says in refused_by_verb("plan", "--pilot", *words)
+
+
+def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(monkeypatch):
+    """Each arm is compared with the first: without names, two sentences could be of any arms."""
+    runs = drawn(dict.fromkeys(ARMS, range(1, 5)))
+    cells = [Cell(arm, *PLACE) for arm in ARMS]
+    rows = [
+        {**cell._asdict(), "seed": seed, "metric": "accuracy", "group": "all", "value": accuracy}
+        for cell in cells
+        for seed, (accuracy, _) in runs[cell.model].items()
+    ]
+    monkeypatch.setattr(page.metric_files, "read", lambda _, columns: pd.DataFrame(rows) if columns is RUNS else None)
+    models = {arm: {"adopted": f"adopted/mine/{arm}", "outcome": METRIC} for arm in ARMS}
+    study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
+    _, heading, *said = page.summary(study)
+    assert "; others compared with base; " in heading
+    assert [line.partition(": ")[0] for line in said[:2]] == ["wide - base", "deep - base"]

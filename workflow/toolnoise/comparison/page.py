@@ -15,9 +15,10 @@ def summary(study: Study) -> list[str]:
     lines = []
     for place, runs, found in _compared(study):
         counts = ", ".join(f"{arm} {sum(run.arm == arm for run in runs.runs)}" for arm in runs.arms)
-        lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; not paired; {text.tests(found)} tests, Holm)?"]
+        compared = f"others compared with {runs.arms[0]}; not paired; {text.tests(found)} tests, Holm"
+        lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; {compared})?"]
         lines += [
-            *map(text.sentence, found),
+            *(f"{each.b.name} - {each.a.name}: {text.sentence(each)}" for each in found),
             *(f"{metric.better.partition(' (')[0]}, by its name." for metric in runs.metrics),
         ]
     return lines
@@ -51,7 +52,7 @@ def _compared(study: Study) -> list[tuple[str, Any, Any]]:
         names = [cell.model for cell in study.cells if cell in arms and cell[1:] == place]
         runs = []
         for name in names:
-            of_cell = rows[(rows[["model", "dataset", "hardware", "variant"]] == (name, *place)).all(axis=1)]
+            of_cell = rows[(rows[["model", "dataset", "hardware", "variant"]] == [name, *place]).all(axis=1)]
             for seed, of_run in of_cell[of_cell["group"] == "all"].groupby("seed"):
                 metrics = dict(zip(of_run["metric"], of_run["value"], strict=True))
                 # Runs of two arms with one seed share nothing that is known.
