@@ -134,6 +134,18 @@ def test_a_run_has_the_sd_that_was_learnt_times_its_spread(capsys):
 
 
 @pytest.mark.usefixtures("here")
+def test_checkpoints_are_taken_in_the_order_of_their_steps():
+    written(NOISE, [1.0, *[0.1] * 7])
+    values, rates = floor.history("h.csv", "test_accuracy", None)
+    names, *rows = Path("h.csv").read_text().splitlines()
+    # As some loggers have it, newest first; a column of other steps may repeat.
+    Path("h.csv").write_text("\n".join([f"step,{names}", *(f"390,{row}" for row in reversed(rows))]) + "\n")
+    for found, known in zip(floor.history("h.csv", "test_accuracy", None), (values, rates), strict=True):
+        np.testing.assert_array_equal(found, known)
+    np.testing.assert_array_equal(values, NOISE)
+
+
+@pytest.mark.usefixtures("here")
 def test_points_in_per_cent_have_an_sd_in_per_cent(capsys):
     found = []
     for factor in (1, 100):
@@ -169,6 +181,10 @@ def test_what_it_cannot_say_ends_with_one(values, words, why, capsys):
         ("lr,test_accuracy\nx,0.9\n", (), "column lr: found what is no finite number"),
         ("lr,test_accuracy\n-1,0.9\n1,0.9\n", (), "column lr: found no rate above 0"),
         ("epoch,loss\n1,0.9\n", ("--rate", "1"), "column test_accuracy: found epoch, loss"),
+        ("epoch,test_accuracy\n1,0.9\n1,0.8\n", ("--rate", "1"), "column epoch: found repeated steps, or what is no"),
+        ("epoch,test_accuracy\n1,0.9\n,0.8\n", ("--rate", "1"), "column epoch: found repeated steps, or what is no"),
+        ("seed,lr,test_accuracy\n1,1,0.9\n2,1,0.8\n", (), "column seed: found 2 values; checkpoints of one run"),
+        ("run,lr,test_accuracy\na,1,0.9\nb,1,0.8\n", (), "column run: found 2 values; checkpoints of one run"),
     ],
 )
 @pytest.mark.usefixtures("here")

@@ -19,6 +19,7 @@ from toolnoise.base.files import read_text
 from toolnoise.base.program import path_of
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.column_roles import words_of
+from toolnoise.comparison.tables import roles
 from toolnoise.stats.estimates import TAIL, Estimate
 
 FEWEST, MOST = 4, 8  # checkpoints: with fewer there is no spread, earlier ones may be those of another network
@@ -26,6 +27,8 @@ TREND_LEVEL = 0.05
 # In a folder of its own: each YAML file of resources/ is a registry, which every study is read with.
 LEARNT = "resources/learnt/floor.yaml"
 RATES = ("learning_rate", "lr")
+# Columns with several values if lines are of several runs; others may name checkpoints.
+OF_RUNS = {*roles.SEEDS, *roles.SURELY_ARMS, *roles.RUNS} - {"id", "name", "version"}
 # Words in the name of a metric; an error rate has the spread of its accuracy.
 KINDS = {
     "accuracy": {"accuracy", "acc", "error", "top1"},
@@ -99,7 +102,10 @@ class Expected(NamedTuple):
 
 
 def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """The metric and the share of the largest rate of each checkpoint; `rate` is that of all if there is no column."""
+    """The metric and the share of the largest rate of each checkpoint, by its step if a column has it.
+
+    `rate` is that of all if there is no column.
+    """
     table = csv_columns.read(path, None, "checkpoints")
     columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
     if metric not in columns:
@@ -118,7 +124,24 @@ def history(path: str, metric: str, rate: float | None) -> tuple[np.ndarray, np.
             raise BadInput(path, f"column {column}", "found what is no finite number", "a number for each checkpoint")
     if rates.min() < 0 or rates.max() == 0:
         raise BadInput(path, f"column {name}", "found no rate above 0, or one below", "learning rates")
-    return values, rates / rates.max() if name else rates
+    order = _in_order(path, columns, metric)
+    return values[order], (rates / rates.max() if name else rates)[order]
+
+
+def _in_order(path: str, columns: dict[str, np.ndarray], metric: str) -> np.ndarray:
+    """The places of one run's checkpoints from the first to the last: by their steps, or as they are without."""
+    for name, column in columns.items():
+        if roles.plain(name) in OF_RUNS and len(np.unique(column)) > 1:
+            raise BadInput(path, f"column {name}", f"found {len(np.unique(column))} values", "checkpoints of one run")
+    steps = [name for word in roles.STEPS for name in columns if roles.plain(name) == word and name != metric]
+    for name in steps:
+        at = columns[name]
+        if at.dtype.kind == "f" and np.isfinite(at).all() and len(np.unique(at)) == len(at):
+            return np.argsort(at)
+    if steps:
+        what = "found repeated steps, or what is no finite number"
+        raise BadInput(path, f"column {' and '.join(steps)}", what, "one run, with each step once")
+    return np.arange(len(columns[metric]))
 
 
 def tail(values: Sequence[float], rates: Sequence[float]) -> Tail:
