@@ -55,7 +55,7 @@ def array(name: str, given: Any) -> np.ndarray:
     if hasattr(given, "to_numpy"):  # pandas and polars
         given = given.to_numpy()
     if np.ma.is_masked(given):
-        what = f"found {counted(np.ma.count_masked(given), 'masked value')}"
+        what = f"found {counted(int(np.count_nonzero(given.mask)), 'masked value')}"
         raise BadInput(name, "", what, "an array without a mask; losses have NaN as padding")
     try:
         found = np.asarray(given)
