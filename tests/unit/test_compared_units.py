@@ -7,6 +7,7 @@ alike within and a verdict is false.
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -195,6 +196,59 @@ def test_values_may_be_tables(saved, drawn, tmp_path):
     (found,) = compared_as(VALUES, "a.csv", "b.npy", labels="y.npy")
     assert found.difference.value == near(-1)
     assert found.way == "one draw"
+
+
+@pytest.mark.parametrize("ids", [np.arange(EXAMPLES), np.arange(EXAMPLES) * 7 + 3, list("abcdefghijkl")])
+@pytest.mark.parametrize("name", ["id", ""])
+@pytest.mark.usefixtures("here")
+def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refused):
+    truth, order = drawn.normal(size=(EXAMPLES, 2)), drawn.permutation(EXAMPLES)
+    frame = pd.DataFrame(truth, pd.Index(ids, name=name), ["height", "y"])
+    frame.to_csv("y.csv")
+    true = label_files.numbers("y.csv").astype(float)
+    found = frame.add(1).iloc[order, ::-1].add_prefix("pred_")
+    found.to_csv("a.csv")
+    read = numbers.read("a.csv", VALUES, true)
+    np.testing.assert_allclose(read.values, [truth.ravel() + 1])
+    found["pred_y"].to_csv("a.csv")
+    frame["y"].to_csv("one.csv")
+    read = numbers.read("a.csv", VALUES, label_files.numbers("one.csv"))
+    np.testing.assert_allclose(read.values, [truth[:, 1] + 1])
+    found.set_axis(list("ABCDEFGHIJKL")).to_csv("a.csv", index_label="id")
+    if name or isinstance(ids, list) or ids[0]:
+        assert "a.csv: found other examples than in y.csv" in refused(numbers.read, "a.csv", VALUES, true)
+
+
+@pytest.mark.usefixtures("here")
+def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refused):
+    truth, order = drawn.normal(size=EXAMPLES), drawn.permutation(EXAMPLES)
+    true = label_files.numbers_of("y", truth)
+    np.savez("a.npz", predictions=truth[order] + 1, ids=order, weight=truth)
+    found = numbers.read("a.npz", VALUES, true)
+    np.testing.assert_allclose(found.values, [truth + 1])
+    np.savez("y.npz", y=truth[order], sample_ids=order)
+    np.testing.assert_allclose(label_files.numbers("y.npz"), truth)
+    runs = {f"seed{run}": np.full(EXAMPLES, float(run)) for run in (2, 10, 1)}
+    np.savez("a.npz", **runs, id=np.arange(EXAMPLES))
+    for kind in (VALUES, LOSSES):
+        found = numbers.read_arm(["a.npz"], kind, true if kind == VALUES else None)
+        np.testing.assert_array_equal(found.values, np.repeat([[1], [2], [10]], EXAMPLES, axis=1))
+        assert found.numbers == [1, 2, 10]
+    np.savez("a.npz", losses=np.ones((EXAMPLES, 3)), ids=order)
+    line = "a.npz: found segments in another order than their ids; the order of their ids"
+    assert refused(numbers.read, "a.npz", LOSSES, None) == line
+
+
+@pytest.mark.usefixtures("here")
+def test_values_of_other_examples_are_not_compared(drawn, refused):
+    truth = drawn.normal(size=EXAMPLES)
+    frame = pd.DataFrame({"id": list("abcdefghijkl"), "pred": truth})
+    arms = []
+    for name, lines in (("a.csv", frame), ("b.csv", frame[::-1])):
+        lines.to_csv(name, index=False)
+        arms.append(numbers.read(name, VALUES, label_files.numbers_of("y", truth)))
+    line = "b.csv: found other examples than in a.csv, or in another order; the same ids in the same order"
+    assert refused(numbers.require_alike, arms) == line
 
 
 def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):

@@ -10,6 +10,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.comparison import column_roles, label_files, prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
+from toolnoise.datasets.outcomes import TOKENS
 
 N, S, C = 400, 5, 5
 DRAW = np.random.Generator(np.random.Philox(27))
@@ -409,10 +410,43 @@ def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
     labels = label_files.read(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
     np.testing.assert_array_equal(read(name, labels).predicted, RUNS[:, order])
     name = write(table().assign(id=ids + 1))
-    assert refusal(name, labels) == "a.csv: found other examples than in y.csv; the same, once each, by their ids"
-    # An index counts lines, unless it is one of places.
+    allowed = "the same, once each, by their ids or index, or neither in the file"
+    assert refusal(name, labels) == f"a.csv: found other examples than in y.csv; {allowed}"
+    # An index says it, too.
     np.testing.assert_array_equal(read(write(table().iloc[order], index=True)).predicted, RUNS)
-    np.testing.assert_array_equal(read(write(table().set_axis(ids), index=True), labels).predicted, RUNS)
+    np.testing.assert_array_equal(read(write(table().set_axis(ids), index=True), labels).predicted, RUNS[:, order])
+
+
+@pytest.mark.parametrize("name", ["", "idx"])
+def test_the_index_of_a_shuffled_split_identifies_examples(write, refused, name):
+    kept, order = DRAW.permutation(9000)[:N], DRAW.permutation(N)
+    write(pd.DataFrame({"label": TRUTH}, index=pd.Index(kept, name=name)), "y.csv", index=True)
+    labels = label_files.read("y.csv")
+    runs = table().set_axis(pd.Index(kept, name=name))
+    for lines in (runs, runs.iloc[order]):
+        np.testing.assert_array_equal(read(write(lines, index=True), labels).predicted, RUNS)
+    # One that counts lines is no other.
+    np.testing.assert_array_equal(read(write(table(), index=True), labels).predicted, RUNS)
+    # Without labels that have it, two arms must have one order.
+    both = [read(write(lines, f"{place}.csv", index=True)) for place, lines in enumerate((runs, runs.iloc[order]))]
+    assert "1.csv: found other examples than in 0.csv" in refused(read_arms.require_comparable, both, False, False)
+
+
+@pytest.mark.usefixtures("write")
+@pytest.mark.parametrize(("name", "ids"), [("ids", np.arange(N)), ("sample_id", np.arange(N) * 7 + 3)])
+def test_ids_in_an_archive_put_examples_into_order(refusal, name, ids):
+    order = DRAW.permutation(N)
+    np.savez("a.npz", predictions=RUNS[0][order], **{name: ids[order]})
+    np.savez("y.npz", labels=TRUTH[::-1], **{name: ids[::-1]})
+    labels = label_files.read("y.npz")
+    assert (read("a.npz", labels).predicted == labels.classes).mean() == (RUNS[0] == TRUTH).mean()
+    # Places are those among labels without ids.
+    np.testing.assert_array_equal(read("a.npz").predicted, [RUNS[0] if name == "ids" else RUNS[0][order]])
+    np.savez("a.npz", predictions=RUNS[0], **{name: np.zeros(N)})
+    assert refusal("a.npz") == f"a.npz: {name}: differs between runs, or repeats within one; each example once"
+    many = Labels("y.npy", np.tile(TRUTH[:, None], 3).ravel(), 3 * N, shape=(N, 3), outcome=TOKENS)
+    np.savez("a.npz", predictions=np.tile(TRUTH[order][:, None], 3), ids=order)
+    np.testing.assert_array_equal(read("a.npz", many).predicted, [many.classes])
 
 
 def test_files_of_other_examples_are_not_compared(write, refused):
@@ -444,6 +478,9 @@ def test_arrays_of_an_archive_are_known_by_name(refusal):
     assert found.notes == ("read 5 arrays seed0 to seed4 as 5 runs of 400 predicted classes",)
     np.testing.assert_array_equal(prediction_files.labels_of("a.npz").classes, TRUTH)
     assert refusal("a.npz", Labels("y.npy", TRUTH[::-1], N)).startswith("a.npz: found other labels in it than in y.npy")
+    np.savez("b.npz", **{SEEDS[run]: RUNS[run] for run in (2, 0, 3, 1, 4)})
+    np.testing.assert_array_equal(read("b.npz").predicted, RUNS)
+    assert read("b.npz").numbers == list(range(S))
     np.savez("b.npz", correct=RIGHT.T)
     assert read("b.npz").rights
     np.savez("b.npz", predictions=RIGHT.astype(int))

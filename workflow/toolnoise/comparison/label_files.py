@@ -49,7 +49,8 @@ def read(path: str) -> Labels:
     elif not array_files.is_array(path):
         return of_table(path, csv_columns.read(path, None))
     alone = not array_files.zipped(path) or len(arrays.npz_names(path)) == 1
-    return of_array(path, _labelled(path), alone=alone)
+    array, ids = _labelled(path)
+    return of_array(path, array, alone=alone)._replace(ids=ids)
 
 
 def of_values(path: str, values: np.ndarray) -> Labels:
@@ -104,40 +105,68 @@ def of_table(path: str, table: csv_columns.Table) -> Labels:
     return Labels(path, as_classes(path, values, "label"), len(values), ids, None, alone)
 
 
-def numbers(path: str) -> np.ndarray:
+class Identified(np.ndarray):
+    """Numbers that keep, also converted, their source, the ids of examples, [N], and names of columns, if known."""
+
+    source: str
+    ids: np.ndarray | None
+    columns: list[str]
+
+    def __array_finalize__(self, other: np.ndarray | None) -> None:
+        """Take over what the array has from which this one is made."""
+        self.source, self.ids = getattr(other, "source", ""), getattr(other, "ids", None)
+        self.columns = getattr(other, "columns", [])
+
+
+def numbers(path: str) -> Identified:
     """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
     if array_files.zipped(path) and "test_labels" in arrays.npz_names(path):
-        return prepared.targets(path)["test_labels"]
+        return prepared.targets(path)["test_labels"].view(Identified)
+    ids, names = None, []
     if array_files.is_array(path) or array_files.zipped(path):
-        array = _labelled(path)
-        array_files.require_array(path, array, 3)
+        array, ids = _labelled(path)
     else:
         table = csv_columns.read(path, None)
         roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
         columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
         array = table_rows.stacked(path, table, columns or range(len(roles)))
         array_files.require_array(path, array, 2)
-    return numbers_of(path, array)
+        if columns and table.names:
+            rows, ids, _ = table_rows.layout(path, table)
+            if len(rows) > 1:
+                run = table_rows.named(table, "run")[0]
+                raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
+            array, names = array[rows[0]], [table.names[place] for place in columns]
+    found = numbers_of(path, array)
+    found.ids, found.columns = ids, names
+    return found
 
 
-def numbers_of(path: str, array: np.ndarray) -> np.ndarray:
+def numbers_of(path: str, array: np.ndarray) -> Identified:
     """The numbers in an array, [N] or [N, K]."""
-    if max(array.shape) == array.size:
-        return array.ravel()
-    if array.ndim != 2:
+    if max(array.shape) != array.size and array.ndim != 2:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
-    return array
+    found = (array.ravel() if max(array.shape) == array.size else array).view(Identified)
+    found.source = path
+    return found
 
 
-def _labelled(path: str) -> np.ndarray:
-    """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
-    if array_files.zipped(path):
-        named = arrays.read_npz(path)
-        names = [name for name in named if role_of(name) == "label"] or list(named)
-        if len(names) != 1:
-            raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "one array, or one named labels")
-        return named[names[0]]
-    return arrays.read_npy(path)
+def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """The array in an .npy, or in an .npz the only one or the one with the name of labels; what identifies examples."""
+    if not array_files.zipped(path):
+        array = arrays.read_npy(path)
+        array_files.require_array(path, array, 3)
+        return array, None
+    named = arrays.read_npz(path)
+    names = [name for name in named if role_of(name) == "label"]
+    names = names or [name for name in named if not table_rows.identifies(name)]
+    if len(names) != 1:
+        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "one array, or one named labels")
+    array = named[names[0]]
+    array_files.require_array(path, array, 3)
+    array = array.ravel() if max(array.shape) == array.size else array
+    order, ids = table_rows.in_order(path, named, len(array))
+    return array[order], ids
 
 
 def as_classes(path: str, values: np.ndarray, what: str) -> np.ndarray:

@@ -5,7 +5,7 @@ alone, which is one segment. An axis of runs may stand in front; an .npz may hav
 study knows what it has. Losses are no predictions, so no label belongs to them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import array_files, label_files, read_arms
-from toolnoise.comparison.column_roles import role_of
+from toolnoise.comparison import array_files, label_files, read_arms, table_rows
+from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
+from toolnoise.comparison.label_files import Identified
 from toolnoise.comparison.prediction_files import is_dump
 from toolnoise.datasets.losses import lengths, require_losses
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
@@ -23,11 +24,16 @@ from toolnoise.formulas.equal_runs import digests
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import outcome_files
 
+# The array of an .npz with this name has all runs; the others are then no runs.
+STACKS = {VALUES: "predictions", LOSSES: "losses"}
 OF_LOSSES = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
 
 
 class Numbers(NamedTuple):
-    """Numbers of each run, [S, U], of examples that have so many units each, [N]; and, of values, the true ones."""
+    """Numbers of each run, [S, U], of examples that have so many units each, [N]; and, of values, the true ones.
+
+    `ids` identify the examples, and `numbers` the runs, if the file does.
+    """
 
     file: str
     kind: str
@@ -38,6 +44,7 @@ class Numbers(NamedTuple):
     drawn: Sequence[Drawn] | None = None
     notes: Sequence[str] = ()
     numbers: Sequence[int] | None = None
+    ids: np.ndarray | None = None
 
     @property
     def runs(self) -> int:
@@ -104,7 +111,7 @@ def joined(name: str, found: Sequence[Numbers], of_files: Sequence[int] | None =
         values=np.concatenate([each.values for each in found]),
         missing=sum(each.missing for each in found),
         drawn=drawn if all(each.drawn for each in found) else None,
-        numbers=of_files and sorted(of_files),
+        numbers=sorted(of_files) if of_files else found[0].numbers if len(found) == 1 else None,
     )
 
 
@@ -112,13 +119,21 @@ def read(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
     """The runs in one file."""
     if is_dump(Path(path)):
         return _dumped(path, kind, truth)
+    named = _arrays(path, kind)
+    if kind == VALUES and not named:
+        return of_values(path, label_files.numbers(path), truth)
+    runs = _runs(path, kind, named)
+    each = list(runs.values())
     if kind == LOSSES:
-        return of_losses(path, _losses(path))
-    return of_values(path, _values(path), truth)
+        found = of_losses(path, each, named)
+    else:
+        found = of_values(path, np.stack(each) if len(each) > 1 else each[0], truth, named)
+    numbers = numbers_of(list(runs)) if len(runs) > 1 else None
+    return found._replace(numbers=numbers and sorted(numbers))
 
 
-def of_losses(path: str, runs: Sequence[np.ndarray]) -> Numbers:
-    """The losses of each run, which are a file's or an argument's."""
+def of_losses(path: str, runs: Sequence[np.ndarray], beside: Mapping[str, np.ndarray] | None = None) -> Numbers:
+    """The losses of each run, which are a file's or an argument's; arrays beside them may identify segments."""
     if len(runs) == 1 and runs[0].ndim == 3:
         runs = list(runs[0])
     if not runs or len({run.shape for run in runs}) > 1 or runs[0].ndim not in (1, 2):
@@ -130,11 +145,20 @@ def of_losses(path: str, runs: Sequence[np.ndarray]) -> Numbers:
             what = f"found padding in other places in run {place} than in run 0"
             raise BadInput(path, "", what, "the same tokens in each run")
     values = np.stack([run[~gaps] for run in runs]).astype(np.float64)
-    return Numbers(path, LOSSES, values, lengths(runs[0]), None)
+    counts = lengths(runs[0])
+    order, ids = table_rows.in_order(path, beside or {}, len(counts))
+    if (order != np.arange(len(order))).any():
+        raise BadInput(path, "", "found segments in another order than their ids", "the order of their ids")
+    return Numbers(path, LOSSES, values, counts, None, ids=ids)
 
 
-def of_values(path: str, stack: np.ndarray, truth: np.ndarray) -> Numbers:
-    """The values of each run, which are a file's or an argument's, beside the true ones."""
+def of_values(
+    path: str, stack: np.ndarray, truth: Identified, beside: Mapping[str, np.ndarray] | None = None
+) -> Numbers:
+    """The values of each run, which are a file's or an argument's, in the order of the true ones.
+
+    What a table has besides, or arrays beside them, may identify examples and columns.
+    """
     shape = truth.shape
     array_files.require_array(path, stack, 3)
     if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
@@ -142,13 +166,22 @@ def of_values(path: str, stack: np.ndarray, truth: np.ndarray) -> Numbers:
     if stack.shape[1:] != shape:
         size = " x ".join(map(str, shape))
         raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
-    each = np.full(len(truth), truth[0].size)
-    return Numbers(path, VALUES, stack.reshape(len(stack), -1).astype(np.float64), each, truth.ravel())
+    known = stack.view(Identified)
+    order, ids = table_rows.in_order(path, beside or {}, len(truth))
+    ids = known.ids if ids is None else ids
+    if ids is not None and truth.ids is not None:
+        order, ids = order[table_rows.matched(path, ids, truth.source, truth.ids)], truth.ids
+    values = np.asarray(stack)[:, order]
+    columns, wanted = (table_rows.distinct_words(each.columns) for each in (known, truth))
+    if len(wanted) > 1 and sorted(columns) == sorted(wanted):
+        values = values[..., [columns.index(name) for name in wanted]]
+    each, true = np.full(len(truth), truth[0].size), np.asarray(truth).ravel()
+    return Numbers(path, VALUES, values.reshape(len(values), -1).astype(np.float64), each, true, ids=ids)
 
 
 def losses_of_a_run(path: str) -> np.ndarray:
     """The losses of the one run in a file, with their padding."""
-    runs = _losses(path)
+    runs = list(_runs(path, LOSSES, _arrays(path, LOSSES)).values())
     if len(runs) == 1 and runs[0].ndim == 3:
         runs = list(runs[0])
     if len(runs) != 1:
@@ -157,27 +190,24 @@ def losses_of_a_run(path: str) -> np.ndarray:
     return runs[0]
 
 
-def _losses(path: str) -> list[np.ndarray]:
-    found = _arrays(path, OF_LOSSES)
-    if not found:
+def _arrays(path: str, kind: str) -> dict[str, np.ndarray]:
+    """The array of an .npy, or those of an .npz; none of another file."""
+    if array_files.zipped(path):
+        return arrays.read_npz(path)
+    return {STACKS[kind]: arrays.read_npy(path)} if array_files.is_array(path) else {}
+
+
+def _runs(path: str, kind: str, named: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The array that has all runs, or one of each, of equal shapes, in the order of the numbers in their names."""
+    if STACKS[kind] in named:
+        return {STACKS[kind]: named[STACKS[kind]]}
+    if kind == LOSSES and not named:
         raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
-    return found
-
-
-def _values(path: str) -> np.ndarray:
-    """The values in a file, of one run or of several."""
-    found = _arrays(path, "an array of one shape for each run") or [label_files.numbers(path)]
-    return found[0] if len(found) == 1 else np.stack(found)
-
-
-def _arrays(path: str, wanted: str) -> list[np.ndarray]:
-    """The array of an .npy, or those of an .npz but labels, of one shape; none of another file."""
-    if not array_files.zipped(path):
-        return [arrays.read_npy(path)] if array_files.is_array(path) else []
-    named = {name: run for name, run in arrays.read_npz(path).items() if role_of(name) != "label"}
-    if len({run.shape for run in named.values()}) != 1:
+    names = [name for name in named if role_of(name) != "label" and not table_rows.identifies(name)]
+    if len({named[name].shape for name in names}) != 1:
+        wanted = OF_LOSSES if kind == LOSSES else "an array of one shape for each run"
         raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
-    return list(named.values())
+    return {names[place]: named[names[place]] for place in by_number(names)}
 
 
 def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
@@ -191,7 +221,7 @@ def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
     values = np.array(dump.kept)
     if lengths.sum() != values.shape[1]:
         raise BadInput(path, "", f"found {values.shape[1]} numbers of a run", f"{lengths.sum()}, as of other arms")
-    flat = None if truth is None else truth.ravel()
+    flat = None if truth is None else np.asarray(truth).ravel()
     return Numbers(path, kind, values, lengths, flat, sum(dump.diverged), dump.kept_draws)
 
 
@@ -201,3 +231,8 @@ def _require_same(arm: Numbers, other: Numbers) -> None:
         words = NUMBERS[arm.kind]
         sizes = [f"{each.lengths.sum()} {words.unit}s of {len(each.lengths)} {words.example}s" for each in (other, arm)]
         raise BadInput(other.file, "", f"found {sizes[0]}", f"{sizes[1]}, of {arm.file}, with the same padding")
+    if arm.ids is not None and other.ids is not None:
+        order = table_rows.matching(other.ids, arm.ids)
+        if order is None or (order != np.arange(len(order))).any():
+            what = f"found other examples than in {arm.file}, or in another order"
+            raise BadInput(other.file, "", what, "the same ids in the same order")

@@ -16,7 +16,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows, unit_readings
-from toolnoise.comparison.column_roles import role_of
+from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
 from toolnoise.datasets.outcomes import CLASSIFYING, LABEL, LOGITS
@@ -115,11 +115,8 @@ def _answers(path: str, reading: Reading, missing: int, drawn: Sequence[Drawn] |
     """What was read, in the order of the labels."""
     values, given, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
-        order = table_rows.matching(ids, labels.ids)
-        if order is None:
-            what = f"found other examples than in {labels.source}"
-            raise BadInput(path, "", what, "the same, once each, by their ids")
-        values, given, ids = values[:, order], None if given is None else given[order], labels.ids
+        order = table_rows.matched(path, ids, labels.source, labels.ids)
+        values, given, ids = _ordered(values, order), None if given is None else given[order], labels.ids
     about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
     about |= {"units": labels.units, "outcome": labels.outcome}
     # A dump says itself what it has.
@@ -164,14 +161,31 @@ def _reading(path: str, labels: Labels) -> Reading:
     first, *others = runs
     name = "" if others else first
     if labels.shape:
-        return unit_readings.of_arrays(path, name, list(runs.values()), labels)._replace(name=name)
-    for array in runs.values():
-        array_files.require_array(path, array, 3)
-    known = readings.known_of(path, first, labels)
-    reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
-    beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
-    given = next((array for array in beside if array.dtype.kind in "biuf"), None)
-    return reading._replace(labels=given, name=name)
+        reading = unit_readings.of_arrays(path, name, list(runs.values()), labels)
+        examples = labels.shape[0]
+    else:
+        for array in runs.values():
+            array_files.require_array(path, array, 3)
+        known = readings.known_of(path, first, labels)
+        reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
+        examples = reading.values.shape[1]
+        beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
+        reading = reading._replace(labels=next((array for array in beside if array.dtype.kind in "biuf"), None))
+    order, ids = table_rows.in_order(path, named, examples)
+    if (given := reading.labels) is not None:
+        if len(given) != examples:
+            raise BadInput(path, "", f"found {len(given)} labels for {examples} examples", "one label per example")
+        given = given[order]
+    numbers = numbers_of(list(runs)) if others else None
+    values = _ordered(reading.values, order)
+    return reading._replace(values=values, ids=ids, labels=given, runs=numbers and sorted(numbers), name=name)
+
+
+def _ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The values of each run, of one unit or several of each example, with the examples in this order."""
+    if np.array_equal(order, np.arange(len(order))):  # no copy
+        return values
+    return values.reshape(len(values), len(order), -1)[:, order].reshape(values.shape)
 
 
 def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers:
@@ -212,15 +226,18 @@ def _require_classes(dump: str) -> None:
 def _runs_of(path: str, named: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
     """The one array of an .npz that has predictions, or an array for each run, of so many axes at most."""
     stack = [name for name in named if name in STACKS]
-    runs = {name: array for name, array in named.items() if role_of(name) not in ("label", "example", "index")}
+    runs = {
+        name: array for name, array in named.items() if role_of(name) != "label" and not table_rows.identifies(name)
+    }
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or list(runs))[0]
         return {name: named[name]}
     shapes = {array.shape for array in runs.values()}
+    names = list(runs)
     if stack or len(shapes) != 1 or len(shapes.pop()) not in range(1, most + 1):
         wanted = f"one array named {' or '.join(STACKS)}, or an array of one shape for each run"
         raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
-    return runs
+    return {names[place]: runs[names[place]] for place in by_number(names)}
 
 
 def _coded(path: str, values: np.ndarray, labels: Labels, what: str) -> np.ndarray:

@@ -1,10 +1,11 @@
 """The lines of a table of predictions: of which run and of which example each is, and columns as arrays.
 
 A column `example` identifies lines: 0 to N-1 and 1 to N are places among the labels, others stay in the order of the
-first run's lines.
+first run's lines. So does an index, unless it counts the lines of all runs. Arrays of an archive do the same.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -62,20 +63,49 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
         order, numbers = by_number(distinct.tolist()), numbers_of(distinct.tolist())
         run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
     rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
-    for name in (*named(table, "example"), *named(table, "index")):
-        ids = _column(path, table, name)
-        placed = _placed(rows, ids)
-        if role_of(name) == "index":
-            # An index counts lines, also those of all runs, unless it is that of shuffled examples.
-            if placed is not None and are_places(ids[placed[0]]):
-                return placed, None, numbers
-        elif placed is not None:
-            return placed, ids[placed[0]], numbers
-        elif name == named(table, "example")[-1]:
-            what = "differs between runs, or repeats within one"
-            wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
-            raise BadInput(path, name, what, wanted)
-    return rows, None, numbers
+    known = (*named(table, "example"), *named(table, "index"))
+    wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
+    placed, ids = _identified(path, rows, ((name, _column(path, table, name)) for name in known), wanted)
+    return placed, ids, numbers
+
+
+def in_order(path: str, named: Mapping[str, np.ndarray], examples: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The order of an archive's examples by its arrays that identify them, as those of a table; the examples."""
+    found = [(name, array.ravel()) for name, array in named.items() if array.size == examples and identifies(name)]
+    for name, array in found:
+        if array.dtype.kind not in "iufU":
+            raise BadInput(path, name, f"found {array.dtype}", "numbers or texts that identify the examples")
+    found.sort(key=lambda each: _role_of_array(each[0]))
+    rows, ids = _identified(path, np.arange(examples)[np.newaxis], found, "each example once")
+    return rows[0], ids
+
+
+def identifies(name: str) -> bool:
+    """Whether an array of an archive identifies examples by its name."""
+    return _role_of_array(name) in ("example", "index")
+
+
+def _role_of_array(name: str) -> str:
+    """The role of an array by its name, which may be in the plural."""
+    return role_of(name.lower().replace("ids", "id").replace("indices", "index"))
+
+
+def _identified(
+    path: str, rows: np.ndarray, named: Iterable[tuple[str, np.ndarray]], wanted: str
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The lines of each run, [S, N], in one order of examples, and what identifies these; an index comes last."""
+    repeating = ""
+    for name, ids in named:
+        placed, index = _placed(rows, ids), _role_of_array(name) == "index"
+        if index and repeating:
+            break
+        if placed is not None:
+            # An index that counts lines says no more than their order.
+            return placed, None if index and are_places(ids[placed[0]]) else ids[placed[0]]
+        repeating = repeating if index else name
+    if repeating:
+        raise BadInput(path, repeating, "differs between runs, or repeats within one", wanted)
+    return rows, None
 
 
 def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
@@ -109,6 +139,23 @@ def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     if not np.array_equal(keys[order], theirs[other]):
         return None
     return order[np.argsort(other)]
+
+
+def matched(path: str, ids: np.ndarray, source: str, wanted: np.ndarray) -> np.ndarray:
+    """The order in which a file's examples are the wanted ones, which it must have."""
+    order = matching(ids, wanted)
+    if order is None:
+        allowed = "the same, once each, by their ids or index, or neither in the file"
+        raise BadInput(path, "", f"found other examples than in {source}", allowed)
+    return order
+
+
+def distinct_words(names: Sequence[str]) -> list[str]:
+    """The words of each name that not all of them have: score_a and score_b, or a and b."""
+    words = [re.findall(r"[^\W_]+", name.lower()) for name in names]
+    shared = set.intersection(*map(set, words)) if words else set()
+    distinct = [" ".join(word for word in each if word not in shared) for each in words]
+    return distinct if len(set(distinct)) == len(names) else list(names)
 
 
 def _keys(values: np.ndarray) -> list[str]:
