@@ -269,6 +269,17 @@ def test_columns_are_read_in_the_order_of_their_numbers(write):
     assert read(name).numbers == list(range(12))
 
 
+def test_scores_of_classes_by_name_are_in_one_order(write, refused):
+    scores = DRAW.random((C, N))
+    one = read(write(table(scores, [f"score_{name}" for name in "abcde"])))
+    prediction_files.require_same_classes(one, read(write(table(scores, list("ABCDE")), "b.csv")))
+    prediction_files.require_same_classes(one, read(write(table(scores, [f"p_{at}" for at in range(C)]), "b.csv")))
+    for names, where in (("bacde", "b where a.csv has a"), ("abcdx", "x where a.csv has e")):
+        other = read(write(table(scores, [f"prob_{name}" for name in names]), "b.csv"))
+        line = f"b.csv: found scores of {where}; the same classes, in the same order"
+        assert line == refused(prediction_files.require_same_classes, one, other)
+
+
 def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal):
     name = write(table(DRAW.random((C, N)), [f"p_{place}" for place in range(1, 6)]))
     assert read(name).classes == C

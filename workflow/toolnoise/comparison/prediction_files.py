@@ -36,7 +36,8 @@ class Answers(NamedTuple):
 
     `drawn` has the draws of each run if they are known, `bits` a digest of the scores of each run if there are scores.
     `rights` says that the classes are 1 for right and 0 for wrong answers. `ids` identify the examples, `numbers` the
-    runs, if the file does; `scores` are those of the file. Of examples with several `units`, N counts these.
+    runs, and `names` the classes, if the file does; `scores` are those of the file. Of examples with several `units`,
+    N counts these.
     """
 
     file: str
@@ -53,6 +54,7 @@ class Answers(NamedTuple):
     scores: np.ndarray | None = None
     units: int = 1
     outcome: str = LABEL
+    names: list[str] | None = None
 
     @property
     def runs(self) -> int:
@@ -130,7 +132,7 @@ def _answers(path: str, reading: Reading, missing: int, drawn: Sequence[Drawn] |
         _require_labels_of_its_own(path, given, labels)
     if reading.what == "scores":
         answers = _scored(path, reading.name, values, labels)
-        return answers._replace(notes=(*said, *answers.notes), **about)
+        return answers._replace(notes=(*said, *answers.notes), names=reading.classes, **about)
     predicted = _coded(path, values, labels, "class")
     _require_labels_among(path, predicted, labels)
     return Answers(path, predicted, None, None, notes=said, **about)
@@ -206,6 +208,10 @@ def require_same_classes(answers: Answers, other: Answers) -> None:
             raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
         if known.classes and not asked.rights and (last := asked.predicted.max()) >= known.classes:
             raise BadInput(asked.file, "", f"found class {last}", f"the {known.classes} of {known.file}")
+    if answers.names and other.names and answers.names != other.names:
+        name, wanted = next(pair for pair in zip(other.names, answers.names, strict=True) if len(set(pair)) > 1)
+        what = f"found scores of {name} where {answers.file} has {wanted}"
+        raise BadInput(other.file, "", what, "the same classes, in the same order")
 
 
 def is_dump(path: Path) -> bool:

@@ -45,7 +45,7 @@ class Reading(NamedTuple):
     """Runs as they stand in a file: [S, N] classes or rights, or [S, N, C] scores; `how` says so for people.
 
     `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs,
-    and `name` is that of the one array in an .npz.
+    `name` is that of the one array in an .npz, and `classes` are those that names say if they do not number them.
     """
 
     values: np.ndarray
@@ -55,6 +55,7 @@ class Reading(NamedTuple):
     labels: np.ndarray | None = None
     runs: list[int] | None = None
     name: str = ""
+    classes: list[str] | None = None
 
 
 class Known(NamedTuple):
@@ -244,6 +245,8 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
         reading = _answers(known, values[rows][..., 0], called)
     elif role == "score" or (role in (*LEFT, "pred by run") and (known.role == "score" or not is_whole(values))):
         reading = _scores(known, values[:, _class_order(known, role, names)][rows], called)
+        if not table_rows.are_places(numbers_of(names)):
+            reading = reading._replace(classes=table_rows.distinct_words(names))
     elif runs_in:
         what = f"found {_listed('column', names)} of whole numbers beside {runs_in[0]}: scores, or more runs"
         known.refuse(what, "one column pred, or columns score_0, score_1, ...")
