@@ -108,7 +108,7 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     assert printed["by_label"][0]["label"] == "label_0"
 
 
-def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved, drawn):
+def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved, drawn, refused):
     truth = drawn.integers(0, 2, (EXAMPLES, 3))
     logits = drawn.normal(size=(RUNS, EXAMPLES, 3))
     chances = 1 / (1 + np.exp(-logits))
@@ -121,6 +121,10 @@ def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved
     assert read["said"].entropies is None
     assert "log-odds of yes against no" in read["logits"].notes[0]
     assert "probabilities of yes" in read["chances"].notes[0]
+    saved(percent=100 * chances, all_logits=100 * chances)
+    line = "none below 0 as log-odds of no are; probabilities, from 0 to 1; log-odds in a file or array named logits"
+    assert line in refused(read_arms.read, ["percent.npy"], labels)
+    assert read_arms.read(["all_logits.npy"], labels).predicted.all()
 
 
 @pytest.mark.parametrize("shape", [(EXAMPLES, 5), (EXAMPLES, 4, 3)])

@@ -47,11 +47,15 @@ def of_arrays(path: str, name: str, values: Sequence[np.ndarray], labels: Labels
     if scored:
         return Reading(stack.reshape(runs, units, -1), "scores", f"{what} x {stack.shape[-1]} scores")
     flat = stack.reshape(runs, units)
-    if labels.outcome == LABELS and not _are_classes(name or path.rpartition("/")[2].rpartition(".")[0], flat):
+    called = name or path.rpartition("/")[2].rpartition(".")[0]
+    if labels.outcome == LABELS and not _are_classes(called, flat):
         if flat.min() >= 0 and flat.max() <= 1:
             if role_of_words(words_of(name)) == "score" and "logit" in name:
                 raise BadInput(path, name, "found probabilities", "log-odds")
             return Reading(np.stack([1 - flat, flat], axis=-1), "scores", f"{what} probabilities of yes")
+        if flat.min() >= 0 and "logit" not in called:
+            what = f"found numbers from {flat.min():g} to {flat.max():g}, none below 0 as log-odds of no are"
+            raise BadInput(path, name, what, "probabilities, from 0 to 1; log-odds in a file or array named logits")
         scores = np.stack([unit_scores(LABELS, run) for run in flat])
         return Reading(scores, "scores", f"{what} log-odds of yes against no")
     if flat.dtype.kind == "f" and not is_whole(flat):
