@@ -445,7 +445,9 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
     assert refuse("a{seed}.npy", asked=LOSSES) == f"a1.npy: found int64 of shape (12, 5); {ALLOWED}"
     assert refuse("b{seed}.npy", "y.npy", LOSSES).endswith("found y.npy; none: a loss is no prediction of a label")
     saved(short=np.ones((EXAMPLES, 4)))
-    assert refuse("b{seed}.npy", "short.npy", VALUES) == "b1.npy: found shape (12, 5); (12, 4), as short.npy has"
+    assert refuse("b{seed}.npy", "short.npy", VALUES) == (
+        "b1.npy: found shape (12, 5); 12 x 4 or run x 12 x 4, as the true values are"
+    )
 
 
 @pytest.mark.parametrize(
@@ -475,6 +477,12 @@ def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn
     existing_runs.adopt("p{seed}.csv", "mine", "y.csv", existing_runs.Columns())
     for seed in (1, 2):
         np.testing.assert_array_equal(np.load(f"adopted/mine/runs/{seed}/predictions.npy"), truth)
+
+
+def test_adopt_takes_the_values_of_an_archive_and_not_its_labels(here, drawn):
+    truth, predicted = drawn.normal(size=(2, EXAMPLES))
+    np.savez(here / "p1.npz", predictions=predicted, labels=truth)
+    np.testing.assert_array_equal(adopted("p{seed}.npz", "mine", "p1.npz", VALUES)("predictions"), predicted)
 
 
 def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, drawn, refused):

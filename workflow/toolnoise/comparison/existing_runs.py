@@ -18,6 +18,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import label_files, numbers, prediction_files, read_arms
+from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import frame, roles
 from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
@@ -69,8 +70,8 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
-    named: list[Answers] = []
-    outcomes = [(run, _outcome(run, labels, numbers_as, named)) for run in runs]
+    first: list[Answers | Numbers] = []
+    outcomes = [(run, _outcome(run, labels, numbers_as, first)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
@@ -199,9 +200,9 @@ def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
 
 
 def _outcome(
-    run: ExistingRun, labels: str | None, numbers_as: str | None, named: list[Answers]
+    run: ExistingRun, labels: str | None, numbers_as: str | None, first: list[Answers | Numbers]
 ) -> tuple[str, dict[str, Any]]:
-    """The kind of a run's outcome, and its files; `named` gets the first answers whose examples have names."""
+    """The kind of a run's outcome, and its files; `first` gets a run whose examples others must have, in its order."""
     if run.metrics is not None:
         return METRIC, {outcome_files.METRIC: run.metrics}
     numbers.require_no_losses(run.file, numbers_as)
@@ -214,23 +215,22 @@ def _outcome(
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if numbers_as == VALUES:
         truth = label_files.numbers(source)
-        predicted = label_files.numbers(run.file).astype(np.float64)
-        if predicted.ndim == truth.ndim == 1 and len(predicted) != len(truth):
-            raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
-        if predicted.shape != truth.shape:
-            raise BadInput(run.file, "", f"found shape {predicted.shape}", f"{truth.shape}, as {source} has")
-        return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: truth}
+        values = numbers.read(run.file, VALUES, truth)
+        _require_one(run, values.runs)
+        numbers.require_alike([*first, values])
+        if not first:
+            first.append(values)
+        return VALUES, {LEFT[VALUES].file: values.values.reshape(truth.shape), outcome_files.LABELS: truth}
     labels = label_files.read(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
     read = prediction_files.read(run.file, labels)
-    if len(read.predicted) != 1:
-        raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
+    _require_one(run, read.runs)
     if read.rights:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
-    read_arms.require_comparable([*named, read], paired=False, same_start=False)
-    if read.ids is not None and not named:
-        named.append(read._replace(scores=None))
+    read_arms.require_comparable([*first, read], paired=False, same_start=False)
+    if read.ids is not None and not first:
+        first.append(read._replace(scores=None))
     if read.scores is None and labels.shape:
         allowed = "scores, which a study measures: log-odds or probabilities of many labels, or a score of each class"
         raise BadInput(run.file, "", f"found predicted classes of {labels.outcome}", allowed)
@@ -253,6 +253,11 @@ def _outcome(
         LEFT[labels.outcome].file: shaped,
         outcome_files.LABELS: labels.classes.reshape(labels.shape),
     }
+
+
+def _require_one(run: ExistingRun, runs: int) -> None:
+    if runs != 1:
+        raise BadInput(run.file, "", f"found {runs} runs", "one run in a file")
 
 
 def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
