@@ -56,7 +56,7 @@ def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
 
 
 def compared_as(kind, *arms, labels=None, assumption="independent"):
-    truth = None if labels is None else label_files.numbers(labels).astype(float)
+    truth = None if labels is None else label_files.numbers(labels)
     read = [numbers.read_arm([arm], kind, truth) for arm in arms]
     numbers.require_alike(read)
     return compared_numbers.compare_all(read, assumption)
@@ -209,7 +209,7 @@ def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refu
     truth, order = drawn.normal(size=(EXAMPLES, 2)), drawn.permutation(EXAMPLES)
     frame = pd.DataFrame(truth, pd.Index(ids, name=name), ["height", "y"])
     frame.to_csv("y.csv")
-    true = label_files.numbers("y.csv").astype(float)
+    true = label_files.numbers("y.csv")
     found = frame.add(1).iloc[order, ::-1].add_prefix("pred_")
     found.to_csv("a.csv")
     read = numbers.read("a.csv", VALUES, true)
@@ -231,7 +231,7 @@ def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refuse
     found = numbers.read("a.npz", VALUES, true)
     np.testing.assert_allclose(found.values, [truth + 1])
     np.savez("y.npz", y=truth[order], sample_ids=order)
-    np.testing.assert_allclose(label_files.numbers("y.npz"), truth)
+    np.testing.assert_allclose(label_files.numbers("y.npz").values, truth)
     runs = {f"seed{run}": np.full(EXAMPLES, float(run)) for run in (2, 10, 1)}
     np.savez("a.npz", **runs, id=np.arange(EXAMPLES))
     for kind in (VALUES, LOSSES):
@@ -510,6 +510,7 @@ def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, d
         (("arm,run,acc", "a,1,0.1", "a,Std. dev,0.1"), "line 3: run: found 'Std. dev'; a finished run"),
         ((",acc", "0,0.1", "mean,0.1"), "line 3: found 'mean'; a finished run in each line"),
         (("arm,seed,status,acc", "a,1,finished,0.9", "a,2,FAILED,0.5"), "line 3: status: found 'FAILED'; a finished"),
+        (("arm,seed,acc", "a,1,0.9", "a,2,0.8", "b,1,91"), "acc: found 91 to 91 in b, and 0.8 to 0.9 in a; one scale"),
     ],
 )
 def test_adopt_refuses_lines_of_a_table_that_are_no_runs(lines, says, here, refused):

@@ -492,7 +492,7 @@ def test_shares_beside_percent_are_refused_and_other_scales_are_not(drawn):
         ("n", -shares),
     ):
         table(f"{name}.csv", enumerate(scores), "id,score")
-    line = r"p.csv: found scores of 0 to 100, and of 0 to 1 in a.csv; one scale in all: shares, or percent"
+    line = r"p.csv: found 0 to 100 in p.csv, and 0 to 1 in a.csv; one scale in all: shares, or percent"
     for arms in (("a.csv", "p.csv"), ("p.csv", "a.csv"), (["a.csv", "p.csv"], "p.csv")):
         with pytest.raises(BadInput, match=line):
             compared(*arms)

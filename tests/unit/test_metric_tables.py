@@ -353,7 +353,7 @@ def test_seeds_that_floats_would_round_are_refused(table, refused):
 
 def test_a_share_and_percent_are_not_compared(table, refused):
     path = table("model,seed,accuracy\na,1,91.2\na,2,91.4\nb,1,0.92\nb,2,0.925\n")
-    assert "accuracy: found shares in b, and a above 1, as if in percent" in refused(lambda: read(path))
+    assert "accuracy: found 91.2 to 91.4 in a, and 0.92 to 0.925 in b; one scale in all" in refused(lambda: read(path))
     path = table("model,seed,reward\na,1,91.2\na,2,91.4\nb,1,0.92\nb,2,0.925\n")
     assert read(path, metric="reward").arms == ["a", "b"]
 

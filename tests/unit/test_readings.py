@@ -278,6 +278,8 @@ def test_scores_of_classes_by_name_are_in_one_order(write, refused):
         other = read(write(table(scores, [f"prob_{name}" for name in names]), "b.csv"))
         line = f"b.csv: found scores of {where}; the same classes, in the same order"
         assert line == refused(prediction_files.require_same_classes, one, other)
+        two = read_arms.joined("a.csv", [one, one], Labels("y.npy", TRUTH, N))
+        assert line == refused(prediction_files.require_same_classes, two, other)
 
 
 def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal):

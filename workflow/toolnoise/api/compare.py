@@ -23,7 +23,7 @@ from toolnoise.comparison import (
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals import compared_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked as Scores
-from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.label_files import Labels, Values
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import arguments, without_metric
@@ -188,7 +188,7 @@ def _answers(place: int, arm: Any, labels: Labels) -> Answers:
 def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, labels: Any) -> list[Numbers]:
     if kind == LOSSES and labels is not None:
         raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = None if kind == LOSSES else _truth(labels, named[0]).astype(np.float64)
+    truth = None if kind == LOSSES else _truth(labels, named[0])
     found = []
     for place, (arm, paths) in enumerate(zip(arms, named, strict=True)):
         if paths is None:
@@ -199,7 +199,7 @@ def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, 
     return found
 
 
-def _truth(labels: Any, first: list[str] | None) -> np.ndarray:
+def _truth(labels: Any, first: list[str] | None) -> Values:
     """The true values: an array, or in a file, which is that of the study if the first arm is its dump."""
     if labels is None and first is not None:
         labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
@@ -210,8 +210,8 @@ def _truth(labels: Any, first: list[str] | None) -> np.ndarray:
     return label_files.numbers_of("labels", array)
 
 
-def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: np.ndarray | None) -> Numbers:
+def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: Values | None) -> Numbers:
     """The losses in an arm's arrays, or values beside the true ones."""
     if truth is None:
         return numbers.of_losses(name, arrays)
-    return numbers.joined(name, [numbers.of_values(name, array, truth) for array in arrays])
+    return numbers.joined(name, [numbers.of_values(Values(name, array), truth) for array in arrays])

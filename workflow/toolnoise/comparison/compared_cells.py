@@ -86,7 +86,7 @@ def _arm(path: str, labels: Labels | None, source: str) -> Answers | Numbers | N
         if labels is not None:
             return prediction_files.read(path, labels)
         kind = numbers.kind_of([path], None)
-        truth = label_files.numbers(source).astype(float) if kind == VALUES else None
+        truth = label_files.numbers(source) if kind == VALUES else None
         return numbers.read(path, kind, truth) if kind else None
     except BadInput:
         return None

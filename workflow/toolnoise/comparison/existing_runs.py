@@ -19,6 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import label_files, numbers, prediction_files, read_arms
 from toolnoise.comparison.numbers import Numbers
+from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import frame, roles
 from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
@@ -69,6 +70,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
         if path.exists():
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
+    require_of_metrics(((run.arm, run.metrics or {}) for run in runs), given)
     # Everything is read before anything is written.
     first: list[Answers | Numbers] = []
     outcomes = [(run, _outcome(run, labels, numbers_as, first)) for run in runs]
@@ -220,7 +222,8 @@ def _outcome(
         numbers.require_alike([*first, values])
         if not first:
             first.append(values)
-        return VALUES, {LEFT[VALUES].file: values.values.reshape(truth.shape), outcome_files.LABELS: truth}
+        predicted = values.values.reshape(truth.values.shape)
+        return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: truth.values}
     labels = label_files.read(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")

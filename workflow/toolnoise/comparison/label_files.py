@@ -1,5 +1,6 @@
 """The labels of examples, in a file of their own or beside predictions; and other numbers, one for each example."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,23 +106,19 @@ def of_table(path: str, table: csv_columns.Table) -> Labels:
     return Labels(path, as_classes(path, values, "label"), len(values), ids, None, alone)
 
 
-class Identified(np.ndarray):
-    """Numbers that keep, also converted, their source, the ids of examples, [N], and names of columns, if known."""
+class Values(NamedTuple):
+    """Numbers of N examples, [N] or [N, K], with the ids of these and the names of the K columns, if they are known."""
 
     source: str
-    ids: np.ndarray | None
-    columns: list[str]
-
-    def __array_finalize__(self, other: np.ndarray | None) -> None:
-        """Take over what the array has from which this one is made."""
-        self.source, self.ids = getattr(other, "source", ""), getattr(other, "ids", None)
-        self.columns = getattr(other, "columns", [])
+    values: np.ndarray
+    ids: np.ndarray | None = None
+    columns: Sequence[str] = ()
 
 
-def numbers(path: str) -> Identified:
+def numbers(path: str) -> Values:
     """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
     if array_files.zipped(path) and "test_labels" in arrays.npz_names(path):
-        return prepared.targets(path)["test_labels"].view(Identified)
+        return Values(path, prepared.targets(path)["test_labels"])
     ids, names = None, []
     if array_files.is_array(path) or array_files.zipped(path):
         array, ids = _labelled(path)
@@ -137,18 +134,14 @@ def numbers(path: str) -> Identified:
                 run = table_rows.named(table, "run")[0]
                 raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
             array, names = array[rows[0]], [table.names[place] for place in columns]
-    found = numbers_of(path, array)
-    found.ids, found.columns = ids, names
-    return found
+    return numbers_of(path, array)._replace(ids=ids, columns=names)
 
 
-def numbers_of(path: str, array: np.ndarray) -> Identified:
+def numbers_of(path: str, array: np.ndarray) -> Values:
     """The numbers in an array, [N] or [N, K]."""
     if max(array.shape) != array.size and array.ndim != 2:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
-    found = (array.ravel() if max(array.shape) == array.size else array).view(Identified)
-    found.source = path
-    return found
+    return Values(path, array.ravel() if max(array.shape) == array.size else array)
 
 
 def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:

@@ -15,7 +15,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, label_files, read_arms, table_rows
 from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
-from toolnoise.comparison.label_files import Identified
+from toolnoise.comparison.label_files import Values
 from toolnoise.comparison.prediction_files import is_dump
 from toolnoise.datasets.losses import lengths, require_losses
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
@@ -85,7 +85,7 @@ def require_no_losses(path: str, asked: str | None) -> None:
         raise BadInput(path, "", what, "--losses: each token's negative log-likelihood; or another name")
 
 
-def read_arm(given: Sequence[str], kind: str, truth: np.ndarray | None) -> Numbers:
+def read_arm(given: Sequence[str], kind: str, truth: Values | None) -> Numbers:
     """The runs of an arm, from what was given for it; values are held against the true ones."""
     paths = [path for pattern in given for path in read_arms.files_of(pattern)]
     name = paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
@@ -115,19 +115,19 @@ def joined(name: str, found: Sequence[Numbers], of_files: Sequence[int] | None =
     )
 
 
-def read(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
+def read(path: str, kind: str, truth: Values | None) -> Numbers:
     """The runs in one file."""
     if is_dump(Path(path)):
         return _dumped(path, kind, truth)
     named = _arrays(path, kind)
     if kind == VALUES and not named:
-        return of_values(path, label_files.numbers(path), truth)
+        return of_values(label_files.numbers(path), truth)
     runs = _runs(path, kind, named)
     each = list(runs.values())
     if kind == LOSSES:
         found = of_losses(path, each, named)
     else:
-        found = of_values(path, np.stack(each) if len(each) > 1 else each[0], truth, named)
+        found = of_values(Values(path, np.stack(each) if len(each) > 1 else each[0]), truth, named)
     numbers = numbers_of(list(runs)) if len(runs) > 1 else None
     return found._replace(numbers=numbers and sorted(numbers))
 
@@ -152,31 +152,33 @@ def of_losses(path: str, runs: Sequence[np.ndarray], beside: Mapping[str, np.nda
     return Numbers(path, LOSSES, values, counts, None, ids=ids)
 
 
-def of_values(
-    path: str, stack: np.ndarray, truth: Identified, beside: Mapping[str, np.ndarray] | None = None
-) -> Numbers:
-    """The values of each run, which are a file's or an argument's, in the order of the true ones.
+def of_values(given: Values, truth: Values, beside: Mapping[str, np.ndarray] | None = None) -> Numbers:
+    """The values of one run, or of several along a first axis, in the order of the true ones.
 
-    What a table has besides, or arrays beside them, may identify examples and columns.
+    Arrays beside them may identify the examples.
     """
-    shape = truth.shape
+    path, stack, shape = given.source, given.values, truth.values.shape
     array_files.require_array(path, stack, 3)
     if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
         stack = stack.reshape(1, *shape)
     if stack.shape[1:] != shape:
         size = " x ".join(map(str, shape))
         raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
-    known = stack.view(Identified)
-    order, ids = table_rows.in_order(path, beside or {}, len(truth))
-    ids = known.ids if ids is None else ids
+    order, ids = table_rows.in_order(path, beside or {}, shape[0])
+    ids = given.ids if ids is None else ids
     if ids is not None and truth.ids is not None:
         order, ids = order[table_rows.matched(path, ids, truth.source, truth.ids)], truth.ids
-    values = np.asarray(stack)[:, order]
-    columns, wanted = (table_rows.distinct_words(each.columns) for each in (known, truth))
+    values = stack[:, order]
+    columns, wanted = (table_rows.distinct_words(each.columns) for each in (given, truth))
     if len(wanted) > 1 and sorted(columns) == sorted(wanted):
         values = values[..., [columns.index(name) for name in wanted]]
-    each, true = np.full(len(truth), truth[0].size), np.asarray(truth).ravel()
-    return Numbers(path, VALUES, values.reshape(len(values), -1).astype(np.float64), each, true, ids=ids)
+    values = values.reshape(len(values), -1).astype(np.float64)
+    return Numbers(path, VALUES, values, *_units(truth), ids=ids)
+
+
+def _units(truth: Values) -> tuple[np.ndarray, np.ndarray]:
+    """How many numbers each example has, [N], and the true ones, [U]."""
+    return np.full(len(truth.values), truth.values[0].size), truth.values.ravel().astype(np.float64)
 
 
 def losses_of_a_run(path: str) -> np.ndarray:
@@ -210,18 +212,17 @@ def _runs(path: str, kind: str, named: Mapping[str, np.ndarray]) -> dict[str, np
     return {names[place]: named[names[place]] for place in by_number(names)}
 
 
-def _dumped(path: str, kind: str, truth: np.ndarray | None) -> Numbers:
+def _dumped(path: str, kind: str, truth: Values | None) -> Numbers:
     """The finished runs of a study's dump."""
     index = Path(path).with_suffix(".json")
     about, dump = files.read_json(index), stacks.read_predictions(path, index)
     left = about.get("outcome")
     if left != kind:
         raise BadInput(path, "", f"found an outcome of kind {left}", f"{kind}, as in other arms")
-    lengths = np.array(about.get("lengths", []), int) if truth is None else np.full(len(truth), truth[0].size)
+    lengths, flat = (np.array(about.get("lengths", []), int), None) if truth is None else _units(truth)
     values = np.array(dump.kept)
     if lengths.sum() != values.shape[1]:
         raise BadInput(path, "", f"found {values.shape[1]} numbers of a run", f"{lengths.sum()}, as of other arms")
-    flat = None if truth is None else np.asarray(truth).ravel()
     return Numbers(path, kind, values, lengths, flat, sum(dump.diverged), dump.kept_draws)
 
 

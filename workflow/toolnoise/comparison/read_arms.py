@@ -102,6 +102,7 @@ def joined(name: str, answers: Sequence[Answers], labels: Labels, of_files: Sequ
         outcome=labels.outcome,
         ids=next((runs.ids for runs in answers if runs.ids is not None), None),
         numbers=numbers and sorted(numbers),
+        names=next((runs.names for runs in answers if runs.names), None),
     )
 
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
-from toolnoise.comparison.tables.roles import SUMMARIES
+from toolnoise.comparison.tables.roles import SUMMARIES, is_index
 
 # Names of columns, in small letters.
 SEEDS = ("seed", "run", "replicate", "trial")
-INDEX = ("", "unnamed: 0", "index")
 TIMES = ("started", "timestamp", "date", "created")
 # In seconds since 1970; smaller numbers are durations.
 FIRST_TIME = 1e9
@@ -40,12 +39,13 @@ def read_runs_of_metric(path: str, metric: str, *, timed: bool = False) -> RunsO
     values = columns[metric]
     if values.dtype.kind != "f" or not (np.abs(values) <= csv_columns.LARGEST).all():
         raise BadInput(path, f"column {metric}", "found what is no finite number", "a number for each run")
-    seeds, index, times = (
+    seeds, times = (
         next((column for name, column in columns.items() if name.lower() in names and name != metric), None)
-        for names in (SEEDS, INDEX, TIMES)
+        for names in (SEEDS, TIMES)
     )
+    index = next((column for name, column in columns.items() if is_index(name)), ())
     seeds = None if seeds is None else _seeds(path, seeds)
-    for named in [*(seeds or ()), *map(str, () if index is None else index)]:
+    for named in [*(seeds or ()), *map(str, index)]:
         if named.strip().lower() in SUMMARIES:
             raise BadInput(path, "the column of seeds", f"found {named}, which sums up runs", "a line for each run")
     if seeds and len(set(seeds)) < len(seeds):

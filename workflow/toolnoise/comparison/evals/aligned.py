@@ -56,10 +56,8 @@ def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
     asked = dict.fromkeys(question for table in every for question in table)
     shared = [question for question in asked if all(question in table for table in every) and _alike(question, every)]
     if len(shared) < LEAST_SHARE * len(asked) or len(shared) < 2:
-        what, wanted = (
-            f"found {len(shared)} of {len(asked)} questions in every run of it and of {a.file}",
-            "two or more",
-        )
+        what = f"found {len(shared)} of {len(asked)} questions in every run of it and of {a.file}"
+        wanted = "two or more"
         if others := asked.keys() - shared:
             example = next(question for question in asked if question in others)
             why = ": its document differs" if all(example in table for table in every) else ""

@@ -4,7 +4,8 @@ Files of one task are its runs, in the order of their numbers if their names hav
 lm-evaluation-harness leaves one file for each, have further questions of these runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +15,10 @@ from toolnoise.comparison import array_files, read_arms
 from toolnoise.comparison.column_roles import by_number
 from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval, tables
 from toolnoise.comparison.evals.scored import Asked, Log, Scored
+from toolnoise.comparison.one_scale import require_one_scale
 
 # The files of a folder, by their ends: the first that it has.
 ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
-
-PERCENT = 100
 
 Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
@@ -85,7 +85,7 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
         if arm.metric != arms[0].metric:
             what = f"found the score {arm.metric}, and {arms[0].metric} in {arms[0].file}"
             raise BadInput(arm.file, "", what, "the same score")
-    _require_one_scale([(arm.file, [row for run in arm.runs for row in run]) for arm in arms])
+    require_one_scale({arm.file: _scores(itertools.chain(*arm.runs)) for arm in arms})
     counts = [len(arm.runs) for arm in arms]
     if paired and (len(set(counts)) > 1 or counts[0] == 1):
         allowed = "equal numbers of runs, two or more"
@@ -121,7 +121,7 @@ def read(given: Sequence[str], asked: Asked) -> Runs:
             raise BadInput(log.file, "", "found several runs", f"one run in each of {len(logs)} files")
     by_task, names = _in_order(by_task)
     for of_task in by_task.values():
-        _require_one_scale([(log.file, log.rows) for log in of_task])
+        require_one_scale({log.file: _scores(log.rows) for log in of_task})
     runs = [
         [
             row._replace(question=f"{log.task}/{row.question}") if len(by_task) > 1 else row
@@ -133,17 +133,7 @@ def read(given: Sequence[str], asked: Asked) -> Runs:
     return Runs(name, logs[0].metric, how, runs, names)
 
 
-def _require_one_scale(found: Sequence[tuple[str, Sequence[Scored]]]) -> None:
-    """Refuse scores of 0 to 1 in one file or arm beside scores in percent in another."""
-    ends = [(file, min(scores), max(scores)) for file, rows in found if (scores := _scores(rows))]
-    share = next((each for each in ends if each[1] >= 0 and 0 < each[2] <= 1), None)
-    for file, low, high in ends if share else ():
-        if low >= 0 and 1 < high <= PERCENT:
-            what = f"found scores of {low:g} to {high:g}, and of {share[1]:g} to {share[2]:g} in {share[0]}"
-            raise BadInput(file, "", what, "one scale in all: shares, or percent")
-
-
-def _scores(rows: Sequence[Scored]) -> list[float]:
+def _scores(rows: Iterable[Scored]) -> list[float]:
     return [row.score for row in rows if row.score is not None]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison.tables.directions import LOWER, words_of
 from toolnoise.comparison.tables.frame import Frame, has, is_numeric, listed, plain, texts
+from toolnoise.comparison.tables.roles import RUNS, is_index
 
 TENSORBOARD = ["Wall time", "Step", "Value"]
 TAG = re.compile(r"[-_]tag[-_](.+)\.csv$")
@@ -22,7 +23,7 @@ METRICS = LOWER | {"accuracy", "acc", "f", "auc", "auroc", "ap", "map", "bleu", 
 METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim", "top", "mcc", "correlation", "em"}
 ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
 # Columns that number lines or tell them apart, beside columns of models.
-OF_LINES = {"unnamed", "index", "fold", "repeat", "rep", "replica", "replicate", "run", "run_id", "id", "name", "trial"}
+OF_LINES = {*RUNS, "fold", "repeat", "rep", "replica"}
 RUN_WORDS = {"run", "rep", "replicate", "replica", "trial", "r"}
 NUMBERED = re.compile(
     r"(?P<word>seed|run|replicate|replica|rep|trial|s|r)?[\s_\-]*(?P<number>\d+)", re.IGNORECASE | re.ASCII
@@ -165,7 +166,7 @@ def _beside(frame: Frame, places: list[int]) -> np.ndarray:
 
 def _is_of_lines(name: str) -> bool:
     """Whether a column numbers lines, or tells them apart."""
-    return not name or plain(name) in OF_LINES
+    return is_index(name) or plain(name) in OF_LINES
 
 
 def _no_model(name: str) -> bool:

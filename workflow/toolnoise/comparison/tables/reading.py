@@ -11,11 +11,12 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.runs_of_metric import EXACT
 from toolnoise.comparison.tables import frame as frames
 from toolnoise.comparison.tables import layouts, roles, run_names
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import SHARES, directed, words_of
+from toolnoise.comparison.tables.directions import directed, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
 from toolnoise.comparison.tables.runs import LEFT, NUMBERED, ONCE, Line, Run, Runs, as_runs
@@ -79,7 +80,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
         said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
     _require_different(runs)
     in_percent = _in_percent(asked, units)
-    _require_one_unit(runs)
+    require_of_metrics(((run.arm, run.metrics) for run in runs), "command line")
     metrics = [metric._replace(unit="points") if metric.name in in_percent else metric for metric in directed(asked)]
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     return Runs(arms, runs, metrics, [*notes.sentences(), *said])
@@ -274,21 +275,6 @@ def _numbered(runs: list[Run]) -> list[Run]:
         places[run.arm] += 1
         numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
     return numbered
-
-
-def _require_one_unit(runs: list[Run]) -> None:
-    """Refuse a share in one arm that may be in percent in another."""
-    held: dict[str, dict[str, list[float]]] = {}
-    for run in runs:
-        for metric, value in run.metrics.items():
-            if not SHARES.isdisjoint(words_of(metric)):
-                held.setdefault(metric, {}).setdefault(run.arm, []).append(value)
-    for metric, arms in held.items():
-        shares = [arm for arm, values in arms.items() if min(values) >= 0 and 0 < max(values) <= 1]
-        others = [arm for arm, values in arms.items() if min(values) > 1 and max(values) <= 100]
-        if shares and others:
-            what = f"found shares in {shares[0]}, and {others[0]} above 1, as if in percent"
-            raise BadInput("command line", metric, what, "one of the two in all arms")
 
 
 def _require_different(runs: list[Run]) -> None:
