@@ -339,7 +339,7 @@ def test_results_on_several_data_sets_are_not_pooled(table, refused):
     line = refused(lambda: read(table("\n".join(lines))))
     assert line.startswith("t.csv: dataset: found easy, hard in one arm; a file for each dataset")
     one = [line.replace("easy", "hard") for line in lines]
-    assert "t.csv: not used, though several in an arm: note; arms by model." in read(table("\n".join(one))).notes
+    assert "t.csv: not used, but varying within an arm: note; arms by model." in read(table("\n".join(one))).notes
 
 
 def test_seeds_that_floats_would_round_are_refused(table, refused):

@@ -140,7 +140,7 @@ def _lines(
         if blank and layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += blank
     if unused := _unused(found, of, [arms[line] for line in kept], kept):
-        layout.append(f"not used, though several in an arm: {frames.listed(unused)}")
+        layout.append(f"not used, but varying within an arm: {frames.listed(unused)}")
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
         notes.say(path, "; ".join(chosen))
