@@ -10,6 +10,7 @@ because caches are faster than memory.
 
     taskset --cpu-list 0 python bench/roofline.py [tensorflow] [jax] [torch]
     taskset --cpu-list 0 python bench/roofline.py tensorflow --operators smallcnn   # where a step's time goes
+    taskset --cpu-list 0 python bench/roofline.py jax --kernels products --networks mediumcnn-k3 shufflenet-x05
 
 One thread; CPU seconds; product and training in turn, so that other work on the machine slows both; shares are medians.
 Each framework has a process of its own, with the newest instruction set that a registry entry can pin here.
@@ -90,13 +91,14 @@ def main() -> None:
         "--product", type=float, default=0, metavar="SPEED", help="what a product here reaches at least"
     )
     parser.add_argument("--operators", choices=NETWORKS, metavar="NETWORK", help="the operators of a step instead")
+    parser.add_argument("--kernels", default="", help="of one framework, others than its registry entry's")
     options = parser.parse_args()
     names = options.frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]
     if options.operators:
         for name in names:
-            show_operators(name, options.operators)
+            show_operators(name, options.operators, options.kernels)
     elif len(names) == 1:
-        show(names[0], options.networks, options.product)
+        show(names[0], options.networks, options.product, options.kernels)
     else:
         fastest = options.product
         for name in names:
@@ -106,11 +108,11 @@ def main() -> None:
             fastest = max(fastest, float(said.rsplit(maxsplit=1)[-1]))
 
 
-def show(framework: str, networks: list[str], product: float) -> None:
+def show(framework: str, networks: list[str], product: float, kernels: str) -> None:
     """Print the table of a framework; another one's product may reach a higher speed on this machine."""
-    engine = started(framework)
+    engine = started(framework, kernels)
     products, speeds = matrix_products(engine), copies()
-    print(f"{framework}: tooling {engine.tooling['name']}, {engine.tooling['isa']}, one thread")
+    print(f"{framework}: kernels {engine.tooling['kernels']}, {engine.tooling['isa']}, one thread")
     listed = ", ".join(f"{size / 2**20:g} MiB {speed / 1e9:.1f}" for size, speed in speeds.items())
     print(f"a copy's speed, GB/s read and written, by the bytes of both: {listed}")
     for line in HEADINGS:
@@ -144,10 +146,11 @@ def show(framework: str, networks: list[str], product: float) -> None:
     )
 
 
-def started(framework: str) -> Any:
-    """The engine of a framework, which has claimed its tooling."""
+def started(framework: str, kernels: str) -> Any:
+    """The engine of a framework, which has claimed its tooling, with other kernels if these are named."""
     engine = engines.load(framework)
-    engine.start(engine_vs_fit._spec(framework, augment=False).hardware.json, deterministic=False)
+    tooling = engine_vs_fit._spec(framework, augment=False).hardware.json
+    engine.start(tooling | {"kernels": kernels or tooling["kernels"]}, deterministic=False)
     return engine
 
 
@@ -287,16 +290,16 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def show_operators(framework: str, name: str) -> None:
+def show_operators(framework: str, name: str, kernels: str) -> None:
     """Print each operator's share of a step, as the framework's profiler has it, of the clock's time."""
     from toolnoise.analyses.overhead.profile import kernels_of
 
-    engine = started(framework)
+    engine = started(framework, kernels)
     plan, _ = ready(engine, framework, name)
-    kernels = kernels_of(engine, plan, nullcontext)
-    whole, rest = sum(kernel.microseconds for kernel in kernels), 1.0
+    timed = kernels_of(engine, plan, nullcontext)
+    whole, rest = sum(kernel.microseconds for kernel in timed), 1.0
     print(f"{framework}, {name}\n{'operator':<60}{'calls a step':>14}{'% of step':>12}")
-    for kernel in kernels:
+    for kernel in timed:
         share = kernel.microseconds / whole
         if share >= LEAST:
             rest -= share

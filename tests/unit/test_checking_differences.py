@@ -525,19 +525,19 @@ WHOLE_LOG = HEAD + "".join(EPOCHS) + END
 GOES_ON = {
     "anew": (WHOLE_LOG, HEAD + EPOCHS[0], "no such key\n" + WHOLE_LOG.replace(":00:00", ":00:01"), True),
     "from the second": (WHOLE_LOG, HEAD + "".join(EPOCHS[:2]), HEAD + "".join(EPOCHS[1:]) + END, False),
-    "nothing before": (WHOLE_LOG, HEAD, WHOLE_LOG, False),
-    "stopped after training": (WHOLE_LOG, HEAD + "".join(EPOCHS), HEAD + END, False),
-    "only at its ends": (HEAD + END, HEAD, HEAD + END, False),
+    "nothing before": (WHOLE_LOG, HEAD, WHOLE_LOG, None),
+    "stopped after training": (WHOLE_LOG, HEAD + "".join(EPOCHS), HEAD + END, None),
+    "only at its ends": (HEAD + END, HEAD, HEAD + END, None),
     "alike lines": ("step 1\n" * 4, "step 1\n" * 2, "step 1\n" * 3, False),
     "bars anew": (BAR.format(1) * 4, BAR.format(2), BAR.format(3) * 4, True),
-    "nothing": ("", "", "", False),
+    "nothing": ("", "", "", None),
 }
 
 
 @pytest.mark.parametrize("case", GOES_ON)
 def test_a_run_that_prints_all_again_has_started_anew(case):
     *logs, anew = GOES_ON[case]
-    assert resume.printed_again(*logs) == anew
+    assert resume.printed_again(*logs) is anew
 
 
 def test_a_run_that_started_anew_is_no_pass_and_is_named():
@@ -545,8 +545,9 @@ def test_a_run_that_started_anew_is_no_pass_and_is_named():
     anew = resume.Interruption("SIGKILL", "its second save", equal, 1.0, kept=True, anew=True)
     assert not resume.Resumed([anew, anew], []).passed
     assert resume.Resumed([anew, anew._replace(anew=False)], []).passed
-    said = resume.as_text(resume.Resumed([anew], []), None)
-    assert "it printed all from the start again: it seems to have started anew" in said[-1]
+    said = resume.as_text(resume.Resumed([anew, anew._replace(anew=None)], []), None)
+    assert "it printed all from the start again: it seems to have started anew" in said[-2]
+    assert "equal bit for bit, but nothing printed shows that it went on and did not start anew" in said[-1]
 
 
 class Logs:

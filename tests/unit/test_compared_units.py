@@ -203,7 +203,7 @@ def test_values_may_be_tables(saved, drawn, tmp_path):
 
 
 @pytest.mark.parametrize("ids", [np.arange(EXAMPLES), np.arange(EXAMPLES) * 7 + 3, list("abcdefghijkl")])
-@pytest.mark.parametrize("name", ["id", ""])
+@pytest.mark.parametrize("name", ["id", "Example IDs", ""])
 @pytest.mark.usefixtures("here")
 def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refused):
     truth, order = drawn.normal(size=(EXAMPLES, 2)), drawn.permutation(EXAMPLES)
@@ -230,6 +230,9 @@ def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refuse
     np.savez("a.npz", predictions=truth[order] + 1, ids=order, weight=truth)
     found = numbers.read("a.npz", VALUES, true)
     np.testing.assert_allclose(found.values, [truth + 1])
+    np.savez("a.npz", predictions=truth, ids=order[1:])
+    line = f"a.npz: ids: found {EXAMPLES - 1} for {EXAMPLES} examples; one for each, or another name"
+    assert refused(numbers.read, "a.npz", VALUES, true) == line
     np.savez("y.npz", y=truth[order], sample_ids=order)
     np.testing.assert_allclose(label_files.numbers("y.npz").values, truth)
     runs = {f"seed{run}": np.full(EXAMPLES, float(run)) for run in (2, 10, 1)}
@@ -238,9 +241,10 @@ def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refuse
         found = numbers.read_arm(["a.npz"], kind, true if kind == VALUES else None)
         np.testing.assert_array_equal(found.values, np.repeat([[1], [2], [10]], EXAMPLES, axis=1))
         assert found.numbers == [1, 2, 10]
-    np.savez("a.npz", losses=np.ones((EXAMPLES, 3)), ids=order)
-    line = "a.npz: found segments in another order than their ids; the order of their ids"
-    assert refused(numbers.read, "a.npz", LOSSES, None) == line
+    for shape, units in (((EXAMPLES, 3), "segments"), ((EXAMPLES,), "tokens")):
+        np.savez("a.npz", losses=np.ones(shape), ids=order)
+        line = f"a.npz: found {units} in another order than their ids; the order of their ids"
+        assert refused(numbers.read, "a.npz", LOSSES, None) == line
 
 
 @pytest.mark.usefixtures("here")
@@ -483,6 +487,14 @@ def test_adopt_takes_the_values_of_an_archive_and_not_its_labels(here, drawn):
     truth, predicted = drawn.normal(size=(2, EXAMPLES))
     np.savez(here / "p1.npz", predictions=predicted, labels=truth)
     np.testing.assert_array_equal(adopted("p{seed}.npz", "mine", "p1.npz", VALUES)("predictions"), predicted)
+
+
+def test_adopt_refuses_losses_of_other_segments(here, refused):
+    ids = np.arange(len(SEGMENTS))
+    np.savez(here / "a1.npz", losses=SEGMENTS, ids=ids)
+    np.savez(here / "a2.npz", losses=SEGMENTS, ids=7 * ids)
+    line = refused(existing_runs.adopt, "a{seed}.npz", "mine", None, existing_runs.Columns(), LOSSES)
+    assert line.startswith("a2.npz: found other examples than in a1.npz, or in another order; ")
 
 
 def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, drawn, refused):

@@ -125,6 +125,25 @@ def test_columns_of_a_program_are_compared_except_times(column, values, epoch, d
     assert found["equal"] == (epoch is None)
 
 
+def test_a_program_that_ran_for_more_epochs_has_no_digests_to_compare_but_at_its_ends(differ, tmp_path):
+    differ(in_epoch(3, "a/bias"), recorded())
+    for name, count in (("one", 3), ("other", 2)):
+        run = tmp_path / name / "1"
+        history = list(csv.DictReader((run / "history.csv").read_text().splitlines()))[:count]
+        for row in history[:-1]:
+            row.update(weights_sha256="", tensors_sha256="")
+        with (run / "history.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, history[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(history)
+        record = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps(record | {"epochs": count}))
+    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")
+    parted = found["parting"]
+    assert (found["equal"], parted["epochs"], parted["weights_differ_from_epoch"]) == (False, [3, 2], None)
+    assert "epochs           3 -> 2" in diff_text.as_text(found)
+
+
 def test_layers_are_sorted_by_distance_relative_to_the_first_run(differ):
     def change(parts):
         parts["final"] = {"a/kernel": parts["final"]["a/kernel"] * 2, "a/bias": np.full(3, 4, np.float32)}
@@ -144,7 +163,7 @@ def test_a_layer_that_leaves_zero_is_the_farthest(differ):
 def test_final_weights_that_the_history_does_not_know_are_a_difference(differ):
     found = differ(lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))
     assert not found["equal"]
-    assert "differ, although the digests in the histories do not" in diff_text.as_text(found)
+    assert "weights          differ at the end, which the digests in the histories do not show" in diff_text.as_text(found)
 
 
 def test_the_sign_of_a_zero_is_a_difference(differ):

@@ -132,3 +132,12 @@ def nothing(input_shape, classes):
 def mistaken(input_shape, classes):
     """A name that does not exist."""
     return keras.Sequential([keras.Input(input_shape), keras.layers.Dens(classes)])
+
+
+def by_channel(input_shape, classes):
+    """What XLA has no fast kernels for: a convolution of each channel by itself, a kernel larger than the picture."""
+    images = keras.Input(input_shape, name="images")
+    values = keras.layers.DepthwiseConv2D(3, 2, padding="same", name="each")(images)
+    values = keras.layers.MaxPooling2D(2, padding="same", name="pool")(values)
+    values = keras.layers.Conv2D(4, 3, padding="same", activation="relu", name="all")(values)
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(keras.layers.Flatten(name="flat")(values)))

@@ -79,8 +79,9 @@ class Interruption(NamedTuple):
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
     whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more: perhaps
-    nothing was left to train. `anew` is whether it then printed again what it had printed before. `line` is the first
-    that it then printed differently from the whole run, `states` is what differs in the first checkpoint that does.
+    nothing was left to train. `anew` is whether it then printed again what it had printed before; None if it prints
+    nothing that shows it. `line` is the first that it then printed differently from the whole run, `states` is what
+    differs in the first checkpoint that does.
     """
 
     signal: str
@@ -91,7 +92,7 @@ class Interruption(NamedTuple):
     line: Line | None = None
     states: States | None = None
     late: bool = False
-    anew: bool = False
+    anew: bool | None = False
 
     @property
     def counts(self) -> bool:
@@ -172,8 +173,8 @@ def first_line(whole: str, resumed: str) -> Line | None:
     return first
 
 
-def printed_again(whole: str, before: str, resumed: str) -> bool:
-    """Whether a run that went on printed a series again from its beginning, though the stop fell into it.
+def printed_again(whole: str, before: str, resumed: str) -> bool | None:
+    """Whether a run that went on printed a series again from its beginning; None if the stop fell into no series.
 
     A series is lines that are alike but for their numbers, such as one for each epoch. What is printed before training,
     or only after it, is none that a stop cuts.
@@ -183,7 +184,7 @@ def printed_again(whole: str, before: str, resumed: str) -> bool:
         Counter(DIGITS.sub("#", text) for text in log if DIGITS.search(text)) for log in logs[:2]
     )
     cut = [text for text in logs[0] if 0 < lengths_before[shape := DIGITS.sub("#", text)] < lengths[shape]]
-    return bool(cut) and Counter(cut) <= Counter(logs[2])
+    return Counter(cut) <= Counter(logs[2]) if cut else None
 
 
 def _last_state(line: str) -> str:
@@ -298,6 +299,8 @@ def _end(stop: Interruption) -> str:
         return "equal, but it saved no more: perhaps it was stopped too late to tell"
     if stop.kept and stop.anew:
         return "equal, but it printed all from the start again: it seems to have started anew"
+    if stop.kept and stop.anew is None:
+        return "equal bit for bit, but nothing printed shows that it went on and did not start anew"
     return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
 
 

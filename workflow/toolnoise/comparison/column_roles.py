@@ -39,8 +39,9 @@ def role_of(name: str) -> str:
     words = words_of(name)
     if name and not words:
         return "other"
+    whole = "".join(words)
     for role, names in EXACT.items():
-        if "".join(words) in names:
+        if not names.isdisjoint((whole, whole.replace("ids", "id"), whole.replace("indices", "index"))):
             return role
     numbered = not RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
     role = role_of_words(words)

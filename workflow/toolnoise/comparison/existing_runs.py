@@ -212,7 +212,11 @@ def _outcome(
     if numbers_as == LOSSES:
         if source:
             raise BadInput("command line", "--labels", f"found {source}", "none: a loss is no prediction of a label")
-        return LOSSES, {LEFT[LOSSES].file: numbers.losses_of_a_run(run.file)}
+        padded, losses = numbers.losses_of_a_run(run.file)
+        numbers.require_alike([*first, losses])
+        if not first:
+            first.append(losses)
+        return LOSSES, {LEFT[LOSSES].file: padded}
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if numbers_as == VALUES:

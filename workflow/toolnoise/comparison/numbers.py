@@ -145,11 +145,11 @@ def of_losses(path: str, runs: Sequence[np.ndarray], beside: Mapping[str, np.nda
             what = f"found padding in other places in run {place} than in run 0"
             raise BadInput(path, "", what, "the same tokens in each run")
     values = np.stack([run[~gaps] for run in runs]).astype(np.float64)
-    counts = lengths(runs[0])
-    order, ids = table_rows.in_order(path, beside or {}, len(counts))
+    order, ids = table_rows.in_order(path, beside or {}, len(runs[0]))
     if (order != np.arange(len(order))).any():
-        raise BadInput(path, "", "found segments in another order than their ids", "the order of their ids")
-    return Numbers(path, LOSSES, values, counts, None, ids=ids)
+        what = "segments" if runs[0].ndim == 2 else "tokens"
+        raise BadInput(path, "", f"found {what} in another order than their ids", "the order of their ids")
+    return Numbers(path, LOSSES, values, lengths(runs[0]), None, ids=ids)
 
 
 def of_values(given: Values, truth: Values, beside: Mapping[str, np.ndarray] | None = None) -> Numbers:
@@ -181,15 +181,15 @@ def _units(truth: Values) -> tuple[np.ndarray, np.ndarray]:
     return np.full(len(truth.values), truth.values[0].size), truth.values.ravel().astype(np.float64)
 
 
-def losses_of_a_run(path: str) -> np.ndarray:
-    """The losses of the one run in a file, with their padding."""
-    runs = list(_runs(path, LOSSES, _arrays(path, LOSSES)).values())
+def losses_of_a_run(path: str) -> tuple[np.ndarray, Numbers]:
+    """The losses of the one run in a file, with their padding and without."""
+    named = _arrays(path, LOSSES)
+    runs = list(_runs(path, LOSSES, named).values())
     if len(runs) == 1 and runs[0].ndim == 3:
         runs = list(runs[0])
     if len(runs) != 1:
         raise BadInput(path, "", f"found {len(runs)} runs", "one run in a file")
-    require_losses(path, runs[0])
-    return runs[0]
+    return runs[0], of_losses(path, runs, named)
 
 
 def _arrays(path: str, kind: str) -> dict[str, np.ndarray]:

@@ -71,23 +71,22 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
 
 def in_order(path: str, named: Mapping[str, np.ndarray], examples: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The order of an archive's examples by its arrays that identify them, as those of a table; the examples."""
-    found = [(name, array.ravel()) for name, array in named.items() if array.size == examples and identifies(name)]
+    of_names = {name: array for name, array in named.items() if identifies(name)}
+    for name, array in of_names.items():
+        if array.ndim == 1 and 1 < array.size != examples:
+            raise BadInput(path, name, f"found {array.size} for {examples} examples", "one for each, or another name")
+    found = [(name, array.ravel()) for name, array in of_names.items() if array.size == examples]
     for name, array in found:
         if array.dtype.kind not in "iufU":
             raise BadInput(path, name, f"found {array.dtype}", "numbers or texts that identify the examples")
-    found.sort(key=lambda each: _role_of_array(each[0]))
+    found.sort(key=lambda each: role_of(each[0]))
     rows, ids = _identified(path, np.arange(examples)[np.newaxis], found, "each example once")
     return rows[0], ids
 
 
 def identifies(name: str) -> bool:
     """Whether an array of an archive identifies examples by its name."""
-    return _role_of_array(name) in ("example", "index")
-
-
-def _role_of_array(name: str) -> str:
-    """The role of an array by its name, which may be in the plural."""
-    return role_of(name.lower().replace("ids", "id").replace("indices", "index"))
+    return role_of(name) in ("example", "index")
 
 
 def _identified(
@@ -96,7 +95,7 @@ def _identified(
     """The lines of each run, [S, N], in one order of examples, and what identifies these; an index comes last."""
     repeating = ""
     for name, ids in named:
-        placed, index = _placed(rows, ids), _role_of_array(name) == "index"
+        placed, index = _placed(rows, ids), role_of(name) == "index"
         if index and repeating:
             break
         if placed is not None:

@@ -10,7 +10,7 @@ from toolnoise.base.times import is_time
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.training.runs import Run
+from toolnoise.training.runs import DIGESTS, Run
 
 DRAWS = "draws_sha256"
 
@@ -90,7 +90,13 @@ def _outcome(*histories: list[dict[str, str]]) -> list[str]:
 def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:
     """The first epoch, of those in both, in which a column differs."""
     pairs = enumerate(zip(first, second, strict=False), 1)
-    return next((epoch for epoch, (a, b) in pairs if any(a.get(name) != b.get(name) for name in columns)), None)
+    return next((epoch for epoch, rows in pairs if any(_differ(rows, column) for column in columns)), None)
+
+
+def _differ(rows: tuple[dict[str, str], dict[str, str]], column: str) -> bool:
+    """Whether a column differs; of a training program, only the last epoch has digests."""
+    a, b = (row.get(column) for row in rows)
+    return a != b and not (column in DIGESTS and "" in (a, b))
 
 
 def _tensors(

@@ -225,7 +225,7 @@ def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> Non
 # Per engine, the CPU kernel libraries, the instruction sets it can be restricted to, the formulas of its optimisers.
 POSSIBLE = {
     "tensorflow": {"kernels": ("onednn", "eigen"), "isa": ("sse41", "avx2", "avx512"), "formulas": ("common",)},
-    "jax": {"kernels": ("xla",), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
+    "jax": {"kernels": ("xla", "products"), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
     "torch": {"kernels": ("onednn", "native"), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
     programs.ENGINE: {"kernels": ("onednn",), "isa": ("avx2",), "formulas": ("common",)},
 }

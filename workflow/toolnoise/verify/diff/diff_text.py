@@ -90,15 +90,16 @@ def _run(compared: dict[str, Any]) -> Iterator[str]:
         yield f"moved bit        {' -> '.join(map(_moved, parted['moved_bit']))}"
     epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
     layers = f", in {len(tensors)} tensor{'s' if len(tensors) > 1 else ''}: {_some(tensors)}" if epoch else ""
-    yield f"weights          {_since(epoch)}{layers}"
+    if epoch or parted["weights_bit_equal"]:
+        yield f"weights          {_since(epoch)}{layers}"
+    else:
+        yield "weights          differ at the end, which the digests in the histories do not show"
     if parted["epochs"][0] != parted["epochs"][1]:
         yield f"epochs           {parted['epochs'][0]} -> {parted['epochs'][1]}"
     if parted["status"][0] != parted["status"][1]:
         yield f"status           {parted['status'][0]} -> {parted['status'][1]}"
     if parted["history_differs_from_epoch"] and not epoch:
         yield f"history          {_since(parted['history_differs_from_epoch'])}"
-    if not epoch and not parted["weights_bit_equal"]:
-        yield "final weights    differ, although the digests in the histories do not"
     for name in ("test_accuracy", "test_loss", "train_loss"):
         yield f"{name.replace('_', ' '):<16} {_ends(parted[name])}"
     yield ""
