@@ -473,7 +473,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         records = [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
         made = [json.dumps({**each, "seed": int(each["seed"]), "correct": each["correct"] == "1"}) for each in records]
         Path(f"{arm}.jsonl").write_text("\n".join(made))
-    assert log_files.are_logs([["a.jsonl"]], correct=False, cluster=None)
+    assert log_files.are_logs([["a.jsonl"], ["b.jsonl"]], correct=False, cluster=None)
     again = compared("a.jsonl", "b.jsonl", cluster="passage")
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
@@ -573,7 +573,7 @@ def test_metrics_of_runs_are_no_scores_of_questions(case, option, refused_by_ver
     )
     asked = ["--metric", option] if option else []
     for name, words in (("a.jsonl", asked), ("a.csv", ["--correct", *asked])):
-        line = f"{name}: {found}, and no column of questions; a column id of the questions; metrics of runs go in a CSV"
+        line = f"{name}: {found}, and no column of questions; a column id of the questions; metrics of runs go in one "
         assert line in refused_by_verb("compare", name, name, *words)
 
 

@@ -9,6 +9,7 @@ W&B's and MLflow's are written here as they do.
 
 import csv
 import io
+import json
 import random
 import shutil
 import tarfile
@@ -134,6 +135,28 @@ def test_seeds_may_be_columns(heads, table):
     assert numbers(read(path)) == numbers(read(path, by="Net")) == by_seed()
     path = table("\n".join(["model,run1,run2,run3,run4", *lines]))
     assert {run.seed for run in read(path).runs} == {None}
+
+
+def test_json_lines_are_a_table_of_all_methods(table, refused_by_verb, capsys):
+    rows = [
+        {"config": {"model": arm}, "seed": int(seed), "accuracy": value, "steps": [1, 2]}
+        for arm, values in by_seed().items()
+        for seed, value in values.items()
+    ]
+    # A run that has not ended yet has a line without a metric, or without a number.
+    rows += [{"config": {"model": "base"}, "seed": 5}, {"config": {"model": "wide"}, "seed": 5, "accuracy": None}]
+    for name, lines in (("t.jsonl", rows), ("t.csv", [])):
+        table("".join(json.dumps(row) + "\n" for row in lines) or long(), name)
+    found = read("t.jsonl", by="config.model")
+    assert numbers(found) == by_seed()
+    assert found.notes[-1] == "Left out: 2 blank in accuracy."
+    cli.main(["compare", "t.csv", "--metric", "accuracy", "--json"])
+    wanted = json.loads(capsys.readouterr().out)["comparisons"]
+    cli.main(["compare", "t.jsonl", "--metric", "accuracy", "--by", "config.model", "--json"])
+    assert json.loads(capsys.readouterr().out)["comparisons"] == wanted
+    table('{"model": "a", "accuracy": 0.9}\n{"model": "b", "acc', "t.jsonl")
+    line = refused_by_verb("compare", "t.jsonl", "--metric", "accuracy")
+    assert "t.jsonl: line 2: damaged or truncated (" in line
 
 
 def test_models_may_be_columns(table):

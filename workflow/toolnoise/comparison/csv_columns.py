@@ -120,10 +120,11 @@ def _texts(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.n
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadInput(path, f"row {number + 1}", f"found {len(row)} fields", f"{len(rows[0])}, as in the first")
-    return [_typed(list(cells)) if typed else np.array(cells, object) for cells in zip(*rows, strict=True)]
+    return [typed_cells(list(cells)) if typed else np.array(cells, object) for cells in zip(*rows, strict=True)]
 
 
-def _typed(cells: list[str]) -> np.ndarray:
+def typed_cells(cells: list[str]) -> np.ndarray:
+    """Cells as True and False or as numbers, if all of them are such."""
     if {cell.lower() for cell in set(cells)} <= BOOLEANS.keys():
         return np.array([BOOLEANS[cell.lower()] for cell in cells])
     return np.array(cells, float if all(map(is_number, cells)) else str)

@@ -56,7 +56,9 @@ def reader_of(path: str) -> Reader | None:
 def are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
     """Whether arms are logs: by an option, or by what the first file of the first arm has."""
     files = files_of(given[0][0])
-    if correct or (files and reader_of(files[0]) is not None):
+    reader = reader_of(files[0]) if files else None
+    # One file of JSON lines may be a table of all arms.
+    if correct or (reader and (len(given) > 1 or reader is not tables.read)):
         return True
     if cluster:
         what = f"found predictions or numbers in {given[0][0]}"

@@ -104,7 +104,9 @@ def _require_questions(
     other = next((value for value in scores if value not in (0, 1)), None)
     if several or (other is not None and not texts):
         what = f"found several values of {several[0]}" if several else f"found {score} {other:g}"
-        allowed = "a column id of the questions; metrics of runs go in a CSV, with --metric and without --correct"
+        allowed = (
+            "a column id of the questions; metrics of runs go in one table or a CSV, with --metric, without --correct"
+        )
         raise BadInput(path, "", f"{what}, and no column of questions", allowed)
 
 

@@ -1,4 +1,7 @@
-"""A CSV file of runs as columns, and the numbers in one: blank cells, and numbers that are not finite, apart."""
+"""A file of runs, in CSV or JSON lines, as columns.
+
+Of the numbers in a column, blank cells and those that are not finite are told apart.
+"""
 
 import difflib
 from typing import NamedTuple
@@ -8,6 +11,8 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.csv_columns import LARGEST
+from toolnoise.comparison.evals import json_text
+from toolnoise.comparison.tables import json_lines
 from toolnoise.comparison.tables.directions import words_of
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.
@@ -53,6 +58,8 @@ class Cells(NamedTuple):
 
 def read(path: str) -> Frame:
     """The columns of a file; one without names has empty ones."""
+    if json_text.first(path):
+        return Frame(path, *json_lines.read(path), turned=True)
     table = csv_columns.read(path, None, "metrics", repeated=True)
     if not table.names and _may_be_names(table.columns):
         what = "found 0, which may be a run, or the name that pandas gives a column without one"

@@ -57,8 +57,8 @@ VERB = Verb(
             "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
             "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a "
             "run; where labels are N x label, N x token or N x height x width, these axes in place of N; or logs of "
-            "lm-evaluation-harness or Inspect (.jsonl, .eval, .json); with --metric, one table with all methods, or a "
-            "table for each",
+            "lm-evaluation-harness or Inspect (.jsonl, .eval, .json); with --metric, one table with all methods (CSV "
+            "or JSON lines), or a CSV for each",
         },
         "--arm": option(
             "FILE",
