@@ -35,7 +35,7 @@ PHASES = {
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
 EXPERIMENTS = {
-    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
+    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal, with other hash seeds they differ.",
     "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed "
     "(perhaps the addresses of objects, which it does not fix).",
     "first run": "By experiment: only the first run differs. It seems to leave what others read (checkpoint or cache).",
