@@ -94,6 +94,8 @@ def main() -> None:
     parser.add_argument("--kernels", default="", help="of one framework, others than its registry entry's")
     options = parser.parse_args()
     names = options.frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]
+    if options.kernels and len(names) != 1:
+        parser.error(f"--kernels: found {len(names)} frameworks; one")
     if options.operators:
         for name in names:
             show_operators(name, options.operators, options.kernels)
