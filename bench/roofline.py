@@ -8,12 +8,17 @@ bounds is the least time of a step. Bytes are those of inputs, outputs and weigh
 elements counts as fused, so a framework that fuses less has a smaller share. A copy is measured at several sizes,
 because caches are faster than memory.
 
+Small networks have more steps in an epoch than large ones, as in use: otherwise what it takes to begin an epoch would
+count for more than its steps.
+
     taskset --cpu-list 0 python bench/roofline.py [tensorflow] [jax] [torch]
     taskset --cpu-list 0 python bench/roofline.py tensorflow --operators smallcnn   # where a step's time goes
-    taskset --cpu-list 0 python bench/roofline.py jax --kernels products --networks mediumcnn-k3 shufflenet-x05
+    taskset --cpu-list 0 python bench/roofline.py jax --tooling cpu-jax-products --networks mediumcnn-k3 shufflenet-x05
+    taskset --cpu-list 0 python bench/roofline.py torch --evaluation smallcnn  # examples/s by the batch of evaluation
 
 One thread; CPU seconds; product and training in turn, so that other work on the machine slows both; shares are medians.
-Each framework has a process of its own, with the newest instruction set that a registry entry can pin here.
+Each framework has a process of its own, with the newest instruction set that a registry entry can pin here, or with a
+tooling of the registry.
 """
 
 import argparse
@@ -33,7 +38,7 @@ import numpy as np
 from toolnoise import engines, streams
 from toolnoise.datasets.outcomes import LABEL, TOKENS
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import State
+from toolnoise.engines import State, keras_engine
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import config
@@ -53,7 +58,10 @@ NETWORKS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "transformer": ((64,), 64, 32),
 }
 STEPS, ROUNDS = 4, 7
-FLOAT = 4  # bytes
+# As many as an epoch of digits has; LeNet-5 has 468 with MNIST, which would take long.
+MORE_STEPS = {"hidden": 22, "lenet5": 32}
+EVALUATED, BATCHES = 1024, (32, 64, 128, 256, 512, 1024)
+FLOAT, PAGE = 4, 4096  # bytes
 COPIED = tuple(2**power for power in range(19, 29))  # bytes read and written; below that Python takes the time
 ADAM = 7  # times that a weight's bytes are read or written: weight, gradient and two moments; all but the gradient
 HEADINGS = (
@@ -91,16 +99,18 @@ def main() -> None:
         "--product", type=float, default=0, metavar="SPEED", help="what a product here reaches at least"
     )
     parser.add_argument("--operators", choices=NETWORKS, metavar="NETWORK", help="the operators of a step instead")
-    parser.add_argument("--kernels", default="", help="of one framework, others than its registry entry's")
+    parser.add_argument("--evaluation", choices=NETWORKS, metavar="NETWORK", help="evaluation by its batch instead")
+    parser.add_argument("--tooling", default="", metavar="ENTRY", help="of the registry, of one framework")
     options = parser.parse_args()
     names = options.frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]
-    if options.kernels and len(names) != 1:
-        parser.error(f"--kernels: found {len(names)} frameworks; one")
+    if len(names) != 1 and (options.tooling or options.evaluation or options.operators):
+        parser.error(f"found {len(names)} frameworks; one with --tooling, --operators and --evaluation")
     if options.operators:
-        for name in names:
-            show_operators(name, options.operators, options.kernels)
+        show_operators(names[0], options.operators, options.tooling)
+    elif options.evaluation:
+        show_evaluation(names[0], options.evaluation, options.tooling)
     elif len(names) == 1:
-        show(names[0], options.networks, options.product, options.kernels)
+        show(names[0], options.networks, options.product, options.tooling)
     else:
         fastest = options.product
         for name in names:
@@ -110,11 +120,11 @@ def main() -> None:
             fastest = max(fastest, float(said.rsplit(maxsplit=1)[-1]))
 
 
-def show(framework: str, networks: list[str], product: float, kernels: str) -> None:
+def show(framework: str, networks: list[str], product: float, entry: str) -> None:
     """Print the table of a framework; another one's product may reach a higher speed on this machine."""
-    engine = started(framework, kernels)
+    engine = started(framework, entry)
     products, speeds = matrix_products(engine), copies()
-    print(f"{framework}: kernels {engine.tooling['kernels']}, {engine.tooling['isa']}, one thread")
+    print(f"{framework}: tooling {engine.tooling['name']}, {engine.tooling['isa']}, one thread")
     listed = ", ".join(f"{size / 2**20:g} MiB {speed / 1e9:.1f}" for size, speed in speeds.items())
     print(f"a copy's speed, GB/s read and written, by the bytes of both: {listed}")
     for line in HEADINGS:
@@ -148,30 +158,41 @@ def show(framework: str, networks: list[str], product: float, kernels: str) -> N
     )
 
 
-def started(framework: str, kernels: str) -> Any:
-    """The engine of a framework, which has claimed its tooling, with other kernels if these are named."""
+def started(framework: str, entry: str) -> Any:
+    """The engine of a framework, which has claimed its tooling, or with the same instruction set a registry entry."""
     engine = engines.load(framework)
     tooling = engine_vs_fit._spec(framework, augment=False).hardware.json
-    engine.start(tooling | {"kernels": kernels or tooling["kernels"]}, deterministic=False)
+    if entry:
+        tooling = config.registered("hardware")[entry] | {"name": entry, "isa": tooling["isa"]}
+    if tooling["engine"] != framework:
+        raise SystemExit(f"{entry} is a tooling of {tooling['engine']}, not of {framework}")
+    engine.start(tooling, deterministic=False)
     return engine
 
 
 def ready(engine: Any, framework: str, name: str) -> tuple[Any, int]:
-    """Train an epoch of a network; give a plan of STEPS steps, and their number of examples."""
-    shape, classes, batch = NETWORKS[name]
+    """Train an epoch of a network; give its plan, and its number of examples."""
+    batch = NETWORKS[name][2]
     spec = engine_vs_fit._spec(framework, augment=False, batch=batch)
     model = config.registered("models")[name]
     module, _, function = model["builder"].partition(":")
     builder = getattr(importlib.import_module(module), function)
-    parameters = engine.build(builder, model.get("options", {}), shape, classes)
-    examples, text = STEPS * batch, len(shape) == 1
-    pixels = streams.integers(1, (examples, *shape), classes if text else 256).astype("uint16" if text else "uint8")
-    targets = streams.integers(2, (examples, *shape) if text else (examples,), classes)
-    engine.compile(spec.recipe, Split(pixels, targets, outcome=TOKENS if text else LABEL))
+    parameters = engine.build(builder, model.get("options", {}), *NETWORKS[name][:2])
+    examples = MORE_STEPS.get(name, STEPS) * batch
+    engine.compile(spec.recipe, split_of(name, examples))
     engine.restore(State(initial_weights(parameters, 0, 1, name), {}, 0))
     plan = plan_epoch(spec, examples, 0)
     engine.epoch(plan)
     return plan, examples
+
+
+def split_of(name: str, examples: int) -> Split:
+    """So many examples for a network."""
+    shape, classes, _ = NETWORKS[name]
+    text = len(shape) == 1
+    pixels = streams.integers(1, (examples, *shape), classes if text else 256).astype("uint16" if text else "uint8")
+    targets = streams.integers(2, (examples, *shape) if text else (examples,), classes)
+    return Split(pixels, targets, outcome=TOKENS if text else LABEL)
 
 
 def step_of(engine: Any, batch: int) -> Iterator[Part]:
@@ -254,7 +275,7 @@ def copies() -> dict[int, float]:
     """Bytes read and written a second, by their number; the best of several."""
     speeds = {}
     for size in COPIED:
-        source, target = np.ones(size // (2 * FLOAT), np.float32), np.zeros(size // (2 * FLOAT), np.float32)
+        source, target = aligned(size // 2), aligned(size // 2)
         times = max(2**28 // size, 4)
 
         def copy(source: np.ndarray = source, target: np.ndarray = target, times: int = times) -> None:
@@ -263,6 +284,15 @@ def copies() -> dict[int, float]:
 
         speeds[size] = times * size / min(seconds(copy) for _ in range(5))
     return speeds
+
+
+def aligned(size: int) -> np.ndarray:
+    """Ones from the beginning of a page: a copy to 16 bytes further on in a page takes ten times as long here."""
+    memory = np.zeros(size + PAGE, np.uint8)
+    start = -memory.ctypes.data % PAGE
+    ones = memory[start : start + size].view(np.float32)
+    ones[:] = 1
+    return ones
 
 
 def matrix_products(engine: Any) -> tuple[Callable[[int], None], Callable[[int], None]]:
@@ -292,20 +322,42 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def show_operators(framework: str, name: str, kernels: str) -> None:
+def show_evaluation(framework: str, name: str, entry: str) -> None:
+    """Print the examples a CPU second that are evaluated in batches of each size, and which have the engine's bits."""
+    engine = started(framework, entry)
+    ready(engine, framework, name)
+    split = split_of(name, EVALUATED)
+    usual = keras_engine.EVALUATION_BATCH
+    given = engine.logits(split).tobytes()
+    speeds: dict[int, list[float]] = {size: [] for size in BATCHES}
+    equal = {}
+    for number in range(ROUNDS + 1):
+        for size in BATCHES:
+            keras_engine.EVALUATION_BATCH = size * split.units
+            found = []
+            speed = EVALUATED / seconds(lambda found=found: found.append(engine.logits(split)))
+            # The first compiles for a size.
+            speeds[size] += [speed] if number else []
+            equal[size] = found[0].tobytes() == given
+    print(f"{framework}, {name}: an evaluation batch of {usual} units\n{'examples':>8}{'examples/s':>12}  bits")
+    for size, found in speeds.items():
+        print(f"{size:>8}{statistics.median(found):>12.0f}  {'equal' if equal[size] else 'others'}")
+
+
+def show_operators(framework: str, name: str, entry: str) -> None:
     """Print each operator's share of a step, as the framework's profiler has it, of the clock's time."""
     from toolnoise.analyses.overhead.profile import kernels_of
 
-    engine = started(framework, kernels)
+    engine = started(framework, entry)
     plan, _ = ready(engine, framework, name)
     timed = kernels_of(engine, plan, nullcontext)
-    whole, rest = sum(kernel.microseconds for kernel in timed), 1.0
+    whole, rest, steps = sum(kernel.microseconds for kernel in timed), 1.0, len(plan.order)
     print(f"{framework}, {name}\n{'operator':<60}{'calls a step':>14}{'% of step':>12}")
     for kernel in timed:
         share = kernel.microseconds / whole
         if share >= LEAST:
             rest -= share
-            print(f"{kernel.name[:59]:<60}{kernel.calls / STEPS:>14.0f}{100 * share:>12.1f}")
+            print(f"{kernel.name[:59]:<60}{kernel.calls / steps:>14.0f}{100 * share:>12.1f}")
     print(f"{'all others':<74}{100 * rest:>12.1f}")
 
 

@@ -34,6 +34,7 @@ hardware:
   parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
   many: {engine: jax, accelerator: cpu, kernels: xla, replicas: 4, at_once: true}
   same: {engine: torch, accelerator: cpu, portable: true}
+  norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}
 identical: {criteria: [last, patience], weak: {reference: best, margin: -0.25}}
 claims:

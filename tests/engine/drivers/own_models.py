@@ -55,6 +55,19 @@ def smooth(input_shape, classes):
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
 
+def normalised(input_shape, classes, pixels=0):
+    """Batch normalisation of pictures, with and without scale and offset, and of numbers; `pixels`, a side, crops."""
+    images = values = keras.Input(input_shape, name="images")
+    if pixels:
+        values = values[:, :pixels, :pixels]
+    values = keras.layers.Conv2D(6, 3, padding="same", use_bias=False, name="conv")(values)
+    values = keras.layers.Activation("tanh", name="tanh")(keras.layers.BatchNormalization(name="whole")(values))
+    values = keras.layers.BatchNormalization(scale=False, center=False, name="plain")(values)
+    values = keras.layers.Dense(5, use_bias=False, name="dense")(keras.layers.Flatten(name="flat")(values))
+    values = keras.layers.Activation("tanh", name="tanh2")(keras.layers.BatchNormalization(name="numbers")(values))
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
 class Doubled(keras.layers.Layer):
     """A layer with a weight of its own around another, which it calls twice."""
 

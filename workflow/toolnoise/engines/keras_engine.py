@@ -78,6 +78,7 @@ class KerasEngine(Framework):
                 problem = f"{type(layer).__name__} draws random numbers of its own"
                 raise BadInput("model", layer.name, problem, "for dropout: toolnoise.models.dropout.Dropout")
         self.tensors = {variable.path: self._tensor(variable) for variable in self.model.weights}
+        self._outputs = self._network()
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
         self._forward = self._of_images(lambda images: self._logits(images, training=False))
@@ -91,6 +92,10 @@ class KerasEngine(Framework):
             )
             for variable in self.model.weights
         )
+
+    def _network(self) -> Callable[[Any, bool], Any]:
+        """The network as a function of images, and of whether it trains."""
+        return lambda images, training: self.model(images, training=training)
 
     def _tensor(self, variable: Any) -> Any:
         """The object that holds a variable's values in training."""
@@ -189,11 +194,12 @@ class KerasEngine(Framework):
             done += steps
 
     def _logits(self, images: Any, training: bool) -> Any:
-        return self.keras.ops.cast(self.model(images, training=training), "float32")
+        return self.keras.ops.cast(self._outputs(images, training), "float32")
 
     def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
         """A batch, cropped and mirrored: pixels are moved and never computed, so all engines give the same bits."""
-        if not self.outcome.augmentable:  # a study's plan has neither for these
+        # Where a plan has neither crops nor mirrored images, what follows would move every pixel to where it is.
+        if not self.outcome.augmentable or self._stays(pixels):
             return self._gathered(pixels, indices)
         ops, pad = self.keras.ops, self.recipe["crop"]
         height, width, channels = self.train.shape
@@ -205,6 +211,11 @@ class KerasEngine(Framework):
         columns = ops.where(flips[:, None], ops.arange(width - 1, -1, -1), ops.arange(width)) + offsets[:, 1:]
         places = rows[:, :, None] * from_width + columns[:, None, :]
         return self._gathered(ops.reshape(padded, (-1, channels)), places)
+
+    def _stays(self, pixels: Any) -> bool:
+        """Whether training sees every image as it is stored."""
+        moves = self.recipe["crop"] or self.recipe["flip"]
+        return not moves and tuple(pixels.shape[1:]) == tuple(self.train.shape)
 
     def _gathered(self, array: Any, places: Any) -> Any:
         """The entries at these indices of the first axis; all of them exist."""

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import State, decay, loss_scale, rate_factor, torch_ranks
+from toolnoise.engines import (
+    State,
+    bare_layers,
+    decay,
+    fused_batch_norm,
+    loss_scale,
+    rate_factor,
+    torch_ranks,
+    torch_scan,
+)
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
@@ -55,6 +64,7 @@ class Engine(KerasEngine):
         self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
         # Keras subtracts the squared mean from the mean square there, which loses digits where the mean is large.
         self.keras.src.backend.torch.nn.moments = partial(_moments, torch)
+        torch_scan.install(torch, self.keras)
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
@@ -87,6 +97,9 @@ class Engine(KerasEngine):
     def _use_gpu(self, place: int) -> None:
         self.torch.cuda.set_device(place)
 
+    def _network(self) -> Callable[[Any, bool], Any]:
+        return bare_layers.forward(self.keras, self.model)
+
     def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def called(images: np.ndarray) -> Any:
             with self.torch.no_grad():
@@ -108,6 +121,8 @@ class Engine(KerasEngine):
         return self._moved(np.zeros_like(like))
 
     def _compile(self) -> None:
+        if self.tooling.get("fused_batch_norm"):
+            fused_batch_norm.install(self.keras, self.model, partial(_normalised, self.torch))
         self._forward(self._blank(self.shape))
         world, batch = self.tooling.get("world", 1), self.recipe["batch_size"]
         self.parts = world * self.tooling.get("accumulate", 1)
@@ -278,6 +293,14 @@ def _moments(torch: Any, values: Any, axes: Any, keepdims: bool = False, synchro
     assert not synchronized
     variance, mean = torch.var_mean(values.float(), dim=axes, correction=0, keepdim=keepdims)
     return mean.to(values.dtype), variance.to(values.dtype)
+
+
+def _normalised(torch: Any, images: Any, scale: Any, offset: Any, epsilon: float) -> tuple[Any, Any, Any]:
+    # With a momentum of 1 the moving values are those of the batch, with the variance of a sample.
+    mean, of_sample, count = torch.zeros_like(scale), torch.zeros_like(scale), images.numel() // len(scale)
+    outputs = torch.native_batch_norm(_channels_first(images), scale, offset, mean, of_sample, True, 1.0, epsilon)[0]
+    variance = of_sample * ((count - 1) / count) if count > 1 else torch.zeros_like(mean)
+    return outputs.permute(0, 2, 3, 1), mean, variance
 
 
 def _channels_first(inputs: Any) -> Any:

@@ -5,7 +5,7 @@ halves the image. A block works on half of the channels and then interleaves the
 """
 
 import keras
-from keras import KerasTensor, layers
+from keras import KerasTensor, layers, ops
 
 from toolnoise.models.pytorch import convolved, dense, depthwise, normalised
 
@@ -35,8 +35,9 @@ def _halving(values: KerasTensor, channels: int, name: str) -> KerasTensor:
 
 
 def _block(values: KerasTensor, name: str) -> KerasTensor:
-    half = values.shape[-1] // 2
-    return _dealt(values[..., :half], _worked(values[..., half:], half, 1, name), name)
+    # Not two slices: the gradient of each is a whole array, mostly zeros, of which TensorFlow's took a fifth of a step.
+    left, right = ops.split(values, 2, axis=-1)
+    return _dealt(left, _worked(right, right.shape[-1], 1, name), name)
 
 
 def _worked(values: KerasTensor, channels: int, strides: int, name: str) -> KerasTensor:

@@ -256,13 +256,18 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             possible |= {"engine": ("tensorflow", "torch"), "accelerator": ("cpu",), "kernels": kernels}
             possible |= {"isa": tuple(isa for isa in POSSIBLE[engine]["isa"] if isa != "avx512"), "threads": (1,)}
             possible |= {"precision": ("float32",), "formulas": ("common",), "environment": ("",)}
+        if tooling.get("fused_batch_norm"):
+            if tooling.get("portable"):
+                raise BadInput(file, f"{at}{name}.fused_batch_norm", "found it with portable: true", "one of the two")
+            possible |= {"engine": ("tensorflow", "torch"), "accelerator": ("cpu",), "precision": ("float32",)}
+            possible["environment"] = ("",)
         environment = tooling["environment"]
         if environment:
             _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
                 beside = f"world {tooling['world']}" if "world" in tooling else f"engine {engine!r}"
-                beside = "portable: true" if tooling.get("portable") else beside
+                beside = next((f"{way}: true" for way in ("portable", "fused_batch_norm") if tooling.get(way)), beside)
                 raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
 
 
