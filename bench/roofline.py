@@ -163,9 +163,11 @@ def started(framework: str, entry: str) -> Any:
     engine = engines.load(framework)
     tooling = engine_vs_fit._spec(framework, augment=False).hardware.json
     if entry:
-        tooling = config.registered("hardware")[entry] | {"name": entry, "isa": tooling["isa"]}
-    if tooling["engine"] != framework:
-        raise SystemExit(f"{entry} is a tooling of {tooling['engine']}, not of {framework}")
+        registry = config.registered("hardware")
+        suited = [name for name, one in registry.items() if (one["engine"], one["accelerator"]) == (framework, "cpu")]
+        if entry not in suited:
+            raise SystemExit(f"--tooling: found {entry}; allowed: {', '.join(suited)}")
+        tooling = registry[entry] | {"name": entry, "isa": tooling["isa"]}
     engine.start(tooling, deterministic=False)
     return engine
 
