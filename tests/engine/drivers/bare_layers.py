@@ -54,10 +54,8 @@ def main():
     for name, build in BUILT.items():
         of_tokens = name in ("masked", "embedded")
         values = keras.Input((7,), dtype="int32") if of_tokens else keras.Input((6, 8, 2))
-        inputs, model = (
-            keras.ops.convert_to_tensor(tokens if of_tokens else pictures),
-            keras.Model(values, build(values)),
-        )
+        inputs = keras.ops.convert_to_tensor(tokens if of_tokens else pictures)
+        model = keras.Model(values, build(values))
         start = model.get_weights()
         ours = bare_layers.forward(keras, model)
         with mock.patch.object(model, "_run_through_graph", wraps=model._run_through_graph) as run:

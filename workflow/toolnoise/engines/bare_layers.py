@@ -11,9 +11,8 @@ from typing import Any
 
 def forward(keras: Any, model: Any) -> Callable[[Any, bool], Any]:
     """The function of inputs, and of whether the network trains; through Keras if any layer needs that."""
-    if type(model) is not keras.src.models.functional.Functional:
-        return lambda inputs, training: model(inputs, training=training)
-    if not all(_is_plain(keras, operation) for operation in model.operations):
+    is_graph = type(model) is keras.src.models.functional.Functional
+    if not is_graph or not all(_is_plain(keras, operation) for operation in model.operations):
         return lambda inputs, training: model(inputs, training=training)
 
     def called(inputs: Any, training: bool) -> Any:
@@ -30,14 +29,17 @@ def forward(keras: Any, model: Any) -> Callable[[Any, bool], Any]:
 
 
 def _is_plain(keras: Any, operation: Any) -> bool:
-    """Whether an operation is one layer in single precision, called as Keras calls it, without a mask; or no layer."""
-    base = keras.layers.Layer
+    """Whether Keras has nothing to do around an operation, such as an addition or a layer of which all of this holds.
+
+    No other layer is inside, it makes no mask, nobody changed how it is called, and it computes in single precision.
+    """
+    base, kind = keras.layers.Layer, type(operation)
     if not isinstance(operation, base):
-        return isinstance(operation, keras.Operation)
-    kind = type(operation)
-    masks = isinstance(operation, keras.layers.Masking) or getattr(operation, "mask_zero", False)
-    if kind.__module__.partition(".")[0] != "keras":
-        masks = masks or kind.compute_mask is not base.compute_mask
+        return True
+    is_kerass = kind.__module__.partition(".")[0] == "keras"
+    makes_masks = isinstance(operation, keras.layers.Masking) or getattr(operation, "mask_zero", False)
+    # Keras's own hand masks on; one of another's may make them.
+    if makes_masks or not (is_kerass or kind.compute_mask is base.compute_mask):
+        return False
     is_alone = not list(operation._flatten_layers(include_self=False))
-    is_usual = kind.__call__ is base.__call__ and operation.dtype_policy.name == "float32"
-    return is_alone and is_usual and not masks
+    return is_alone and kind.__call__ is base.__call__ and operation.dtype_policy.name == "float32"
