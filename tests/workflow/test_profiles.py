@@ -2,7 +2,9 @@
 
 import functools
 import itertools
+import os
 import re
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -161,6 +163,43 @@ def test_an_only_that_leaves_nothing_or_names_no_tooling_of_the_grid_is_one_line
     line = refusal(dry_run("--profile", profile, "--config", only))
     for word in ("paper.yaml", *words):
         assert word in line
+
+
+# Slurm's programs, to be seen by the executor plugin: the last job had another account, and no job is taken.
+STAND_INS = {
+    "sacct": 'case "$*" in *Account*) echo guessed;; esac',
+    "sacctmgr": "echo guessed; echo mine",
+    "sbatch": 'printf "%s\\n" "$@" >submitted; exit 1',
+    **dict.fromkeys(("scancel", "scontrol", "sinfo", "squeue"), ""),
+}
+
+
+@pytest.fixture(scope="module")
+def submitted(checkout, run, tmp_path_factory):
+    """The words that sbatch gets with SBATCH_ACCOUNT, and with the lines of the profile that are comments."""
+    tree = shutil.copytree(checkout, tmp_path_factory.mktemp("slurm") / "tree", symlinks=True)
+    path = tree / "workflow/profiles/slurm/config.yaml"
+    path.write_text(re.sub(r"^# (?=slurm-)", "", path.read_text(), flags=re.MULTILINE))
+    programs = tree.parent / "programs"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    command = [sys.executable, "-m", "snakemake", "--profile", "slurm", "--configfile", "config.yaml", "--config"]
+    command += ["only=[cpu-portable]", "--retries", "0", "--slurm-init-seconds-before-status-checks", "1"]
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "SBATCH_ACCOUNT": "mine", "PYTHONPATH": tree / "workflow"}
+    done = run(tree, *command, "results/demo/data/digits.npz", env=env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return (tree / "submitted").read_text().splitlines()
+
+
+def test_the_named_account_pays_and_not_that_of_the_last_job(submitted):
+    assert submitted[submitted.index("-A") + 1] == "mine"
+
+
+def test_the_lines_that_a_site_may_need_are_options_of_the_executor(submitted):
+    assert {"--qos=NAME", "--reservation=NAME"} <= set(submitted)
+    assert "/FOLDER/" in submitted[submitted.index("--output") + 1]
 
 
 def profile(folder):
