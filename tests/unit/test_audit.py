@@ -294,11 +294,11 @@ def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
     module.write_text("x = 1\n")
     made_by = (Artifact(module.name, sha256(module), kind=CODE),)
     results = tmp_path / "results/mine"
-    assert code_origins._judged(made_by, None, False, results) == (code_origins.CURRENT,)
+    assert code_origins._judged(made_by, None, False, results, frozenset()) == (code_origins.CURRENT,)
     module.write_text("def (:\n")
     code_origins._here.cache_clear()
     code_origins._judged.cache_clear()
-    assert code_origins._judged(made_by, None, False, results) == (code_origins.UNKNOWN,)
+    assert code_origins._judged(made_by, None, False, results, frozenset()) == (code_origins.UNKNOWN,)
 
 
 def test_an_index_may_say_which_sources_a_training_does_without_but_no_others(make_spec):

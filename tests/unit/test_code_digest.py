@@ -1,18 +1,27 @@
-"""Digests of code: of what a module imports and nothing else, and the same wherever a module lies."""
+"""Digests of code: of what it does, however it is worded, and of what it imports, wherever that lies."""
 
 import ast
+import copy
 import os
 import re
 import shutil
 import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 
+from toolnoise import steps
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.record import repository
+from toolnoise.record.statements import CODE, Artifact
+from toolnoise.steps import STEPS
+from toolnoise.study import config, grid
 from toolnoise.verify.audit import moves
+from toolnoise.verify.audit.rules import code_origins
 
 ENGINE = "toolnoise.engines.tensorflow"
+REPOSITORY = program.ROOT
 
 
 @pytest.fixture
@@ -28,10 +37,9 @@ def package(tmp_path, monkeypatch):
 
 def forget():
     """What a new process would not remember."""
-    for cached in (code_digest.sources, code_digest.read, code_digest.key, code_digest._paths, code_digest._source):
-        cached.cache_clear()
-    for cached in (code_digest.imports_of, moves.present, moves._here, moves._then, moves._tracked):
-        cached.cache_clear()
+    for module in (code_digest, moves, code_origins):
+        for cached in (one for one in vars(module).values() if hasattr(one, "cache_clear")):
+            cached.cache_clear()
 
 
 def digest(*modules, **options):
@@ -39,8 +47,8 @@ def digest(*modules, **options):
     return code_digest.digest(*modules, **options)
 
 
-def change(path):
-    path.write_text(path.read_text() + "\n# changed\n")
+def change(path, text="\nchanged = True\n"):
+    path.write_text(path.read_text() + text)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +84,7 @@ def test_a_change_to_what_a_module_imports_changes_its_digest(module, changed, p
         ("toolnoise.figures.render", "training/loop.py"),
         ("toolnoise.base.metric_files", "streams.py"),
         ("toolnoise.training.loop", "__init__.py"),  # the names that programs call
+        ("toolnoise.training.loop", "base/printing.py"),  # imported by messages alone
     ],
 )
 def test_a_change_to_what_a_module_never_imports_changes_nothing(module, changed, package):
@@ -128,7 +137,8 @@ def test_a_builder_of_ones_own_counts(tmp_path, monkeypatch):
     builder.write_text("def build(): pass\n")
     before = digest("toolnoise.base.files", builder.stem)
     assert before != digest("toolnoise.base.files")
-    change(builder)
+    # Even a comment: nothing else keeps the text that made a result.
+    change(builder, "# changed\n")
     assert digest("toolnoise.base.files", builder.stem) != before
     forget()
 
@@ -268,11 +278,32 @@ def test_the_audit_takes_no_changed_module_for_a_moved_one(own_package):
     then = commit(own_package)
     move(own_package, "formulas.churn", "elsewhere.churn")
     moved = own_package / "elsewhere/churn.py"
-    moved.write_text(moved.read_text() + "\n# changed\n")
+    change(moved)
     forget()
     assert moves.present(then, CHURN) is None
-    # Nor what imports it, as the name and the lines of what it imports are others.
+    # Nor what imports it, as the name and the text of what it imports are others.
     assert moves.present(then, "workflow/toolnoise/formulas/stability.py") is None
+
+
+def test_the_audit_calls_stale_what_the_next_run_would_make_again(own_package):
+    stated = code_digest.sources("toolnoise.datasets.counting")
+    made_by = tuple(Artifact(name, sha256, kind=CODE) for name, sha256 in stated.items())
+    then, job = commit(own_package), SimpleNamespace(verb="count", parameters={"dataset": "digits"})
+    statement = SimpleNamespace(made_of=lambda *_: made_by, changes=None, commit=then)
+    evidence = SimpleNamespace(job=lambda _: job, tree=SimpleNamespace(root=own_package.parents[1] / "results/mine"))
+
+    def stale():
+        forget()
+        return code_origins.changed_since(evidence, statement)
+
+    # Of the second nothing but messages makes use.
+    for name in ("base/errors.py", "base/printing.py"):
+        assert f"workflow/toolnoise/{name}" in stated
+        change(own_package / name)
+    change(own_package / "base/files.py", "# changed\n")
+    assert stale() == []
+    change(own_package / "base/files.py")
+    assert stale() == ["workflow/toolnoise/base/files.py"]
 
 
 def test_a_name_from_another_module_is_a_change(own_package):
@@ -309,18 +340,221 @@ def test_an_import_that_leaves_its_function_is_a_change(own_package):
     assert digest("toolnoise.user") != before
 
 
-def test_every_module_has_a_key():
+def test_every_module_that_counts_has_a_key():
     keys = {path: code_digest.key(path) for path in program.PACKAGE.rglob("*.py")}
-    said = [value for path, value in keys.items() if not code_digest.is_docstring(path)]
-    assert len(set(said)) == len(said), "two modules that say the same"
+    without = {code_digest.name_of(path) for path, value in keys.items() if not value}
+    assert without >= {*code_digest.UNCOUNTED}
+    assert all(name.endswith("/__init__.py") for name in without - {*code_digest.UNCOUNTED})
+    assert len({*keys.values()} - {""}) == len(keys) - len(without), "two modules that do the same"
 
 
-def test_a_text_without_its_imports_has_the_same_lines():
-    lines = b"import os\nfrom toolnoise.base import (\n    files,\n    program as p,\n)\n\nx = os.sep + files.y\n"
-    text = code_text.read(lines, lambda module: module != "toolnoise.base.files")
-    bare = code_text.read(b"import os\nx = os.sep + files.y\n", lambda _: False)
-    assert text.digest == bare.digest
-    assert {(one.alias, one.module, one.name) for one in text.imports} == {
-        ("files", "toolnoise.base", "files"),
-        ("p", "toolnoise.base.program", ""),
+def test_the_docs_name_the_modules_that_do_not_count():
+    (sentence,) = re.findall(r"Nor do (?:[^.]|\.py)*\.", (REPOSITORY / "docs/audit.md").read_text())
+    assert [f"{program.NAME}/{name}" for name in re.findall(r"`(\S+)`", sentence)] == [*code_digest.UNCOUNTED]
+
+
+def counted(text, is_module=lambda _: False):
+    return code_text.counted_text(code_text.parsed(text), is_module)
+
+
+def test_an_import_counts_by_what_it_binds():
+    text = "import os\nfrom {} import (\n    files,\n    {} as p,\n)\n\nx = os.sep + files.y\n"
+    here = counted(text.format("toolnoise.base", "program"), lambda module: module == "toolnoise.base.program")
+    moved = counted(text.format("toolnoise.room", "places"), lambda module: module == "toolnoise.room.places")
+    assert here.modules == ("toolnoise.base", "toolnoise.base.program")
+    assert moved.modules == ("toolnoise.room", "toolnoise.room.places")
+    assert here.digest == moved.digest
+    assert counted(text.format("toolnoise.base", "program")).digest != here.digest
+
+
+TEXT = """
+def f(a, *, b=None, **c):
+    "one"
+    return a + 1, {**c, None: b}, 'a', f'{a:{b}}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a + 1", "a - 1"),
+        ("a + 1", "a + 1.0"),
+        ("a + 1", "a + True"),
+        ("'a'", "a"),
+        ("'a'", "b'a'"),
+        ("b=None", "b"),
+        ("**c, None: b", "None: b, **c"),
+        ("**c, None: b", "**c, **b"),
+        ("{a:{b}}", "{a:{b}.}"),
+        ('"one"', 'f"one"'),
+        ('"one"', '1; "one"'),
+    ],
+)
+def test_what_code_does_counts(old, new):
+    assert TEXT.count(old) == 1
+    assert counted(TEXT.replace(old, new)).digest != counted(TEXT).digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"one"', '"another"'),
+        ('"one"', ""),
+        ('"one"', '"""one\n    """  # beside a comment'),
+        ("a + 1", "(a+  0x1)"),
+        ("'a'", "u'a'"),
+        ("'a'", "'' 'a'"),
+        ("return", "\n    # above\n    return"),
+    ],
+)
+def test_how_code_is_written_does_not_count(old, new):
+    assert TEXT.count(old) == 1
+    assert counted(TEXT.replace(old, new)).digest == counted(TEXT).digest
+
+
+# The trees of Python 3.11, 3.12 and 3.13 differ: in fields that are empty, and in the texts of an f-string.
+UNLIKE = """
+class A(dict):
+    async def f(self, x: int = -1, *, y=None) -> None:
+        return [f"{x:}", f"{x!r:>{y}}", f"a{{{x}}}" "b" f"{y=}", lambda: ...], {**self, None: "\U0001fae8"}
+"""
+
+
+def test_a_digest_is_equal_on_every_python():
+    assert counted(UNLIKE).digest == "6c90d9f55fcca1bfc59ed936d38d69fc1b951248dcdaa0c2c59b080775d4e4ff"
+
+
+DIGESTS = """
+from toolnoise.base import code_text, program
+
+for path in sorted(program.PACKAGE.rglob("*.py")):
+    print(code_text.counted_text(code_text.parsed(path.read_bytes()), lambda module: True).digest)
+"""
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_package_has_the_same_digests_on_every_python(version):
+    command = [shutil.which(f"python{version}") or sys.executable, "-c"]
+    env = os.environ | {"PYTHONPATH": str(program.PACKAGE.parent), "PYENV_VERSION": version}
+    started = subprocess.run([*command, "import sys; print(sys.version)"], env=env, capture_output=True, text=True)
+    if not started.stdout.startswith(version):
+        pytest.skip(f"no Python {version} is installed here")
+    done = subprocess.run([*command, DIGESTS], env=env, capture_output=True, text=True, check=True)
+    here = [counted(path.read_bytes(), lambda _: True).digest for path in sorted(program.PACKAGE.rglob("*.py"))]
+    assert done.stdout.split() == here
+
+
+DEMO = config.read_yaml(program.ROOT / "config.yaml")
+FRAMEWORKS = config.read_yaml(program.ROOT / "workflow/studies/frameworks-small.yaml")
+
+
+def planned(written):
+    """What the rules' params have of each job of a study: the digests of what it is planned with, and of its code."""
+    forget()
+    study = grid.build(config.resolve(copy.deepcopy(written), "study.yaml"), "study.yaml")
+    return {
+        (job.verb, *job.place): (steps.planned(job.parameters), STEPS[job.verb].code_digest(job.parameters))
+        for job in steps.jobs(study)
     }
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return planned(DEMO)
+
+
+@pytest.fixture
+def all_code(package):
+    """The package, beside copies of all other files that jobs are made by."""
+    for folder in ("notebooks", "resources", "workflow/report"):
+        shutil.copytree(REPOSITORY / folder, package.parents[1] / folder)
+    return package
+
+
+def changed(before, written=DEMO):
+    after = planned(written)
+    assert before.keys() == after.keys()
+    return {job for job in before if before[job] != after[job]}
+
+
+def test_comments_plan_nothing(all_code, demo):
+    for path in all_code.rglob("*.py"):
+        path.write_text(f"# above\n{path.read_text()}    # below\n")
+    assert changed(demo) == set()
+
+
+def test_docstrings_plan_nothing(all_code, demo):
+    number = 0
+    for path in all_code.rglob("*.py"):
+        lines = path.read_text().splitlines(keepends=True)
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+                first = node.body[0].lineno - 1
+                lines[first] = lines[first].replace('"""', '"""In other words. ', 1)
+                number += 1
+        path.write_text("".join(lines))
+    assert number > 1000
+    assert changed(demo) == set()
+
+
+def replace(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_messages_plan_nothing(all_code, demo):
+    replace(all_code / "base/errors.py", "; {allowed}", "; rather {allowed}")
+    replace(all_code / "base/faults.py", "no space is left on the disk", "the disk is full")
+    replace(all_code / "base/log.py", "it ended without a message", "it said nothing")
+    replace(all_code / "base/progress.py", "{n_fmt} of {total_fmt}", "{n_fmt}/{total_fmt}")
+    assert changed(demo) == set()
+
+
+def test_words_for_a_terminal_draw_at_most(all_code, demo):
+    """Names in figures and on pages are escaped as in a terminal."""
+    change(all_code / "base/printing.py")
+    assert {verb for verb, *_ in changed(demo)} == {"render", "compare-cells", "write-page", "write-audit"}
+
+
+SPEC = ("train", "predict", "profile", "measure-speed", "predict-elsewhere")
+
+
+def test_an_engine_plans_what_computes_with_it(all_code):
+    before = planned(FRAMEWORKS)
+    change(all_code / "engines/jax.py")
+    on_it = {job for job in before if job[0] in SPEC and "cpu-jax" in job[3 + (job[0] == "predict-elsewhere") :]}
+    assert len(on_it) == 42 + 9 + 9 + 12
+    assert changed(before, FRAMEWORKS) == on_it
+
+
+def test_a_builder_plans_what_computes_with_its_networks(all_code, demo):
+    change(all_code / "models/mediumcnn.py")
+    assert changed(demo) == {job for job in demo if job[0] in SPEC and job[1].startswith("mediumcnn")}
+    change(all_code / "models/smallcnn.py")
+    assert changed(demo) == {job for job in demo if job[0] in SPEC}
+
+
+def test_a_reader_plans_its_data_sets(all_code, demo):
+    change(all_code / "datasets/readers/faces.py")
+    assert changed(demo) == {("prepare", "faces")}
+
+
+def test_a_recipe_plans_what_is_trained_with_it(demo):
+    recipes = DEMO["recipes"] | {"faces": DEMO["recipes"]["faces"] | {"learning_rate": 0.02}}
+    trained = {job for job in demo if job[0] in SPEC and job[2] == "faces"}
+    assert len([job for job in trained if job[0] == "train"]) == 7 + 7 + 6 * 3 + 2
+    assert changed(demo, DEMO | {"recipes": recipes}) == trained
+
+
+def test_a_notebook_plans_its_figures_unless_it_is_a_comment(all_code, demo):
+    path = all_code.parents[1] / "notebooks/overhead.ipynb"
+    figures = {job for job in demo if job[0] == "render" and job[1].startswith("overhead-")}
+    assert figures
+    replace(path, "# A study may leave out", "# Some studies leave out")
+    assert changed(demo) == set()
+    for old, new in (("Means over runs.", "Means."), ("1 means no cost", "1 is no cost")):
+        text = path.read_text()
+        replace(path, old, new)
+        assert changed(demo) == figures
+        path.write_text(text)

@@ -185,7 +185,7 @@ def test_only_some_toolings_plans_new_tables_and_no_run(copied, planned):
 def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "changed")
     with (tree / "workflow/toolnoise/formulas/churn.py").open("a") as file:
-        file.write("\n# changed\n")
+        file.write("\nchanged = True\n")
     with (tree / "notebooks/noise_by_source.ipynb").open("a") as file:
         file.write("\n")
     jobs = planned(copied, source=tree)
@@ -212,7 +212,7 @@ AFTER_CELLS = {
 def changed(copied, checkout, planned, tmp_path):
     """What is planned for the finished study by a source tree in which one file ends in this text."""
 
-    def plan(name, text="\n# changed\n"):
+    def plan(name, text="\nchanged = True\n"):
         tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
         with (tree / name).open("a") as file:
             file.write(text)
@@ -238,6 +238,10 @@ def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
 
 def test_a_change_to_metrics_that_one_measure_uses_plans_that_one(changed):
     assert changed("workflow/toolnoise/analyses/layers/metric.py") == {}
+
+
+def test_a_comment_in_the_training_loop_plans_nothing(changed):
+    assert changed("workflow/toolnoise/training/loop.py", "\n# changed\n") == {}
 
 
 def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(changed):

@@ -79,7 +79,7 @@ def test_a_finished_study_plans_nothing_is_clean_and_an_exchange_can_be_made_aga
 def test_changed_code_of_one_framework_trains_with_that_one_and_exchanges_anew(two, checkout, planned, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "changed")
     with (tree / "workflow/toolnoise/engines/jax.py").open("a") as file:
-        file.write("\n# changed\n")
+        file.write("\nchanged = True\n")
     jobs = planned(two, source=tree)
     assert (jobs["train_run"], jobs["dump_predictions"], jobs["exchange_predictions"]) == (2, 1, 2)
 

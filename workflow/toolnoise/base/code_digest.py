@@ -1,9 +1,9 @@
 """Digests of code: a result is remade if the code that made it changes, and only then.
 
-A digest covers the source of the given modules and of every module that they import, at any depth and anywhere in their
-text, of this package and of the folder that the study runs in, where users' own models lie. Modules of this package
-count by what they say and not by where they lie (`code_text`). Installed packages are covered by the lock file. Nothing
-is imported to compute a digest.
+A digest covers the given modules and every module that they import, at any depth and anywhere in their text, of this
+XX
+do and not by where they lie (`code_text`). Of users' own modules every byte counts: a result whose exact code is lost
+could not be explained. Installed packages are covered by the lock file. Nothing is imported to compute a digest.
 """
 
 import ast
@@ -12,7 +12,6 @@ import hashlib
 import itertools
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,10 +21,18 @@ from toolnoise.base.spec import ORIGINAL, ORIGINALS, Spec
 SCRIPT = ".py"
 NOTEBOOK = ".ipynb"
 PACKAGE_FILE = "__init__.py"
+# Modules that word messages or show progress, and cannot change a result: neither they nor what only they import count.
+# The name of a module that has gone stays here, as earlier results were made with it.
+UNCOUNTED = (
+    "workflow/toolnoise/base/errors.py",
+    "workflow/toolnoise/base/faults.py",
+    "workflow/toolnoise/base/log.py",
+    "workflow/toolnoise/base/progress.py",
+)
 
 
 class SourceText(NamedTuple):
-    """The SHA-256 of a source file, the names that it imports, and of a module of this package the text that counts."""
+    """The SHA-256 of a source file, the names that it imports, and of a module of this package what counts of it."""
 
     sha256: str
     imported: tuple[str, ...]
@@ -33,23 +40,22 @@ class SourceText(NamedTuple):
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
-    """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
-    counted = {key(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in _paths(*modules).items()}
+    """SHA-256 over what counts of modules (dotted names), of what they import, and of other files of the repository."""
+    paths = _paths(*modules, through=False).items()
+    counted = {key(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in paths}
     counted |= {_key_of_file(file) for file in files}
     return _hashed(sorted(counted))
 
 
 @functools.cache
 def key(path: Path) -> str:
-    """A digest of what a module of this package says, and of the keys of what it imports from this package.
+    """A digest of what counts of a module of this package, and of the keys of what it imports from this package.
 
-    So no circle of modules has a key, and a package whose file is only a docstring has none of its own.
+    So no circle of modules has a key, and neither has what does not count or is only the docstring of a package.
     """
     text = read(path).text
     assert text
-    if is_docstring(path):
-        return ""
-    return _hashed([text.digest, *_bindings(text.imports)])
+    return "" if name_of(path) in UNCOUNTED or is_docstring(path) else _key_of_text(text)
 
 
 def is_docstring(path: Path) -> bool:
@@ -58,13 +64,8 @@ def is_docstring(path: Path) -> bool:
     return text is not None and not text.does_something
 
 
-def _bindings(imports: Iterable[code_text.Import]) -> list[str]:
-    """What imports bind, with the key of each module."""
-    modules = set()
-    for place, alias, module, name in imports:
-        path = _followed(module)
-        modules.add(f"{place} {alias} {name} {key(path) if path else ''}")
-    return sorted(modules)
+def _key_of_text(text: code_text.Text) -> str:
+    return _hashed([text.digest, *(key(path) if (path := _followed(module)) else "" for module in text.modules)])
 
 
 def _key_of_file(file: str) -> str:
@@ -72,8 +73,7 @@ def _key_of_file(file: str) -> str:
     if not file.endswith(NOTEBOOK):
         return f"{file} {hashlib.sha256(content).hexdigest()}"
     code, rest = code_text.notebook(content)
-    text = text_of(code)
-    return _hashed([rest, text.digest, *_bindings(text.imports)])
+    return _hashed([rest, _key_of_text(text_of(code))])
 
 
 def _hashed(lines: list[str]) -> str:
@@ -102,7 +102,7 @@ def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
     code = code_text.notebook(program.path_of(notebook).read_bytes()).code
     package = f"{program.PACKAGE.name}."
-    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _followed(name))
+    return tuple(name for name in _imported(code) if name.startswith(package) and _followed(name))
 
 
 @functools.cache
@@ -113,13 +113,27 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 @functools.cache
-def _paths(*modules: str) -> dict[Path, str]:
-    """The SHA-256 of the source of these modules and of all that they import."""
+def uncounted(*modules: str) -> frozenset[str]:
+    """The names of the sources of these modules that do not count."""
+    counted = map(name_of, _paths(*modules, through=False))
+    return frozenset(UNCOUNTED) | sources(*modules).keys() - set(counted)
+
+
+@functools.cache
+def _paths(*modules: str, through: bool = True) -> dict[Path, str]:
+    """The SHA-256 of the source of these modules and of all that they import, also `through` what does not count."""
     digests: dict[Path, str] = {}
-    for module in modules:
-        if path := source_of(module):
-            # A script finds the modules of its own folder, too.
-            _follow(path, digests, path.parent if module.endswith(SCRIPT) else None)
+    # A script finds the modules of its own folder, too.
+    named = [(source_of(module), module.endswith(SCRIPT)) for module in modules]
+    waiting = [(path, path.parent if is_script else None) for path, is_script in named if path]
+    while waiting:
+        path, beside = waiting.pop()
+        if path in digests or (not through and name_of(path) in UNCOUNTED):
+            continue
+        digests[path] = read(path).sha256
+        for name in read(path).imported:
+            if source := _followed(name) or (_source(name, (beside,)) if beside else None):
+                waiting.append((source, beside))
     return digests
 
 
@@ -155,16 +169,6 @@ def _followed(module: str) -> Path | None:
     return _source(module, (program.PACKAGE.parent if internal else Path.cwd(),))
 
 
-def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
-    if path in found:
-        return
-    found[path] = read(path).sha256
-    for name in read(path).imported:
-        source = _followed(name) or (_source(name, (beside,)) if beside else None)
-        if source:
-            _follow(source, found, beside)
-
-
 @functools.cache
 def read(path: Path) -> SourceText:
     """A source file as it counts.
@@ -173,15 +177,18 @@ def read(path: Path) -> SourceText:
     """
     source = path.read_bytes()
     try:
-        imported = _imported(code_text.parsed(source))
+        tree = code_text.parsed(source)
     except code_text.UNREADABLE:
-        imported = ()
-    return SourceText(hashlib.sha256(source).hexdigest(), imported, text_of(source) if _is_own(path) else None)
+        if _is_own(path):
+            raise
+        tree = ast.Module([], [])
+    text = text_of(tree) if _is_own(path) else None
+    return SourceText(hashlib.sha256(source).hexdigest(), _imported(tree), text)
 
 
-def text_of(source: bytes) -> code_text.Text:
+def text_of(tree: ast.Module) -> code_text.Text:
     """What counts of code that imports modules as they lie here."""
-    return code_text.read(source, lambda module: _followed(module) is not None)
+    return code_text.counted_text(tree, lambda module: _followed(module) is not None)
 
 
 def _is_own(path: Path) -> bool:

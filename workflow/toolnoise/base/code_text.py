@@ -1,11 +1,12 @@
 """Python text: its syntax tree, and of a module of this package what counts for a result, wherever the modules lie.
 
-The lines count, but not those that import modules of this package: of these counts which name they bind to what. So a
-module that moves to another room, and the imports that follow it, change nothing.
+The tree counts, without comments and docstrings. Of an import from this package counts which name it binds to what. So
+a module that moves to another room, and the imports that follow it, change nothing.
 """
 
 import ast
 import hashlib
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,37 +14,24 @@ from typing import NamedTuple
 
 from toolnoise.base import program
 
-Imports = ast.Import | ast.ImportFrom
 # What parsing raises for a text that this Python does not read. The last two are for nesting that is too deep.
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-class Import(NamedTuple):
-    """What an import binds to a name: something in a module of this package, or without `name` the module itself.
-
-    `place` is 0 at the top of the text, else the number of the nested imports in their order. There is no `alias` where
-    the whole dotted name is used.
-    """
-
-    place: int
-    alias: str
-    module: str
-    name: str
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Text(NamedTuple):
-    """The SHA-256 of the lines that count, and what is imported from this package."""
+    """The SHA-256 of what counts, and the modules of this package that it imports, in their order."""
 
     digest: str
-    imports: tuple[Import, ...]
+    modules: tuple[str, ...]
     # Whether the module has statements besides its docstring.
     does_something: bool
 
 
 class Notebook(NamedTuple):
-    """The code of a notebook, as one text, and all else."""
+    """The tree of a notebook's code, as one text, and all else."""
 
-    code: bytes
+    code: ast.Module
     rest: str
 
 
@@ -54,52 +42,79 @@ def parsed(code: str | bytes) -> ast.Module:
         return ast.parse(code)
 
 
-def read(source: bytes, is_module: Callable[[str], bool]) -> Text:
-    """The text of a module; `is_module` says whether a dotted name is a module of this package."""
-    tree = parsed(source)
-    lines: list[str | None] = list(source.decode().splitlines())
-    imports: set[Import] = set()
-    place, end = 0, 0
-    for node in sorted(_own(tree), key=lambda node: node.lineno):
-        nested = node not in tree.body
-        if nested and node.lineno != end + 1:
-            place += 1
-        end = node.end_lineno or node.lineno
-        imports |= set(_bound(node, place if nested else 0, is_module))
-        if isinstance(node, ast.ImportFrom) or all(alias.asname for alias in node.names):
-            lines[node.lineno - 1 : end] = [None] * (end - node.lineno + 1)
-            if nested:
-                lines[node.lineno - 1] = f"{' ' * node.col_offset}import {place}"
-    counted = "\n".join(line for line in lines if line and line.strip())
-    docstring = ast.get_docstring(tree, clean=False) is not None
-    return Text(hashlib.sha256(counted.encode()).hexdigest(), tuple(sorted(imports)), len(tree.body) > docstring)
+def counted_text(tree: ast.Module, is_module: Callable[[str], bool]) -> Text:
+    """What counts of a text; `is_module` says whether a dotted name is a module of this package.
+
+    The words that are hashed are equal on Python 3.11 to 3.13. Those of `ast.dump` are not: newer Pythons have further
+    fields, which are empty, and 3.12 has empty texts in f-strings; what `repr` escapes follows the edition of Unicode.
+    """
+    words: list[str] = []
+    modules: list[str] = []
+
+    def write(value: object) -> None:
+        if isinstance(value, list):
+            for is_own, nodes in itertools.groupby(value, _imports_own):
+                if is_own:
+                    # Their order follows from where the modules lie.
+                    bound = sorted(itertools.chain.from_iterable(_bound(node, is_module) for node in nodes))
+                    words.extend(f"{alias}={name}" for alias, name, _ in bound)
+                    modules.extend(module for *_, module in bound)
+                else:
+                    for node in nodes:
+                        write(node)
+        elif isinstance(value, ast.Constant):
+            words.append(ascii(value.value))
+        elif isinstance(value, ast.AST):
+            words.append(f"({type(value).__name__}")
+            for field, part in _counted(value):
+                words.append(field)
+                write(part)
+            words.append(")")
+        else:
+            words.append("absent" if value is None else ascii(value))
+
+    write(tree)
+    digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
+    return Text(digest, tuple(modules), words != ["(Module", ")"])
 
 
 def notebook(source: bytes) -> Notebook:
     """The parts of a notebook."""
     whole = json.loads(source)
     cells = [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
-    code = "\n".join("".join(cell.pop("source")) for cell in cells)
-    return Notebook(code.encode(), json.dumps(whole, sort_keys=True))
+    code = parsed("\n".join("".join(cell.pop("source")) for cell in cells))
+    return Notebook(code, json.dumps(whole, sort_keys=True))
 
 
-def _own(tree: ast.Module) -> Iterator[Imports]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            named = [node.module or ""]
-        elif isinstance(node, ast.Import):
-            named = [alias.name for alias in node.names]
-        else:
-            continue
-        if any(name.partition(".")[0] == program.PACKAGE.name for name in named):
-            yield node
+def _counted(node: ast.AST) -> Iterator[tuple[str, object]]:
+    """The parts of a node that count, without what is empty."""
+    for field, part in ast.iter_fields(node):
+        if field == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            part = part[1:]
+        elif isinstance(node, ast.JoinedStr):
+            part = [text for text in part if not (isinstance(text, ast.Constant) and text.value == "")]
+        if part is not None and part != [] and field != "ctx":
+            yield field, part
 
 
-def _bound(node: Imports, place: int, is_module: Callable[[str], bool]) -> Iterator[Import]:
+def _imports_own(node: object) -> bool:
+    """Whether a statement imports from this package, and nothing else."""
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        return False
+    return all(name.partition(".")[0] == program.PACKAGE.name for name in names)
+
+
+def _bound(node: ast.Import | ast.ImportFrom, is_module: Callable[[str], bool]) -> Iterator[tuple[str, str, str]]:
+    """What an import binds to a name: something in a module or, without its name, a module."""
     for alias in node.names:
+        bound = alias.asname or alias.name
         if isinstance(node, ast.Import):
-            yield Import(place, alias.asname or "", alias.name, "")
-            continue
-        package, bound = str(node.module), alias.asname or alias.name
-        module = f"{package}.{alias.name}"
-        yield Import(place, bound, module, "") if is_module(module) else Import(place, bound, package, alias.name)
+            yield bound, "", alias.name
+        elif is_module(module := f"{node.module}.{alias.name}"):
+            yield bound, "", module
+        else:
+            yield bound, alias.name, str(node.module)

@@ -1,9 +1,10 @@
-"""Modules that lie elsewhere than in the commit that made a result, but say the same.
+"""Files that are not as in the commit that made a result, but of which the same counts, wherever they lie now.
 
-Such a module says the same lines, and what it imports from this package is what it imported then, wherever that lies
-now. A notebook may import what has moved, too.
+In such a module the same counts as then, and what it imports from this package is what it imported then, wherever that
+lies now. The code of a notebook may differ in the same way.
 """
 
+import ast
 import functools
 from collections.abc import Container
 from pathlib import Path, PurePosixPath
@@ -31,31 +32,31 @@ def _notebook(name: str, commit: str) -> bool:
     if content is None or not path.is_file():
         return False
     then, now = code_text.notebook(content), code_text.notebook(path.read_bytes())
-    return then.rest == now.rest and _alike(_read(then.code, commit), code_digest.text_of(now.code), commit)
-
-
-def _alike(then: code_text.Text, now: code_text.Text, commit: str) -> bool:
-    return then.digest == now.digest and _binds_alike(then, now, commit)
+    texts = _text_then(then.code, commit), code_digest.text_of(now.code)
+    return then.rest == now.rest and texts[0].digest == texts[1].digest and _binds_alike(*texts, commit)
 
 
 def _binds_alike(then: code_text.Text, now: code_text.Text, commit: str) -> bool:
-    """Whether two texts bind the same names to the same things."""
-    old, new = ({(line.place, line.alias, line.name): line.module for line in text.imports} for text in (then, now))
-    return old.keys() == new.keys() and all(_is_same(old[bound], new[bound], commit) for bound in old)
+    """Whether two texts of one digest import the same modules."""
+    return all(_is_same(*modules, commit) for modules in zip(then.modules, now.modules, strict=True))
 
 
 def _is_same(then: str, now: str, commit: str) -> bool:
-    """Whether a module of the commit and one that is here are the same, as their names or else their lines say."""
+    """Whether a module of the commit and one that is here are the same, as their names say or else what counts."""
     if then == now:
         return True
     path, name = code_digest.source_of(now), _named(then, _tracked(commit))
-    text = _then(commit, name) if name else None
-    return path is not None and text is not None and text.digest == _text_here(path).digest
+    if path is None or name is None:
+        return False
+    if {name, code_digest.name_of(path)} <= {*code_digest.UNCOUNTED}:
+        return True
+    text = _then(commit, name)
+    return text is not None and text.digest == _text_here(path).digest
 
 
 @functools.cache
 def _here() -> dict[str, list[Path]]:
-    """The modules that are here, by the digest of their lines."""
+    """The modules that are here, by the digest of what counts."""
     by_digest: dict[str, list[Path]] = {}
     for path in sorted(program.PACKAGE.rglob("*.py")):
         by_digest.setdefault(_text_here(path).digest, []).append(path)
@@ -74,13 +75,14 @@ def _then(commit: str, name: str) -> code_text.Text | None:
     if content is None or not name.startswith((f"{program.NAME}/", "notebooks/")):
         return None
     try:
-        return _read(code_text.notebook(content).code if name.endswith(code_digest.NOTEBOOK) else content, commit)
+        is_notebook = name.endswith(code_digest.NOTEBOOK)
+        return _text_then(code_text.notebook(content).code if is_notebook else code_text.parsed(content), commit)
     except code_text.UNREADABLE:
         return None
 
 
-def _read(source: bytes, commit: str) -> code_text.Text:
-    return code_text.read(source, lambda module: _named(module, _tracked(commit)) is not None)
+def _text_then(tree: ast.Module, commit: str) -> code_text.Text:
+    return code_text.counted_text(tree, lambda module: _named(module, _tracked(commit)) is not None)
 
 
 def _named(module: str, names: Container[str]) -> str | None:

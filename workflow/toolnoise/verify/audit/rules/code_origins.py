@@ -1,8 +1,8 @@
 """Rules about origins: the code, the lock file and the commit behind each result are known.
 
 A file of the repository is known if the present one has its digest, or if the one in the stated commit has. In the
-second case other code made the result than the present one, unless the same module lies elsewhere now: the result is
-stale, which is not its fault.
+second case other code made the result than the present one: the result is stale, which is not its fault. It is not
+stale where the file does not count, or where the same counts of a present one, wherever that lies (`moves`).
 """
 
 import functools
@@ -159,8 +159,10 @@ def changed_since(evidence: Evidence, statement: Statement) -> list[str]:
 def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact, str]]:
     """The files of the repository that made the result, each with its standing."""
     made_by = statement.made_of(CODE, RESOURCE, LOCK)
-    clean = statement.changes is None
-    return list(zip(made_by, _judged(made_by, statement.commit, clean, evidence.tree.root), strict=True))
+    clean, job = statement.changes is None, evidence.job(statement)
+    modules = STEPS[job.verb].modules(job.parameters) if job and job.verb in STEPS else ()
+    uncounted = code_digest.uncounted(*filter(_is_packages, modules))
+    return list(zip(made_by, _judged(made_by, statement.commit, clean, evidence.tree.root, uncounted), strict=True))
 
 
 @functools.cache
@@ -171,13 +173,17 @@ def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozense
         path = code_digest.source_of(waiting.pop())
         if path and path.is_relative_to(program.PACKAGE) and path not in names:
             names[path] = code_digest.name_of(path)
-            waiting += filter(_is_packages, code_digest.read(path)[1])
+            # A result may be older than what its messages need.
+            if names[path] not in code_digest.UNCOUNTED:
+                waiting += filter(_is_packages, code_digest.read(path).imported)
     return frozenset((*files, *(name for path, name in names.items() if not code_digest.is_docstring(path))))
 
 
 # Runs of one model share their code, so it is judged once.
 @functools.cache
-def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
+def _judged(
+    made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path, uncounted: frozenset[str]
+) -> tuple[str, ...]:
     then = history.files_of(commit, [file.name for file in made_by]) if commit else {}
 
     def standing(file: Artifact) -> str:
@@ -186,7 +192,7 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
             return DENIED if clean and in_commit not in (None, file.sha256) else CURRENT
         if in_commit != file.sha256:
             return UNKNOWN
-        return CHANGED if moves.present(commit, file.name) is None else CURRENT
+        return CURRENT if file.name in uncounted or moves.present(commit, file.name) is not None else CHANGED
 
     return tuple(map(standing, made_by))
 
