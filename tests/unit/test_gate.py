@@ -129,7 +129,7 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
     assert line.startswith("FAIL: loss" if code else "pass: loss")
     assert "mean 3.2, SD 0.0816, 4 runs" in line
     if words == LOWER[:1]:
-        assert line.endswith('loss: lower is better (by the word "loss" in its name, --higher if not)')
+        assert line.endswith("loss: lower is better (by its name, --higher if not)")
 
 
 @pytest.mark.usefixtures("csvs")
@@ -139,6 +139,23 @@ def test_the_numbers_are_in_json(capsys):
     reach = stats.t.isf(0.025, 3) * np.std([3.1, 3.2, 3.3, 3.2], ddof=1) * np.sqrt(1 + 1 / 4)
     assert (found["low"], found["high"]) == pytest.approx((3.2 - reach, 3.2 + reach))
     assert not found["passes"]
+
+
+@pytest.mark.usefixtures("here")
+def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, capsys):
+    Path("reference.csv").write_text("toxicity\n3.1\n3.2\n3.3\n3.2\n")
+    Path("new.csv").write_text("toxicity\n4.5\n")
+    words = ("gate", "--metric", "toxicity", "--reference", "reference.csv", "--new", "new.csv")
+    line = refused_by_verb(*words, "--one-sided")
+    assert "toxicity" in line and "--lower or --higher" in line
+    for ways, code in (((), 1), (LOWER, 1), (HIGHER, 0)):
+        try:
+            cli.main([*words, *ways])
+        except SystemExit as ended:
+            assert ended.code == code
+        else:
+            assert code == 0
+        assert capsys.readouterr().out.startswith("FAIL" if code else "pass")
 
 
 REFERENCE, RECORD = ("--reference", "reference.csv"), ("--preset", "record")

@@ -17,6 +17,7 @@ from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.datasets.outcomes import METRIC
+from toolnoise.figures import style
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.stats.power import runs_needed
 from toolnoise.study.cells import Cell
@@ -159,6 +160,36 @@ def test_what_is_better_is_better_whichever_way(files):
     assert (up.lower_is_better, down.lower_is_better) == (False, True)
 
 
+@pytest.mark.parametrize("gain", [0.05, -0.05])
+def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, here, capsys, monkeypatch):
+    rng = np.random.Generator(np.random.Philox(4))
+    a, b = rng.normal([[1.0], [1.0 + gain]], 0.01, (2, 8))
+    for name, numbers in {"resnet": a, "vit": b}.items():
+        (here / f"{name}.csv").write_text("\n".join(["cost", *map(repr, numbers.tolist())]))
+    given, expected = ["resnet.csv", "vit.csv"], stats.ttest_ind(b, a, equal_var=False)
+    (found,) = compared(given, ["cost"])
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-12) and found.pvalue < 1e-6
+    assert found.lower_is_better is None
+    assert np.isnan(found.probability_of_improvement.value)
+    assert found.probability_of_higher.value == (gain > 0)
+    said = told(given, metrics=["cost"])
+    assert f"{'vit' if gain > 0 else 'resnet'} has the higher cost" in said.splitlines()[-1]
+    assert "--lower or --higher" in said.splitlines()[-1]
+    assert "vit is higher, % of pairs" in said
+    assert not re.search("(?<!way )is better", said)
+    monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
+    cli.main(["compare", *given, "--metric", "cost", "--json", "--figure", "f.svg"])
+    (printed,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (printed["lower_is_better"], printed["probability_of_improvement"]["value"]) == (None, None)
+    assert printed["verdict"] == said.splitlines()[-1]
+    drawn_words = (here / "f.svg").read_text()
+    assert "difference in cost" in drawn_words and "better" not in drawn_words
+    (turned,) = compared(given, ["cost"], lower=())
+    assert turned.lower_is_better and turned.probability_of_improvement.value == (gain < 0)
+    said = told(given, metrics=["cost"], lower=())
+    assert f"{'vit' if gain < 0 else 'resnet'} is better: its cost is lower by " in said
+
+
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
     """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
     both = {"base": (0.91, 0.92, 0.93), "wide": (0.92, 0.93, 0.94)}
@@ -195,9 +226,9 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
     by = f"by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
     assert f"wide is better: its accuracy is higher {by}" in said
-    assert "accuracy: higher is better (assumed, --lower if not)." in said
+    assert "accuracy: higher is better (by its name, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
-    assert 'loss: lower is better (by the word "loss" in its name, --higher if not).' in said
+    assert "loss: lower is better (by its name, --higher if not)." in said
     assert f"base is better: its loss is lower {by}" in said
     assert "points" not in said
 
@@ -391,12 +422,14 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
         (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found --metric, which reads tables"),
         (["one.csv", "--metric", "accuracy"], "one.csv: one: found 1 run; an SD needs 2 or more"),
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
+        (["cost.csv", "--metric", "cost", "--gain", "1"], "--metric: found cost, and not which way it is better"),
     ],
 )
 def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, refused_by_verb):
     files(drawn(dict.fromkeys(ARMS, range(4))))
     (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
     (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
+    (tmp_path / "cost.csv").write_text("cost\n0.9\n0.8\n")
     assert says in refused_by_verb("plan", "--pilot", *words)
 
 

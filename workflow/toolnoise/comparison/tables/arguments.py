@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import flag, option
+from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER
 
 
 class Asked(NamedTuple):
@@ -33,8 +34,14 @@ READING = {
     "--seed": option("COLUMN", "of tables: the column of seeds; runs of different arms with equal seeds are pairs"),
     "--last": flag("of tables with several steps a run: the last step counts"),
     "--best": flag("of tables with several steps a run: the best step counts"),
-    "--lower": option("NAME", "of tables: lower is better, in all metrics or in these", nargs="*"),
-    "--higher": option("NAME", "of tables: higher is better, in all metrics or in these", nargs="*"),
+    "--lower": option(
+        "NAME", f"of tables: lower is better, in all metrics or in these; known by name: {', '.join(LOWER)}", nargs="*"
+    ),
+    "--higher": option(
+        "NAME",
+        f"of tables: higher is better, in all metrics or in these; known by name: {', '.join(HIGHER)}",
+        nargs="*",
+    ),
 }
 COMPARING = {
     **READING,

@@ -37,11 +37,12 @@ class MetricComparison(NamedTuple):
     """Two arms by one metric. `n_pairs` seeds are in both, or runs that a user says are pairs (`pairs_are`).
 
     `pair_weight` is the share of the pairs' difference. `test` names the test; `probability_of_improvement` counts
-    what is better, whichever way that is.
+    what is better, whichever way that is. If that is not known, `lower_is_better` is None, and what is higher counts as
+    `probability_of_higher`.
     """
 
     metric: str
-    lower_is_better: bool
+    lower_is_better: bool | None
     unit: str
     a: MetricArm
     b: MetricArm
@@ -56,6 +57,7 @@ class MetricComparison(NamedTuple):
     sd_ratio: Estimate
     hedges_g: Estimate
     probability_of_improvement: Estimate
+    probability_of_higher: Estimate
 
 
 TESTS = {"paired": "Student's t of pairs", "partly paired": "t of partly paired runs", "independent": "Welch's t"}
@@ -127,6 +129,7 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
     means = comparison.unit_means(plan, a, b)
     test, alone = tested(plan, a, b), plan.way == "one draw"
     better = [-values if metric.lower else values for values in means]
+    beats = UNDEFINED if alone else probability_of_improvement(*better, plan.shared)
     pairs = plan.shared if plan.way in comparison.PAIRED else 0
     return MetricComparison(
         metric.name,
@@ -143,5 +146,6 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
         test.pvalue,
         UNDEFINED if alone else comparison.sd_ratio(plan, a, b),
         UNDEFINED if alone else hedges_g(*means),
-        UNDEFINED if alone else probability_of_improvement(*better, plan.shared),
+        UNDEFINED if metric.lower is None else beats,
+        beats if metric.lower is None else UNDEFINED,
     )

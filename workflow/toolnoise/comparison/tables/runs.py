@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import Metric, directed
+from toolnoise.comparison.tables.directions import Metric, directed, require_directions
 
 LEFT = "Left out: "  # begins a note on what does not count
 MOST_NAMED = 3  # runs in a sentence
@@ -70,6 +70,8 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
     ends: dict[str, list[tuple[float, str]]] = {}
     several = False
     runs, notes, metrics = [], [], directed(asked)
+    if asked.steps == "best":
+        require_directions(metrics)
     for of_run in _by_run(lines):
         first, values = of_run[0], {}
         for metric in metrics:

@@ -16,6 +16,7 @@ from toolnoise.comparison.comparison_text import (
 )
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
+from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
 
@@ -31,6 +32,15 @@ def as_text(runs: Runs, found: Sequence[MetricComparison]) -> str:
     pairs = list(dict.fromkeys((each.a.name, each.b.name) for each in found))
     blocks = [_block([each for each in found if (each.a.name, each.b.name) == pair], tests(found)) for pair in pairs]
     return "\n".join(runs.described) + "\n\n" + "\n\n\n".join(blocks)
+
+
+def _way(found: MetricComparison) -> str:
+    return "higher" if found.lower_is_better is None else "better"
+
+
+def _beats(found: MetricComparison) -> Estimate:
+    """How often a run of B is better, or higher where that is not known."""
+    return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
 
 
 def tests(found: Sequence[MetricComparison]) -> int:
@@ -54,7 +64,7 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
             [
                 (name, *in_own_unit(each.a, each.b, "mean"), *shown(each.difference, "{:+.4g}", by)),
                 ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is better, % of pairs", "", "", *shares(each.probability_of_improvement, by)),
+                (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
                 ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
             ]
         )
@@ -104,14 +114,19 @@ def sentence(found: MetricComparison) -> str:
     by = f"95 % over {over(found)}"
     if undecided := not_significant(found, name, f"{low:.4g} to {high:.4g}{unit} ({by})"):
         return undecided
-    beats = found.probability_of_improvement.value
-    winner = b
-    if (value < 0) != found.lower_is_better:
+    beats, winner = _beats(found).value, b
+    if (value < 0) != bool(found.lower_is_better):
         winner, beats = a, 1 - beats
     if value < 0:
         value, low, high = -value, -high, -low
+    size = f"by {value:.4g}{unit} ({low:.4g} to {high:.4g}, {by})"
+    if found.lower_is_better is None:
+        return (
+            f"{winner.name} has the higher {name}, {size}: its run is above the other's in {100 * beats:.0f} % of "
+            "pairs. Which way is better is not known: --lower or --higher says it."
+        )
     way = "lower" if found.lower_is_better else "higher"
     return (
-        f"{winner.name} is better: its {name} is {way} by {value:.4g}{unit} ({low:.4g} to {high:.4g}, {by}), "
-        f"and its run beats the other's in {100 * beats:.0f} % of pairs."
+        f"{winner.name} is better: its {name} is {way} {size}, and its run beats the other's in {100 * beats:.0f} % of "
+        "pairs."
     )

@@ -7,7 +7,7 @@ import sys
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import Metric, directed
+from toolnoise.comparison.tables.directions import Metric, directed, require_directions
 
 PRESETS = ("mlperf", "record")
 
@@ -39,7 +39,8 @@ def _run(options: argparse.Namespace) -> None:
 def _direction(options: argparse.Namespace) -> Metric:
     """Which way the metric is better, as the user or its name says."""
     lower, higher = (() if given else None for given in (options.lower, options.higher))
-    (metric,) = directed(Asked((options.metric,), lower=lower, higher=higher))
+    (metric,) = metrics = directed(Asked((options.metric,), lower=lower, higher=higher))
+    require_directions(metrics)
     return metric
 
 
