@@ -299,15 +299,37 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
     assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
     assert text.replace("\n", " ").endswith(plain["verdict"])
-    assert (plain["pvalue"] is None) == (min(runs) == 1)
+    assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
 
 
+@pytest.mark.parametrize(("seeds", "others"), [((1, 2), (3, 4, 5, 6)), ((1, 2), (3, 4)), ((1, 2), (2, 3, 4, 5, 6))])
+def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
+    a, b = of_draws(seeds), of_draws(others, 0.3, 2)
+    for one, other, few in ((a, b, "A"), (b, a, "B")):
+        found = compared(one, other)
+        assert found.way == "two draws"
+        assert np.isnan([found.pvalue, found.pvalue_holm, found.accuracy_difference.low, found.hedges_g.value]).all()
+        means = [accuracies(arm.predicted, LABELS).mean() for arm in (one, other)]
+        assert found.accuracy_difference.value == pytest.approx(means[1] - means[0])
+        assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
+        assert "two runs" in verdict(found) and "make a third" in verdict(found)
+        text = comparison_text.as_text([found])
+        assert "more accurate" not in text and "p = " not in text and "nan" not in text
+    assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
+
+
+def test_holm_counts_no_comparison_of_two_runs():
+    found = comparison.compare_all([arm(0.3, 6), arm(0.2, 6, 2), arm(0.1, 2, 3)], LABELS)
+    assert found[0].pvalue_holm == found[0].pvalue
+    assert np.isnan(found[1].pvalue_holm)
+
+
 def test_arms_far_apart_and_hardly_noisy_are_compared_too():
-    a = arm(0.5, 1).predicted.repeat(2, axis=0)
-    a[1, 0] = (a[0, 0] + 1) % 4
-    b = LABELS[np.newaxis].repeat(2, axis=0)
-    b[1, 0] = 3
+    a = arm(0.5, 1).predicted.repeat(3, axis=0)
+    a[[1, 2], [0, 1]] = (a[0, :2] + 1) % 4
+    b = LABELS[np.newaxis].repeat(3, axis=0)
+    b[[1, 2], [0, 1]] = 3
     found = comparison.compare_all([Answers("a", a, None, None), Answers("b", b, None, None)], LABELS)[0]
     assert verdict(found).startswith("B is more accurate by ")
 

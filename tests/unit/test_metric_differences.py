@@ -190,6 +190,30 @@ def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, 
     assert f"{'vit' if gain < 0 else 'resnet'} is better: its cost is lower by " in said
 
 
+@pytest.mark.parametrize("others", [range(10, 12), range(10, 13), range(10, 20), range(1, 11)])
+@pytest.mark.parametrize("first", [True, False])
+def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
+    arms = [("base", range(2)), ("wide", others)]
+    runs = files(drawn(dict(arms if first else arms[::-1])))
+    (found,) = compared(["all.csv"])
+    assert (found.way, found.test, found.n_pairs) == ("two draws", "none", 0)
+    undefined = (found.hedges_g, found.probability_of_improvement, found.sd_ratio)
+    assert np.isnan([found.pvalue, found.pvalue_holm, found.difference.low, *(each.value for each in undefined)]).all()
+    means = [values(runs, each.name, "accuracy").mean() for each in (found.a, found.b)]
+    assert found.difference.value == pytest.approx(means[1] - means[0])
+    said = told(["all.csv"])
+    assert "two runs of base" in said and "make a third" in said
+    assert "is better: " not in said and "p = " not in said and "nan" not in said
+    assert text.tests([found]) == 0
+
+
+def test_two_pairs_are_students_test(files):
+    runs = files(drawn({"base": range(2), "wide": range(2)}))
+    (found,) = compared(["all.csv"])
+    a, b = (values(runs, arm, "accuracy") for arm in ("base", "wide"))
+    assert found.pvalue == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-12)
+
+
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
     """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
     both = {"base": (0.91, 0.92, 0.93), "wide": (0.92, 0.93, 0.94)}
@@ -199,7 +223,7 @@ def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(fi
     assert told(["all.csv"]).endswith("wide - base is +0.01 in every pair: without any noise, there is no test.")
 
 
-@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("runs", [1, 3])
 def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
     (each,) = compared(["all.csv"])
@@ -235,7 +259,7 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
 
 def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for count, limit in ((2, 1.2), (3, 2.5), (4, 4.5), (5, None)):
+    for count, limit in ((3, 2.5), (4, 4.5), (5, None)):
         a, b = [0.90, 0.91, 0.92, 0.90, 0.93, 0.92], [0.95, 0.93, 0.96, 0.94, 0.95][:count]
         for name, numbers in (("a", a), ("b", b)):
             (tmp_path / f"{name}.csv").write_text("".join(f"{number}\n" for number in numbers))

@@ -206,8 +206,8 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
         test.pvalue,
         mean_over_examples(right_b - right_a, lengths).within(-1, 1),
         sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if plan.way == "one draw" else hedges_g(*scores),
-        UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, plan.shared),
+        UNDEFINED if plan.way in designs.UNTESTED else hedges_g(*scores),
+        UNDEFINED if plan.way in designs.UNTESTED else probability_of_improvement(*scores, plan.shared),
         difference(plan, *entropies, np.nan).effect if scored else None,
         pairs_of_units.difference(*churns).within(-1, 1),
         pairs_of_units.ratio(*churns),
@@ -318,7 +318,7 @@ def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1)
 
 
 def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
-    """The test of a quantity of runs; without other draws on both sides, only the difference."""
+    """The test of a quantity of runs; where the design has none, only the difference."""
     a, b = unit_means(plan, a, b)
     if plan.way == "paired":
         return paired_difference(a, b, step)

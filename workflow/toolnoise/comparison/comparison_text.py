@@ -9,6 +9,7 @@ import numpy as np
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
 
@@ -137,7 +138,7 @@ def correlated(pair_weight: float) -> str:
 
 def _sentences(comparison: Comparison) -> list[str]:
     return [
-        *(_without_winner(comparison) if comparison.way == "one draw" else _better(comparison)),
+        *(_without_winner(comparison) if comparison.way in UNTESTED else _better(comparison)),
         *_changes(comparison),
     ]
 
@@ -185,13 +186,22 @@ def not_significant(comparison: Any, what: str, interval: str) -> str:
 
 
 def no_winner(comparison: Comparison) -> str:
-    """Why a difference of one draw says nothing about others."""
+    """Why a difference of one draw, or of two, says nothing about others."""
     a, b = comparison.a.name, comparison.b.name
+    if comparison.way == "two draws":
+        few = [arm for arm in (comparison.a, comparison.b) if arm.n_draws == 2]
+        unit = "runs" if all(arm.n_runs == 2 for arm in few) else "draws"
+        return f"That is no winner: {too_few(unit, [arm.name for arm in few])}."
     single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
     reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
     if comparison.same_draws:
         reason = f"all runs share one draw{_of(comparison.same_draws)}"
     return f"That is no winner: {reason}, and luck cannot be ruled out."
+
+
+def too_few(unit: str, names: Sequence[str]) -> str:
+    """Why arms of two runs have no test."""
+    return f"{' and '.join(f'two {unit} of {name}' for name in names)} cannot decide: make a third"
 
 
 def _one_draw(arm: ArmSummary) -> str:

@@ -8,6 +8,7 @@ from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
 from toolnoise.comparison.comparison_text import in_own_unit, over_what, shares, shown
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
@@ -50,7 +51,7 @@ def _block(found: NumberComparison, tests: int) -> str:
 
 
 def _sentences(found: NumberComparison) -> list[str]:
-    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_apart(found)]
+    return [*(_without_winner(found) if found.way in UNTESTED else _better(found)), *_apart(found)]
 
 
 def _better(found: NumberComparison) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.comparison_text import points, shares, shown
-from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
+from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
 
@@ -26,7 +26,7 @@ def _block(found: LogComparison, tests: int) -> str:
     questions, runs = _questions(found), _runs(found)
     of_a, of_b = (f"{100 * arm.mean:.2f}" if found.shares else f"{arm.mean:.4g}" for arm in (a, b))
     rows = [(found.metric + " %" * found.shares, of_a, of_b, *_score(found, found.difference, _over(found)))]
-    if found.way != "one run":
+    if found.way not in OF_THESE_RUNS:
         rows.append(("  these runs", "", "", *_score(found, found.difference_over_questions, questions)))
         rows.append(("  these questions", "", "", *_score(found, found.difference_over_runs, runs)))
     for name, of in (
@@ -67,7 +67,7 @@ def _assumed(found: LogComparison) -> list[str]:
 
 def _over(found: LogComparison) -> str:
     """What the interval of the difference is over."""
-    return _questions(found) if found.way == "one run" else f"{_runs(found)}, {_questions(found)}"
+    return _questions(found) if found.way in OF_THESE_RUNS else f"{_runs(found)}, {_questions(found)}"
 
 
 def _questions(found: LogComparison) -> str:
@@ -92,6 +92,9 @@ def _sentences(found: LogComparison) -> list[str]:
         ends = (low, high) if value > 0 else (-high, -low)
         by = f"{100 * size:.2f} points" if found.shares else f"{size:.4g}"
         says = [f"{winner} has the higher {what}, by {by} ({_interval(found, *ends)}, {over})."]
+    if way == "two runs":
+        few = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
+        says.append(f"This says nothing about the methods: {few}.")
     if way == "one run":
         says.append(f"This says nothing about the methods: another training run of {a} or {b} may differ by more.")
     return [*says, *_where_from(found), *_changes(found)]
@@ -99,19 +102,19 @@ def _sentences(found: LogComparison) -> list[str]:
 
 def _these(found: LogComparison) -> str:
     """Of what a difference is, where it is not one of methods."""
-    if found.way != "one run":
+    if found.way not in OF_THESE_RUNS:
         return ""
     return " for this pair of runs" if found.a.n_runs == found.b.n_runs == 1 else " for these runs"
 
 
 def _where_from(found: LogComparison) -> list[str]:
     """What the width of the interval comes from."""
-    if found.parts is None or (found.way == "one run" and found.parts.samples is None):
+    if found.parts is None or (found.way in OF_THESE_RUNS and found.parts.samples is None):
         return []
     named = {"the choice of questions": found.parts.questions, "training runs": found.parts.runs}
     if found.parts.samples is None:
         named = {"questions and their single samples": found.parts.questions, "training runs": found.parts.runs}
-    elif found.way == "one run":
+    elif found.way in OF_THESE_RUNS:
         named.pop("training runs")
     if found.parts.samples is not None:
         named["samples"] = found.parts.samples

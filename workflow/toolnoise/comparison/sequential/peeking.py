@@ -173,9 +173,11 @@ def _of_accuracy(plan: Plan, arms: Sequence[Sequence[str]], labels_file: str | N
     how = "paired" if paired else "independent"
     a, b = (comparison.side(name, arm, right, how) for name, arm in zip("AB", judged, strict=True))
     design = comparison.designed(a, b)
-    if design.way != ("paired" if plan.paired else "independent"):
-        planned = "paired" if plan.paired else "independent"
-        raise BadInput(answers[1].file, "", f"the runs are {design.way}", f"the plan's are {planned}")
+    planned = "paired" if plan.paired else "independent"
+    # A look judges two runs an arm, too.
+    way = "independent" if design.way == "two draws" and not design.shared else design.way
+    if way != planned:
+        raise BadInput(answers[1].file, "", f"the runs are {way}", f"the plan's are {planned}")
     means = comparison.unit_means(design, a.scores, b.scores)
     return Values(*(POINTS * of for of in means), POINTS / right.size), False
 

@@ -61,7 +61,7 @@ class MetricComparison(NamedTuple):
 
 
 TESTS = {"paired": "Student's t of pairs", "partly paired": "t of partly paired runs", "independent": "Welch's t"}
-TESTS |= {"one draw": "none"}
+TESTS |= dict.fromkeys(designs.UNTESTED, "none")
 
 
 def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
@@ -127,9 +127,9 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
     a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
     plan = plan_of(of_a, of_b)
     means = comparison.unit_means(plan, a, b)
-    test, alone = tested(plan, a, b), plan.way == "one draw"
+    test, untested = tested(plan, a, b), plan.way in designs.UNTESTED
     better = [-values if metric.lower else values for values in means]
-    beats = UNDEFINED if alone else probability_of_improvement(*better, plan.shared)
+    beats = UNDEFINED if untested else probability_of_improvement(*better, plan.shared)
     pairs = plan.shared if plan.way in comparison.PAIRED else 0
     return MetricComparison(
         metric.name,
@@ -144,8 +144,8 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
         test.effect,
         test.pvalue,
         test.pvalue,
-        UNDEFINED if alone else comparison.sd_ratio(plan, a, b),
-        UNDEFINED if alone else hedges_g(*means),
+        UNDEFINED if untested else comparison.sd_ratio(plan, a, b),
+        UNDEFINED if untested else hedges_g(*means),
         UNDEFINED if metric.lower is None else beats,
         beats if metric.lower is None else UNDEFINED,
     )

@@ -12,8 +12,10 @@ from toolnoise.comparison.comparison_text import (
     plain,
     shares,
     shown,
+    too_few,
     with_numbers,
 )
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
 from toolnoise.stats.estimates import Estimate
@@ -52,7 +54,7 @@ def over(found: MetricComparison) -> str:
     """What the intervals are about."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
-    return "" if found.way == "one draw" else "runs"
+    return "" if found.way in UNTESTED else "runs"
 
 
 def _block(found: Sequence[MetricComparison], count: int) -> str:
@@ -97,15 +99,22 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
+def _no_winner(found: MetricComparison) -> str:
+    """Why there is no test."""
+    arms = (found.a, found.b)
+    if found.way == "two draws":
+        return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+    alone = " and ".join(f"{arm.name} is one run" for arm in arms if arm.n_runs == 1)
+    return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
+
+
 def sentence(found: MetricComparison) -> str:
     """The verdict in words."""
     a, b, name = found.a, found.b, found.metric
     value, low, high = found.difference
     unit = f" {found.unit}" if found.unit else ""
-    if found.way == "one draw":
-        alone = " and ".join(f"{arm.name} is one run" for arm in (a, b) if arm.n_runs == 1)
-        here = f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} here"
-        return f"{here}. That is no winner: {alone or 'all runs are one draw'}, and luck cannot be ruled out."
+    if found.way in UNTESTED:
+        return f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} here. That is no winner: {_no_winner(found)}."
     if math.isnan(found.pvalue):
         if value == 0 and a.sd.value == b.sd.value == 0:
             return f"{name}: all runs are equal."
