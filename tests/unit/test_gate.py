@@ -158,6 +158,22 @@ def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, cap
         assert capsys.readouterr().out.startswith("FAIL" if code else "pass")
 
 
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("words", [(), LOWER, ("--preset", "record", "--target", "3")])
+def test_times_of_runs_are_gated_only_if_each_run_is_said_to_have_a_session_of_its_own(words, refused_by_verb, capsys):
+    Path("reference.csv").write_text("step_ms\n3.1\n3.2\n3.3\n3.2\n")
+    reference = () if "record" in words else ("--reference", "reference.csv")
+    words = ("gate", "--metric", "step_ms", *reference, "--new", "reference.csv", *words)
+    line = refused_by_verb(*words)
+    assert "step_ms" in line and "--session none" in line
+    assert "--session: found host; none" in refused_by_verb(*words, "--session", "host")
+    try:
+        cli.main([*words, "--session", "none"])
+    except SystemExit as ended:
+        assert ended.code == 1
+    assert "step_ms 3.2" in capsys.readouterr().out
+
+
 REFERENCE, RECORD = ("--reference", "reference.csv"), ("--preset", "record")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import figures, page, two_arm_power
@@ -234,6 +235,187 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     assert "is better: " not in told(["all.csv"])
 
 
+# Runs that share a session
+
+
+# Two records of KellerJordan/modded-nanogpt (MIT licence) with one program, at 1775 steps:
+# records/track_1_short/2026-01-16_FusedSoftcappedEntropy and 2026-01-18_UnifiedOptimizers/baseline.
+RECORDS = {
+    "fused": {
+        "val_loss": [3.2807, 3.2798, 3.2776, 3.2793, 3.2798, 3.2785, 3.2792, 3.2774, 3.279, 3.2768],
+        "train_time_ms": [105875, 105758, 105759, 105783, 105884, 105772, 105774, 105677, 105726, 105786],
+    },
+    "unified": {
+        "val_loss": [3.2784, 3.279, 3.2777, 3.2788, 3.2785, 3.2785, 3.2791, 3.2766],
+        "train_time_ms": [105607, 105414, 105369, 105561, 105552, 105595, 105582, 105609],
+    },
+}
+
+
+@pytest.mark.usefixtures("here")
+def test_two_sessions_of_one_program_have_no_winner_in_time(refused):
+    for name, columns in RECORDS.items():
+        pd.DataFrame(columns).to_csv(f"{name}.csv", index=False)
+    tables = [pd.DataFrame(columns).assign(model=name) for name, columns in RECORDS.items()]
+    pd.concat(tables).to_csv("all.csv", index=False)
+    both = ["val_loss", "train_time_ms"]
+    for given in (["fused.csv", "unified.csv"], ["all.csv"]):
+        loss, time = compared(given, both)
+        assert (time.way, time.test) == ("no sessions", "none")
+        undefined = (time.hedges_g, time.probability_of_improvement, time.sd_ratio)
+        assert np.isnan([time.pvalue, time.difference.low, *(each.value for each in undefined)]).all()
+        assert np.isnan([time.a.mean.low, time.a.sd.low]).all() and np.isfinite(loss.a.mean.low)
+        assert time.a.mean.value == pytest.approx(np.mean(RECORDS["fused"]["train_time_ms"]), rel=1e-12)
+        wanted = {
+            name: stats.ttest_ind(*(of[name] for of in reversed(RECORDS.values())), equal_var=False) for name in both
+        }
+        assert loss.pvalue == pytest.approx(wanted["val_loss"].pvalue, rel=1e-12) and loss.pvalue_holm == loss.pvalue
+        said = told(given, metrics=both).splitlines()[-1]
+        assert said.startswith("train_time_ms: unified - fused is -2") and "is better" not in said
+        assert "--session" in said and "session" in said.replace("--session", "")
+        loss, time = compared(given, both, session="none")
+        assert time.pvalue == pytest.approx(wanted["train_time_ms"].pvalue, rel=1e-12) and time.pvalue < 1e-4
+        assert "unified is better: its train_time_ms is lower by " in told(given, metrics=both, session="none")
+        assert "--session none" in told(given, metrics=both, session="none")
+    pd.concat(tables).assign(day=1).to_csv("all.csv", index=False)
+    assert "--session: found no column host; it has val_loss" in refused(
+        lambda: read(["all.csv"], both, session="host")
+    )
+
+
+SPEEDS = (
+    "tokens_per_second",
+    "steps/s",
+    "images_per_sec",
+    "gpu_hours",
+    "trainTimeMs",
+    "eval_runtime",
+    "latency",
+    "fps",
+)
+
+
+@pytest.mark.parametrize("name", SPEEDS)
+def test_a_time_or_speed_has_no_winner_without_sessions(name, here):
+    (here / "all.csv").write_text(
+        f"model,{name}\n" + "".join(f"{arm},{n + 9 * (arm == 'b')}\n" for arm in "ab" for n in range(4))
+    )
+    (found,) = compared(["all.csv"], [name])
+    assert found.way == "no sessions" and np.isnan(found.pvalue)
+    (found,) = compared(["all.csv"], [name], session="none")
+    assert found.pvalue < 0.05
+
+
+@pytest.fixture
+def of_sessions(here):
+    """Write runs of arms, {arm: {session: numbers}}, as one table, and return the means of sessions."""
+
+    def write(runs):
+        lines = [
+            f"{arm},{session},{each!r}"
+            for arm, of in runs.items()
+            for session, numbers in of.items()
+            for each in numbers
+        ]
+        (here / "all.csv").write_text("\n".join(["model,host,ms", *lines]) + "\n")
+        return [np.array([np.mean(numbers) for numbers in of.values()]) for of in runs.values()]
+
+    return write
+
+
+def timed(sessions, seed=1):
+    """Runs of arms in sessions: each session has a speed of its own, whatever the arm."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    speeds = dict(zip("abcdefghijklm", rng.normal(100, 10, 13), strict=True))
+    return {
+        arm: {session: (speeds[session] + rng.normal(place, 1, 2 + n % 3)).tolist() for n, session in enumerate(of)}
+        for place, (arm, of) in enumerate(sessions.items())
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "way", "pairs"),
+    [("abcd", "abcd", "paired", 4), ("ab", "ab", "paired", 2), ("abcde", "fghij", "independent", 0)],
+)
+def test_runs_of_an_arm_in_a_session_are_averaged_and_sessions_are_tested(first, other, way, pairs, of_sessions):
+    runs = timed({"base": first, "wide": other})
+    a, b = of_sessions(runs)
+    (found,) = compared(["all.csv"], ["ms"], session="host", lower=())
+    test = stats.ttest_rel(b, a) if pairs else stats.ttest_ind(b, a, equal_var=False)
+    assert (found.way, found.n_pairs, found.pairs_are) == (way, pairs, "sessions")
+    assert found.pvalue == pytest.approx(test.pvalue, rel=1e-12)
+    interval = test.confidence_interval()
+    assert found.difference == pytest.approx((b.mean() - a.mean(), interval.low, interval.high), rel=1e-12)
+    assert found.a.mean.value == pytest.approx(a.mean(), rel=1e-12)
+    assert found.a.sd.value == pytest.approx(a.std(ddof=1), rel=1e-12)
+    assert (found.a.n_runs, found.a.n_sessions) == (sum(map(len, runs["base"].values())), len(first))
+    said = told(["all.csv"], metrics=["ms"], session="host", lower=())
+    assert "sessions by host" in said and "share no seed" not in said
+    assert (f"{pairs} paired sessions" if pairs else "95 % over sessions") in said or found.pvalue > 0.05
+
+
+def test_some_sessions_in_both_arms_are_the_partly_paired_test(of_sessions):
+    a, b = of_sessions(timed({"base": "abcdefg", "wide": "defghij"}))
+    (found,) = compared(["all.csv"], ["ms"], session="host")
+    wanted = partly_paired_difference(np.concatenate([a[3:], a[:3]]), b, 4)
+    assert (found.way, found.n_pairs) == ("partly paired", 4)
+    assert found.pvalue == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert "4 sessions are in both arms" in told(["all.csv"], metrics=["ms"], session="host")
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "says"),
+    [
+        ("a", "b", "the arms ran in different sessions"),
+        ("a", "a", "all runs are of one session"),
+        ("a", "bcd", "base ran in one session"),
+        ("abc", "c", "wide ran in one session"),
+        ("ab", "cde", "two sessions of base cannot decide: make a third"),
+    ],
+)
+def test_a_session_an_arm_or_two_have_no_winner(first, other, says, of_sessions):
+    of_sessions(timed({"base": first, "wide": other}))
+    (found,) = compared(["all.csv"], ["ms"], session="host")
+    assert found.test == "none" and np.isnan([found.pvalue, found.difference.low]).all()
+    said = told(["all.csv"], metrics=["ms"], session="host")
+    assert f"That is no winner: {says}" in said and "nan" not in said
+
+
+def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_averaged_only_if_asked(here, refused):
+    rows = [("model", "seed", "host", "accuracy")]
+    rows += [
+        (arm, seed, host, 0.9 + 0.01 * seed + 0.001 * host + (arm == "b") * (0.02 + 0.003 * host))
+        for arm in "ab"
+        for seed in (1, 2)
+        for host in (1, 2, 3)
+    ]
+    (here / "all.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    (found,) = compared(["all.csv"], session="host")
+    assert (found.n_pairs, found.a.n_runs, found.a.n_sessions) == (3, 6, 3)
+    assert "seed 1 of a stands in" in refused(lambda: compared(["all.csv"]))
+    (found,) = compared(["all.csv"], seed="none")
+    assert (found.way, found.a.n_sessions) == ("independent", None)
+    with (here / "all.csv").open("a") as file:
+        file.write("\na,1,1,0.95\n")
+    assert "seed 1 of a stands in" in refused(lambda: compared(["all.csv"], session="host"))
+    (here / "all.csv").write_text("model,host,accuracy\na,1,0.9\na,,0.8\nb,1,0.7\n")
+    assert "line 3: host: found no session" in refused(lambda: compared(["all.csv"], session="host"))
+
+
+def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
+    of_sessions(timed({"base": "abcd", "wide": "abcd"}))
+    found = tn.compare("all.csv", metric="ms", session="host")
+    cli.main(["compare", "all.csv", "--metric", "ms", "--session", "host", "--json"])
+    assert found.to_dict() == json.loads(capsys.readouterr().out)
+    assert found["comparisons"][0]["a"]["n_sessions"] == 4
+    assert tn.compare("all.csv", metric="ms")["comparisons"][0]["pvalue"] is None
+    assert tn.compare("all.csv", metric="ms", session="none")["comparisons"][0]["pvalue"] > 0
+    with pytest.raises(tn.BadInput, match="session: is for tables, found without `metric`"):
+        tn.compare([0, 1], [1, 1], labels=[0, 1], session="host")
+    with pytest.raises(tn.BadInput, match="paired: found `session`, too"):
+        tn.compare("all.csv", metric="ms", session="host", paired=True)
+
+
 # What is said
 
 
@@ -363,6 +545,12 @@ def test_a_pilot_of_one_arm_has_its_sd(files):
         assert (found.runs, found.source, found.quantity, found.unit, found.shared) == (6, "wide", "accuracy", "", None)
 
 
+def test_a_pilot_of_times_counts_each_run_as_a_session_only_if_that_is_said(here):
+    (here / "time.csv").write_text("step_time\n0.9\n0.8\n0.84\n")
+    found = tn.plan(pilot="time.csv", metric="step_time", session="none", gain=0.1)
+    assert found["sd"]["value"] == pytest.approx(np.std([0.9, 0.8, 0.84], ddof=1), rel=1e-12)
+
+
 def test_a_pilot_of_two_arms_says_what_sharing_seeds_saves(files):
     runs = files(drawn(dict.fromkeys(ARMS[:2], range(6))))
     found = planned("all.csv")
@@ -447,6 +635,8 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
         (["one.csv", "--metric", "accuracy"], "one.csv: one: found 1 run; an SD needs 2 or more"),
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
         (["cost.csv", "--metric", "cost", "--gain", "1"], "--metric: found cost, and not which way it is better"),
+        (["time.csv", "--metric", "step_time"], "--metric: found step_time, a time or speed"),
+        (["time.csv", "--metric", "step_time", "--session", "host"], "--session: found host; none, "),
     ],
 )
 def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, refused_by_verb):
@@ -454,6 +644,7 @@ def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, 
     (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
     (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
     (tmp_path / "cost.csv").write_text("cost\n0.9\n0.8\n")
+    (tmp_path / "time.csv").write_text("step_time,host\n0.9,1\n0.8,1\n")
     assert says in refused_by_verb("plan", "--pilot", *words)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.stats.draws import Drawn, members, shared
 
-Way = Literal["paired", "partly paired", "independent", "two draws", "one draw"]
+# Of times and speeds whose sessions are not known, there are "no sessions".
+Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions"]
 # Ways that have no test, and so no winner.
-UNTESTED: tuple[Way, ...] = ("two draws", "one draw")
+UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions")
 # Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
 FEWEST = 3
 # What to assume of runs whose draws nobody recorded.

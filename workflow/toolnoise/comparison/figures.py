@@ -114,7 +114,8 @@ def write_differences(found: Sequence[MetricComparison], path: str) -> None:
     adjusted = f" (Holm, {tests(found)} tests)" if tests(found) > 1 else ""
     known = any(each.lower_is_better is not None for each in found)
     grey = " Grey: the arm that is subtracted is better." if known else ""
-    notes = [f"Lines: 95 % intervals over runs. Filled: p < {LEVEL:g}{adjusted}.{grey}"]
+    units = "runs" if found[0].a.n_sessions is None else "sessions"
+    notes = [f"Lines: 95 % intervals over {units}. Filled: p < {LEVEL:g}{adjusted}.{grey}"]
     sheets.frame(figure, "Differences between arms", notes)
     sheets.save_as(figure, path)
 

@@ -34,24 +34,30 @@ class Line(NamedTuple):
     seed: str | None
     step: float
     values: dict[str, float]
+    session: str | None = None
 
 
 class Run(NamedTuple):
-    """A run: where it was found, its arm and seed (None if unknown), and a number of each metric it has."""
+    """A run: where it was found, its arm, its seed and session (None if unknown), and a number of each metric."""
 
     where: str
     arm: str
     seed: str | None
     metrics: dict[str, float]
+    session: str | None = None
 
 
 class Runs(NamedTuple):
-    """The runs of all arms, the arms in their order, the metrics, and what was chosen and left out, as sentences."""
+    """The runs of all arms, the arms in their order, the metrics, and what was chosen and left out, as sentences.
+
+    `session` is what the user says of sessions: their column, "none", or nothing.
+    """
 
     arms: list[str]
     runs: list[Run]
     metrics: list[Metric]
     notes: list[str]
+    session: str | None = None
 
     def of(self, arm: str, metric: str) -> list[Run]:
         """The runs of an arm that have a metric."""
@@ -86,7 +92,7 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
                 values[metric.name] = line.values[metric.name]
             else:
                 lost[first.arm, metric.name] += 1
-        runs.append(Run(first.where, first.arm, first.seed, values))
+        runs.append(Run(first.where, first.arm, first.seed, values, first.session))
     for metric, counting in ends.items() if several else ():
         steps = [step for step, _ in counting]
         span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"
@@ -100,13 +106,13 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
 
 
 def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
-    """The lines of each run: those of one name and seed, or, without either, of one file if they are steps.
+    """The lines of each run: those of one name, seed and session, or, without these, of one file if they are steps.
 
     Lines with one name and no steps may be of several runs, or of something else: they are refused.
     """
     groups: dict[tuple, list[Line]] = {}
     for line in lines:
-        groups.setdefault((line.arm, line.file, line.run, line.seed), []).append(line)
+        groups.setdefault((line.arm, line.file, line.run, line.seed, line.session), []).append(line)
     runs = []
     for group in groups.values():
         are_steps = len({line.step for line in group if not np.isnan(line.step)}) > 1

@@ -18,6 +18,7 @@ from toolnoise.comparison.comparison_text import (
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
+from toolnoise.comparison.tables.sessions import EACH, MISSING
 from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
@@ -54,7 +55,9 @@ def over(found: MetricComparison) -> str:
     """What the intervals are about."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
-    return "" if found.way in UNTESTED else "runs"
+    if found.way in UNTESTED:
+        return ""
+    return "runs" if found.a.n_sessions is None else "sessions"
 
 
 def _block(found: Sequence[MetricComparison], count: int) -> str:
@@ -83,15 +86,24 @@ def _pairing(found: MetricComparison) -> str:
     if found.way == "paired":
         if found.pairs_are == "runs":
             return f"Paired: {found.n_pairs} runs of each arm, as --paired says."
-        return f"Paired: {found.n_pairs} seeds are in both arms."
+        return f"Paired: {found.n_pairs} {found.pairs_are} are in both arms{_in_sessions(found)}."
+    unit = "run" if a.n_sessions is None else "session"
+    of_a, of_b = (arm.n_runs if arm.n_sessions is None else arm.n_sessions for arm in (a, b))
     if found.way == "partly paired":
-        runs = f"{a.n_runs} runs of {a.name} and {b.n_runs} of {b.name}"
-        line = f"Partly paired: {found.n_pairs} seeds are in both arms, of {runs}; all runs count."
+        units = f"{of_a} {unit}s of {a.name} and {of_b} of {b.name}"
+        shared = f"{found.n_pairs} {found.pairs_are} are in both arms"
+        line = f"Partly paired: {shared}, of {units}; all {unit}s count{_in_sessions(found)}."
         return line + correlated(found.pair_weight)
     if found.way == "independent":
-        few = f" With so few runs: {found.test}." if "," in found.test else ""
-        return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
-    return f"{a.name} has {counted(a.n_runs, 'run')}, {b.name} has {counted(b.n_runs, 'run')}."
+        few = f" With so few {unit}s: {found.test}." if "," in found.test else ""
+        none = found.pairs_are.removesuffix("s")
+        counts = f"{of_a} and {of_b} {unit}s{_in_sessions(found)}"
+        return f"Not paired: {a.name} and {b.name} share no {none}, {counts}.{few}"
+    return f"{a.name} has {counted(of_a, unit)}, {b.name} has {counted(of_b, unit)}{_in_sessions(found)}."
+
+
+def _in_sessions(found: MetricComparison) -> str:
+    return "" if found.a.n_sessions is None else f" ({found.a.n_runs} and {found.b.n_runs} runs, averaged)"
 
 
 def shortened(name: str, most: int) -> str:
@@ -102,8 +114,16 @@ def shortened(name: str, most: int) -> str:
 def _no_winner(found: MetricComparison) -> str:
     """Why there is no test."""
     arms = (found.a, found.b)
+    if found.way == "no sessions":
+        return f"{MISSING}. Name it by --session COLUMN, or say {EACH}"
     if found.way == "two draws":
-        return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+        if found.a.n_sessions is None:
+            return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+        return too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
+    if in_one := [arm.name for arm in arms if arm.n_sessions == 1]:
+        if len(in_one) == 1:
+            return f"{in_one[0]} ran in one session"
+        return "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
     alone = " and ".join(f"{arm.name} is one run" for arm in arms if arm.n_runs == 1)
     return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
 

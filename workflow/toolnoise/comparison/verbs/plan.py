@@ -6,6 +6,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables import arguments
 from toolnoise.comparison.tables.directions import directed, require_directions
+from toolnoise.comparison.tables.sessions import require_own_sessions
 from toolnoise.study.cells import Cell
 
 # What only a sequential plan has, and what only another has.
@@ -42,6 +43,7 @@ def _plan_looks(options: argparse.Namespace) -> None:
     asked = arguments.of(options.metric or ("accuracy",), lower=options.lower, higher=options.higher)
     (metric,) = metrics = directed(asked)
     require_directions(metrics)
+    require_own_sessions(metric.name, options.session)
     planned = planning.make(
         options.sd,
         options.gain,
