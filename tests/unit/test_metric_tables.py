@@ -9,6 +9,7 @@ W&B's and MLflow's are written here as they do.
 
 import csv
 import io
+import itertools
 import json
 import random
 import re
@@ -320,6 +321,38 @@ def test_one_seed_twice_is_refused_unless_steps_tell_its_lines_apart(table, refu
         assert "stands in t.csv: line " in refused(lambda which=which: read("t.csv", steps=which))
     line = refused(lambda: read(table("run_id,model,seed,accuracy\nx,a,1,0.9\ny,a,1,0.8\nz,b,1,0.7\n")))
     assert line.startswith("t.csv: line 3: a: seed 1 stands in t.csv: line 2, too; each seed once in an arm; ")
+
+
+def grid(columns, names="model,{},seed,accuracy,top5"):
+    """A table of models, values of other columns, and seeds."""
+    rows = [
+        [arm, *of, seed, 0.9 + 0.013 * number, 0.95 + 0.0017 * number]
+        for number, (arm, of, seed) in enumerate(
+            itertools.product("AB", itertools.product(*columns.values()), (1, 2, 3))
+        )
+    ]
+    return "\n".join([names.format(",".join(columns)), *(",".join(map(str, row)) for row in rows)])
+
+
+def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
+    path = table(grid({"lr": (0.1, 0.01)}))
+    line = refused(lambda: read(path))
+    assert "line 5: accuracy: seed 1 of A stands in t.csv: line 2, too" in line
+    assert "lr (0.1 and 0.01)" in line and "--by lr" in line and "--seed none" not in line and "top5" not in line
+    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "--by model" in line
+    assert read(table(grid({"lr": (0.1,)}))).arms == ["A", "B"]
+    line = refused(lambda: read(table(grid({"lr": (0.1, 0.01), "optimiser": ("adam", "sgd")})), by="model"))
+    assert "optimiser (adam and sgd)" in line and "--by optimiser" in line and "lr" not in line
+    # Runs with names of their own, whose seeds are the same.
+    head, *lines = grid({"lr": (0.1, 0.01)}).splitlines()
+    path = table("\n".join([f"run_id,{head}", *(f"r{number},{line}" for number, line in enumerate(lines))]))
+    line = refused(lambda: read(path))
+    assert "seed 1 stands in t.csv: line 2, too" in line and "--by lr" in line
+
+
+def test_where_no_column_tells_runs_of_a_seed_apart_none_is_named(table, refused):
+    line = refused(lambda: read(table(long() + "base,2,0.9\n")))
+    assert "--by" not in line and "each seed once in an arm" in line and "--seed none" in line
 
 
 @pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])

@@ -19,7 +19,7 @@ from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import directed, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
-from toolnoise.comparison.tables.runs import LEFT, NUMBERED, ONCE, Line, Run, Runs, as_runs
+from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Line, Run, Runs, as_runs
 
 MOST_NAMED = 3  # files in a sentence
 # Of a metric in percent, and of one that is not, the first file.
@@ -78,7 +78,6 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
         runs = _numbered(runs)
     elif asked.seed is None and all(run.seed is run.session is None for run in runs) and not alone:
         said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
-    _require_different(runs)
     in_percent = _in_percent(asked, units)
     require_of_metrics(((run.arm, run.metrics) for run in runs), "command line")
     metrics = [metric._replace(unit="points") if metric.name in in_percent else metric for metric in directed(asked)]
@@ -119,6 +118,7 @@ def _lines(
     sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
     at = _steps(found, of, runs, several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
+    settings = {name: frames.texts(found.column(name)) for name in of.settings}
     summaries = _summaries(found, of)
     lines, known, kept = [], [], []
     for line in range(found.lines):
@@ -137,8 +137,9 @@ def _lines(
             kept.append(line)
             if sessions[line] == "":
                 raise BadInput(where, of.session, "found no session", "one in each line, or --session none")
-            seed_of = seeds[line] or None
-            lines.append(Line(where, arms[line], "", runs[line], seed_of, float(at[line]), values, sessions[line]))
+            of_line = {name: cells[line] for name, cells in settings.items()}
+            step, seed_of = float(at[line]), seeds[line] or None
+            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, sessions[line], of_line))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
     for metric, held in cells.items():
@@ -283,14 +284,3 @@ def _numbered(runs: list[Run]) -> list[Run]:
         places[run.arm] += 1
         numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
     return numbered
-
-
-def _require_different(runs: list[Run]) -> None:
-    """Refuse two runs of an arm (and a session) with one seed: neither pairs nor the number of runs would be right."""
-    seen: dict[tuple[str, str, str | None], str] = {}
-    for run in runs:
-        if run.seed is None:
-            continue
-        if other := seen.get((run.arm, run.seed, run.session)):
-            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", ONCE)
-        seen[run.arm, run.seed, run.session] = run.where

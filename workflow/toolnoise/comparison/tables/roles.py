@@ -55,6 +55,7 @@ class Roles(NamedTuple):
     state: str | None
     session: str | None
     unused: list[str]  # columns of texts that nothing of this says
+    settings: list[str]  # and columns of few values, such as learning rates
 
 
 def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, session: str | None, *, arms: Arms) -> Roles:
@@ -76,7 +77,9 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, sessi
         next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
     )
     unused = [name for name in free if name not in (named, run) and _is_told(frame, name)]
-    return Roles(arm, of_seed, named, run, step, state, in_session, unused)
+    others = [name for name in free if name not in (named, run) and plain(name) not in BESIDE]
+    settings = [name for name in others if 1 < len(set(texts(frame.column(name)))) <= frame.lines / 2]
+    return Roles(arm, of_seed, named, run, step, state, in_session, unused, settings)
 
 
 def _is_told(frame: Frame, name: str) -> bool:
