@@ -231,6 +231,30 @@ def test_the_same_runs_twice_are_equal_for_sure():
     assert (found.way, found.n_draws) == ("paired", 4)
     assert found.accuracy_difference == (0, 0, 0)
     assert verdict(found).startswith("All runs are equally accurate.")
+    assert "4 runs of B are bit-identical with runs of A." in found.notes
+
+
+def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
+    a, more = arm(0.4, 5), arm(0.1, 6, 2)
+    copied = more._replace(predicted=np.concatenate([more.predicted, a.predicted]))
+    for bits in (None, list("vwxyz")):
+        first = a._replace(bits=bits)
+        found = compared(first, copied._replace(bits=bits and [*"abcdef", *bits]))
+        assert found.way == "same runs"
+        assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.value]).all()
+        alike = "bit-identical with" if bits else "equal in all predictions to"
+        assert f"5 runs of B are {alike} runs of A." in found.notes
+        assert "no winner: 5 runs are in both arms" in verdict(found)
+        assert "more accurate" not in verdict(found) and "nan" not in comparison_text.as_text([found])
+    # Of equal scores one is enough, of equal predictions not: on an easy test set they may be luck.
+    found = compared(a._replace(bits=list("vwxyz")), more._replace(bits=list("abcdez")))
+    assert found.way == "same runs" and "1 run is in both arms" in verdict(found)
+    assert compared(a, more._replace(predicted=np.concatenate([more.predicted, a.predicted[:1]]))).pvalue < 0.05
+    # The draws of a study's cells are known: equal runs of two variants are a finding.
+    numbers = [dict.fromkeys(ALL, draw) for draw in range(5)]
+    known = a._replace(bits=list("vwxyz"), drawn=numbers)
+    other = more._replace(predicted=more.predicted[:5], bits=list("vbcde"), drawn=numbers)
+    assert compared(known, other).way == "paired"
 
 
 def test_equal_predictions_of_two_arms_may_be_luck():
@@ -265,7 +289,7 @@ def test_what_is_assumed_is_said(assumption, said, way):
     assert found.notes == [f"Assumed: {said}."]
     assert found.way == way
     known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
-    assert compared(known, known).notes == []
+    assert compared(known, arm(0.2, 2, 2)._replace(drawn=drawn("algo", [1, 2]))).notes == []
     assert compared(known, arm(0.2, 4, 2)).notes[0].startswith("Assumed: every run of B has draws of its own")
 
 

@@ -203,6 +203,15 @@ def test_two_runs_that_are_no_pairs_say_nothing_about_the_methods(drawn):
     assert of_arrays(a[:2], b[:2], assumption="paired").way == "paired"
 
 
+def test_runs_that_stand_in_both_arms_say_nothing_about_the_methods(drawn):
+    a, more = drawn.random((2, 3, 50)) + np.array([0, 3])[:, np.newaxis, np.newaxis]
+    found = of_arrays(a, np.concatenate([more, a]))
+    assert found.way == "same runs"
+    said = logs_text.as_json([found])["verdict"]
+    assert "says nothing about the methods: 3 runs are in both arms" in said
+    assert of_arrays(a, np.concatenate([more, a[:1]])).way == "independent"
+
+
 def test_equal_runs_count_as_one(drawn):
     a, b = drawn.integers(0, 2, (2, 3, 50)).astype(float)
     copied = of_arrays(a[[0, 0]], b[[1, 1, 1]])
@@ -231,7 +240,7 @@ def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
 def test_answers_tell_runs_apart_and_a_rerun_of_one_log_is_no_run_of_its_own(logs, here, capsys):
     scores, answers = np.ones((2, 9, 1)), np.array(["x", "y"]).repeat(9).reshape(2, 9, 1)
     (found,) = compared_logs.compare_all([runs(scores, answers=answers)] * 2)
-    assert (found.way, found.a.n_runs, found.notes) == ("two runs", 2, ["Both: made."])
+    assert (found.way, found.a.n_runs, found.notes) == ("same runs", 2, ["Both: made."])
     for arm in "ab":
         (here / arm).mkdir()
         for day in (1, 2):

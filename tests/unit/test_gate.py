@@ -158,12 +158,24 @@ def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, cap
         assert capsys.readouterr().out.startswith("FAIL" if code else "pass")
 
 
+@pytest.mark.usefixtures("csvs")
+def test_the_reference_is_no_further_runs_of_itself(refused_by_verb):
+    Path("copy.csv").write_text(Path("reference.csv").read_text())
+    for new in ("reference.csv", "copy.csv"):
+        line = refused_by_verb("gate", "--metric", "loss", "--reference", "reference.csv", "--new", new)
+        assert f"{new}: found the 4 runs of reference.csv" in line
+    # Deterministic programs have equal runs.
+    Path("same.csv").write_text("loss\n2\n2\n")
+    assert gate("--reference", "same.csv", "--new", "same.csv") == 0
+
+
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("words", [(), LOWER, ("--preset", "record", "--target", "3")])
 def test_times_of_runs_are_gated_only_if_each_run_is_said_to_have_a_session_of_its_own(words, refused_by_verb, capsys):
     Path("reference.csv").write_text("step_ms\n3.1\n3.2\n3.3\n3.2\n")
+    Path("new.csv").write_text("step_ms\n3.21\n3.23\n3.24\n")
     reference = () if "record" in words else ("--reference", "reference.csv")
-    words = ("gate", "--metric", "step_ms", *reference, "--new", "reference.csv", *words)
+    words = ("gate", "--metric", "step_ms", *reference, "--new", "new.csv", *words)
     line = refused_by_verb(*words)
     assert "step_ms" in line and "--session none" in line
     assert "--session: found host; none" in refused_by_verb(*words, "--session", "host")

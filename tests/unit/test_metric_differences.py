@@ -235,6 +235,75 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     assert "is better: " not in told(["all.csv"])
 
 
+# The same runs on both sides
+
+
+def tables(here, **arms):
+    for name, lines in arms.items():
+        (here / f"{name}.csv").write_text("\n".join(["run,seed,accuracy,loss", *lines]) + "\n")
+    return [f"{name}.csv" for name in arms]
+
+
+def lines_of(numbers, seeds=None, names=None):
+    seeds, names = seeds or range(len(numbers)), names or [""] * len(numbers)
+    return [f"{name},{seed},{x!r},{x / 3!r}" for name, seed, x in zip(names, seeds, numbers, strict=True)]
+
+
+def in_both(given, metrics=METRICS, **asked):
+    found = compared(given, metrics, **asked)
+    assert len({each.n_in_both for each in found}) == 1
+    return found[0].n_in_both, [each.way == "same runs" for each in found]
+
+
+FINE = [0.9127, 0.9213, 0.9071, 0.9302, 0.9188, 0.9253, 0.9099]
+MORE = [0.9811, 0.9787, 0.9842, 0.9805, 0.9791]
+IDS = [f"5bdc3988-{n:04x}" for n in range(20)]
+
+
+def test_a_copied_arm_is_named_and_has_no_winner(here):
+    both = tables(here, a=lines_of(FINE), b=lines_of(FINE[::-1], range(7)[::-1]))
+    assert in_both(both) == (7, [True, True])
+    said = told(both, metrics=METRICS)
+    assert said.count("That is no winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
+    found = compared(both, METRICS)
+    assert all(np.isnan([each.pvalue, each.difference.low, each.hedges_g.value]).all() for each in found)
+    assert text.tests(found) == 0
+    # Beside further runs that alone make a difference, and without seeds.
+    more = [*FINE[:4], *MORE]
+    assert stats.ttest_ind(more, FINE[:4], equal_var=False).pvalue < 0.05
+    for asked in ({}, {"seed": "none"}):
+        assert in_both(tables(here, a=lines_of(FINE[:4]), b=lines_of(more)), **asked) == (4, [True, True])
+    assert in_both(tables(here, a=lines_of(FINE), b=lines_of(FINE)), paired=True, seed="none") == (7, [True, True])
+
+
+def test_a_run_with_an_id_that_stands_in_both_arms_is_named(here):
+    a = lines_of([*FINE[:3], 0.95], names=IDS[:4])
+    b = lines_of([*MORE, FINE[1]], [*range(10, 15), 1], [*IDS[4:9], IDS[1]])
+    assert in_both(tables(here, a=a, b=b)) == (1, [True, True])
+    assert "1 run is in both arms" in told(["a.csv", "b.csv"], metrics=METRICS)
+    # One run under one id that is not equal, such as of two checkpoints, is two; so are runs that are numbered alike.
+    assert in_both(tables(here, a=lines_of(FINE, names=IDS[:7]), b=lines_of(MORE, names=IDS[:5])))[0] == 0
+    a, b = ([0.91, 0.92, 0.93, 0.90], [0.91, 0.94, 0.95, 0.96])
+    for names in (range(4), ["seed1", "seed2", "seed3", "seed4"]):
+        assert in_both(tables(here, a=lines_of(a, names=names), b=lines_of(b, names=names)))[0] == 0
+
+
+def test_numbers_that_agree_by_chance_are_no_runs_in_both_arms(here):
+    """Accuracies in whole percent: some agree in any two arms, and constants agree in all runs."""
+    for a, b in (
+        ([0.91, 0.92, 0.93, 0.90], [0.92, 0.91, 0.95, 0.94]),
+        ([1.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0]),
+        ([6000.0] * 5, [6000.0] * 5),
+        ([0.91, 0.92, 0.93], [0.93, 0.91, 0.92]),  # seed by seed they differ
+    ):
+        assert in_both(tables(here, a=lines_of(a), b=lines_of(b)))[0] == 0
+    assert told(tables(here, a=lines_of([6000.0] * 5), b=lines_of([6000.0] * 5))).endswith("all runs are equal.")
+    # One metric of several is not a run.
+    a = [f",{seed},{x!r},0.5" for seed, x in enumerate(FINE)]
+    b = [f",{seed},{x + 0.01 * seed!r},0.5" for seed, x in enumerate(FINE)]
+    assert in_both(tables(here, a=a, b=b))[0] == 0
+
+
 # Runs that share a session
 
 

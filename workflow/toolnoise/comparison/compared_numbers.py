@@ -59,6 +59,7 @@ class NumberComparison(NamedTuple):
     pair_weight: float
     same_draws: list[str]
     notes: list[str]
+    n_in_both: int
     difference: Estimate
     pvalue: float
     pvalue_holm: float
@@ -112,6 +113,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> NumberComparison
         pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         designs.shared_between(plan, a.drawn, b.drawn),
         comparison.notes(a, b, assumption),
+        comparison.runs_in_both(a, b),
         test.effect,
         test.pvalue,
         test.pvalue,

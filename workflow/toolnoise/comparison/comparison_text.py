@@ -188,6 +188,8 @@ def not_significant(comparison: Any, what: str, interval: str) -> str:
 def no_winner(comparison: Comparison) -> str:
     """Why a difference of one draw, or of two, says nothing about others."""
     a, b = comparison.a.name, comparison.b.name
+    if comparison.way == "same runs":
+        return f"That is no winner: {in_both_arms(comparison.n_in_both)}."
     if comparison.way == "two draws":
         few = [arm for arm in (comparison.a, comparison.b) if arm.n_draws == 2]
         unit = "runs" if all(arm.n_runs == 2 for arm in few) else "draws"
@@ -197,6 +199,11 @@ def no_winner(comparison: Comparison) -> str:
     if comparison.same_draws:
         reason = f"all runs share one draw{_of(comparison.same_draws)}"
     return f"That is no winner: {reason}, and luck cannot be ruled out."
+
+
+def in_both_arms(runs: int) -> str:
+    """Why arms with the same runs have no test."""
+    return f"{counted(runs, 'run')} {'is' if runs == 1 else 'are'} in both arms"
 
 
 def too_few(unit: str, names: Sequence[str]) -> str:

@@ -4,7 +4,8 @@ Runs enter a comparison through their units: by the mean of a unit's runs, or by
 unit and a run of another.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.stats.draws import Drawn, members, shared
 
-# Of times and speeds whose sessions are not known, there are "no sessions".
-Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions"]
+# Of times and speeds whose sessions are not known, there are "no sessions"; "same runs" stand in both arms.
+Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions", "same runs"]
 # Ways that have no test, and so no winner.
-UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions")
+UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")
 # Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
 FEWEST = 3
 # What to assume of runs whose draws nobody recorded.
@@ -54,6 +55,21 @@ def _way(units_a: int, units_b: int, both: int) -> Way:
     if min(units_a, units_b) < FEWEST:
         return "two draws"
     return "partly paired" if both else "independent"
+
+
+def in_both(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """How many runs of one arm have their equal in the other."""
+    return (Counter(a) & Counter(b)).total()
+
+
+def copied(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
+    """The same of contents that may agree by chance: 0 unless all runs of the smaller arm stand in the other, too.
+
+    `different` contents of the smaller arm differ: all, or some where both arms have as many runs.
+    """
+    shared, fewest = in_both(a, b), min(len(a), len(b))
+    told_apart = different == fewest or (different > 1 and len(a) == len(b))
+    return shared if shared == fewest > 1 and told_apart else 0
 
 
 def assumed(runs: int, assumption: Assumption) -> list[Drawn]:

@@ -40,6 +40,8 @@ def consistent(
     if runs < 2:
         raise BadInput(reference.file, "", f"found {runs} run", "two or more, for an SD")
     mean, sd = float(reference.values.mean()), float(standard_deviation(reference.values))
+    if sd and np.array_equal(reference.values, new.values):
+        raise BadInput(new.file, "", f"found the {runs} runs of {reference.file}", "further runs")
     # The interval of one side has all of the level there.
     tail = level if worse else level / 2
     reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)

@@ -23,9 +23,9 @@ from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
-Way = Literal["paired", "independent", "two runs", "one run"]
+Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
-OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run")
+OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
 
 
 class LogArm(NamedTuple):
@@ -71,6 +71,7 @@ class LogComparison(NamedTuple):
     b: LogArm
     way: Way
     n_pairs: int
+    n_in_both: int
     notes: list[str]
     difference: Estimate
     pvalue: float
@@ -101,6 +102,9 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     fewest = min(len(a.scores), len(b.scores))
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
+    # One log twice is said by its scores: both are equal on every question.
+    same = designs.copied(*contents, len(set(min(contents, key=len))))
+    way = "same runs" if same else way
     alone = way in OF_THESE_RUNS
     every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
     shares = bool(every.min() >= 0 and every.max() <= 1)
@@ -124,6 +128,7 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
         _arm(name, other, b, lengths),
         way,
         len(a.scores) if paired and not alone else 0,
+        same,
         [*_equal_runs(first, contents[0], "A"), *_equal_runs(other, contents[1], name), *_notes(first, other, name)],
         result.effect.within(*most),
         result.pvalue,

@@ -92,6 +92,8 @@ def _sentences(found: LogComparison) -> list[str]:
         ends = (low, high) if value > 0 else (-high, -low)
         by = f"{100 * size:.2f} points" if found.shares else f"{size:.4g}"
         says = [f"{winner} has the higher {what}, by {by} ({_interval(found, *ends)}, {over})."]
+    if way == "same runs":
+        says.append(f"This says nothing about the methods: {comparison_text.in_both_arms(found.n_in_both)}.")
     if way == "two runs":
         few = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
         says.append(f"This says nothing about the methods: {few}.")

@@ -6,6 +6,7 @@ that of seeds. P-values are adjusted by Holm over all metrics and all pairs of a
 """
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -23,6 +24,7 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
 from toolnoise.stats.two_means import Result, most_freedom
 
+ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
 ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
 
 
@@ -38,6 +40,7 @@ class MetricArm(NamedTuple):
 
 class MetricComparison(NamedTuple):
     """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
+    `n_in_both` runs stand in both.
 
     `pair_weight` is the share of the pairs' difference. `test` names the test; `probability_of_improvement` counts
     what is better, whichever way that is. If that is not known, `lower_is_better` is None, and what is higher counts as
@@ -53,6 +56,7 @@ class MetricComparison(NamedTuple):
     test: str
     n_pairs: int
     pairs_are: Literal["seeds", "runs", "sessions"]
+    n_in_both: int
     pair_weight: float
     difference: Estimate
     pvalue: float
@@ -73,14 +77,13 @@ def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) 
         left = " ".join(note for note in runs.notes if note.startswith(LEFT))
         what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
         raise BadInput("command line", "--by", what.rstrip(". "), "two arms or more, with runs that have the metric")
-    return adjusted(
-        [
-            _compared(runs, metric, a, b)
-            for a, b in _pairs(runs.arms, against, all_pairs=all_pairs)
-            for metric in runs.metrics
-            if runs.of(a, metric.name) and runs.of(b, metric.name)
-        ]
-    )
+    found = []
+    for a, b in _pairs(runs.arms, against, all_pairs=all_pairs):
+        same = runs_in_both(*([run for run in runs.runs if run.arm == arm and run.metrics] for arm in (a, b)))
+        for metric in runs.metrics:
+            if runs.of(a, metric.name) and runs.of(b, metric.name):
+                found.append(_compared(runs, metric, a, b, same))
+    return adjusted(found)
 
 
 def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
@@ -92,6 +95,22 @@ def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list
         return list(itertools.combinations(arms, 2))
     first = arms[0] if against is None else against
     return [(first, arm) for arm in arms if arm != first]
+
+
+def runs_in_both(a: Sequence[Run], b: Sequence[Run]) -> int:
+    """How many runs stand in both arms, with equal numbers: by their ids, or if all runs of an arm do.
+
+    Some numbers may agree by chance, such as accuracies in whole percent. Seeds, if they are known, must agree, too.
+    """
+    with_id = [[(run.name, _numbers(run)) for run in arm if ID.search(run.name)] for arm in (a, b)]
+    seeded = all(run.seed is not None and not run.seed.startswith(NUMBERED) for run in (*a, *b))
+    contents = [[(run.seed if seeded else "", _numbers(run)) for run in arm] for arm in (a, b)]
+    different = len({_numbers(run) for run in min(a, b, key=len)})
+    return max(designs.in_both(*with_id), designs.copied(*contents, different))
+
+
+def _numbers(run: Run) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(run.metrics.items()))
 
 
 def plan_of(a: Sequence[Run], b: Sequence[Run]) -> Design:
@@ -131,12 +150,14 @@ def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Wa
     return MetricArm(name, len(of_runs), None if of_sessions is None else len(of_sessions), mean, sd)
 
 
-def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricComparison:
+def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str, same: int) -> MetricComparison:
     of_a, of_b = (runs.of(name, metric.name) for name in (name_a, name_b))
     a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
     plan, in_sessions = plan_of(of_a, of_b), of_a[0].session is not None
     if is_time(metric.name) and runs.session is None:
         plan = plan._replace(way="no sessions")
+    if same:
+        plan = plan._replace(way="same runs")
     means = comparison.unit_means(plan, a, b)
     test, untested = tested(plan, a, b), plan.way in designs.UNTESTED
     better = [-values if metric.lower else values for values in means]
@@ -154,6 +175,7 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str) -> MetricCom
         _name_of_test(plan.way, *map(len, means)),
         pairs,
         "sessions" if in_sessions else "runs" if (of_a[0].seed or "").startswith(NUMBERED) else "seeds",
+        same,
         pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
         test.effect,
         test.pvalue,

@@ -41,13 +41,14 @@ class Line(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run: where it was found, its arm, its seed and session (None if unknown), and a number of each metric."""
+    """A run: where it was found, its arm, seed and session (None if unknown), the metrics' numbers, and its name."""
 
     where: str
     arm: str
     seed: str | None
     metrics: dict[str, float]
     session: str | None = None
+    name: str = ""
 
 
 class Runs(NamedTuple):
@@ -96,7 +97,7 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
                 values[metric.name] = line.values[metric.name]
             else:
                 lost[first.arm, metric.name] += 1
-        runs.append(Run(first.where, first.arm, first.seed, values, first.session))
+        runs.append(Run(first.where, first.arm, first.seed, values, first.session, first.run))
     for metric, counting in ends.items() if several else ():
         steps = [step for step, _ in counting]
         span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"

@@ -7,6 +7,7 @@ from typing import Any
 from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison_text import (
     correlated,
+    in_both_arms,
     in_own_unit,
     not_significant,
     plain,
@@ -114,6 +115,8 @@ def shortened(name: str, most: int) -> str:
 def _no_winner(found: MetricComparison) -> str:
     """Why there is no test."""
     arms = (found.a, found.b)
+    if found.way == "same runs":
+        return in_both_arms(found.n_in_both)
     if found.way == "no sessions":
         return f"{MISSING}. Name it by --session COLUMN, or say {EACH}"
     if found.way == "two draws":
