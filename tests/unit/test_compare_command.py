@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
@@ -183,6 +184,26 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
     assert worse.startswith("A is more accurate by ")
     assert better.split(":")[0][1:] == worse.split(":")[0][1:]
+
+
+def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
+    """20 pairs on 400 examples, whose differences are 0.25 points or none; and 3 runs that are far apart."""
+    a = np.where(np.random.Generator(np.random.Philox(1)).random((20, 400)) < 0.3, (LABELS + 1) % 4, LABELS)
+    b = a.copy()
+    b[np.arange(10), (a[:10] == LABELS).argmax(axis=1)] = 9
+    found = compared(Answers("a", a, None, None), Answers("b", b, None, None), "paired")
+    half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
+    assert 0.01 < half < 0.1
+    line = next(line for line in comparison_text.as_text([found]).splitlines() if line.startswith("accuracy %"))
+    means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
+    assert line.split()[2:5] == [*means, "-0.125"]
+    apart = compared(
+        *(Answers("a", np.where(arm(share, 3, 4).predicted > 0, LABELS, 9), None, None) for share in (0.3, 0.1))
+    )
+    line = next(line for line in comparison_text.as_text([apart]).splitlines() if line.startswith("accuracy %"))
+    half = 50 * (apart.accuracy_difference.high - apart.accuracy_difference.low)
+    decimals = max(0, 1 - int(np.floor(np.log10(half))))
+    assert line.split()[2] == f"{100 * apart.a.accuracy_mean.value:.{decimals}f}"
 
 
 def test_a_difference_within_noise_is_not_called_a_gain():

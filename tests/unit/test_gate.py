@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,9 +128,32 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
     assert gate("--reference", "reference.csv", "--new", f"{new}.csv", *words) == code
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("FAIL: loss" if code else "pass: loss")
-    assert "mean 3.2, SD 0.0816, 4 runs" in line
+    # Of the reach of 0.53, two digits count.
+    assert "mean 3.20, SD 0.0816, 4 runs" in line
     if words == LOWER[:1]:
         assert line.endswith("loss: lower is better (by its name, --higher if not)")
+
+
+@pytest.mark.parametrize(("further", "of"), [(1, "one further run"), (10, "the mean of 10 further runs")])
+def test_the_bound_is_said_to_hold_for_what_it_holds_for(further, of):
+    """The bound of a mean is no bound of its runs: of 20,000 unchanged runs, 99 % lie within that of one."""
+    rng = np.random.Generator(np.random.Philox(5))
+    reference, new = rng.normal(3.28, 0.0013, 200), rng.normal(3.28, 0.0013, (2000, further))
+    gated = regression_gate.consistent(runs(reference), runs(new[0]), "loss", worse="higher")
+    inside = {"runs": new <= gated.numbers["high"], "means": new.mean(axis=1) <= gated.numbers["high"]}
+    assert np.mean(inside["means"]) == pytest.approx(0.99, abs=0.01)
+    assert (np.mean(inside["runs"]) > 0.9) == (further == 1)
+    assert f"which holds for {of} of the reference in 99 % of cases" in gated.line
+
+
+def test_a_value_that_fails_never_reads_like_the_bound():
+    reference = [3.1, 3.2, 3.3, 3.2]
+    bound = regression_gate.consistent(runs(reference), runs([3.2]), "loss", worse="higher").numbers["high"]
+    for value, passes in ((bound - 1e-6, True), (bound + 1e-6, False)):
+        gated = regression_gate.consistent(runs(reference), runs([value]), "loss", worse="higher")
+        assert gated.passes is passes
+        shown, allowed = re.search(r"loss ([\d.]+); allowed at most ([\d.]+)", gated.line).groups()
+        assert (float(shown) <= float(allowed)) is passes and shown != allowed
 
 
 @pytest.mark.usefixtures("csvs")

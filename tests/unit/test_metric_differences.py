@@ -221,7 +221,7 @@ def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(fi
     files({arm: {seed: (value, value) for seed, value in enumerate(of)} for arm, of in both.items()})
     (found,) = compared(["all.csv"])
     assert np.isnan(found.pvalue)
-    assert told(["all.csv"]).endswith("wide - base is +0.01 in every pair: without any noise, there is no test.")
+    assert told(["all.csv"]).endswith("wide - base is +0.010 in every pair: without any noise, there is no test.")
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -499,13 +499,44 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
     said = told(["all.csv"])
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
-    by = f"by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
+    by = f"by 0.0110 ({low:.4f} to {high:.4f}, 95 % over 5 paired seeds), and"
     assert f"wide is better: its accuracy is higher {by}" in said
     assert "accuracy: higher is better (by its name, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
     assert "loss: lower is better (by its name, --higher if not)." in said
     assert f"base is better: its loss is lower {by}" in said
     assert "points" not in said
+
+
+def numbers_in(line):
+    return [float(cell) for cell in re.findall(r"[-+]?\d[\d.e+-]*", line.replace("in SDs", ""))]
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1e-3, 0), (1e5, 0), (1, 1e4), (1e-9, 0)])
+def test_digits_follow_the_uncertainty_of_the_difference(scale, shift, here):
+    """The real losses of two records: of means 3.27881 and 3.27830, four digits are the same."""
+    a, b = (shift + scale * np.array(of["val_loss"]) for of in RECORDS.values())
+    for name, of in (("a", a), ("b", b)):
+        pd.DataFrame({"val_loss": of}).to_csv(here / f"{name}.csv", index=False)
+    (found,) = compared(["a.csv", "b.csv"], ["val_loss"])
+    said = told(["a.csv", "b.csv"], metrics=["val_loss"])
+    line = next(line for line in said.splitlines() if line.startswith("val_loss  "))
+    half = (found.difference.high - found.difference.low) / 2
+    printed = numbers_in(line.replace("val_loss", ""))
+    for number, true in zip(printed, (a.mean(), b.mean(), *found.difference), strict=True):
+        assert abs(number - true) <= 0.0501 * half + 1e-15 * abs(true)
+    # Two digits of the half-width, and no more.
+    unit = 10.0 ** (np.floor(np.log10(half)) - 1)
+    assert all(abs(number / unit - round(number / unit)) < 1e-3 for number in printed)
+    assert numbers_in(said.splitlines()[-1].partition("loss: ")[2])[:2] == printed[3:5]
+
+
+def test_numbers_without_an_uncertainty_have_six_digits(here):
+    for name, number in (("a", 3.27881), ("b", 3.27830)):
+        (here / f"{name}.csv").write_text(f"val_loss\n{number}\n")
+    said = told(["a.csv", "b.csv"], metrics=["val_loss"])
+    assert "3.27881  3.2783  -0.00051" in said
+    assert "val_loss: b - a is -0.00051 here" in said
 
 
 def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
@@ -527,7 +558,7 @@ def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypat
     for arm, values in {"a": (91.2, 90.8, 91.5, 91.1), "b": (92.5, 92.9, 92.2, 92.6)}.items():
         (tmp_path / f"{arm}.csv").write_text("\n".join(["accuracy", *map(str, values)]) + "\n")
     cli.main(command_of_readme.split())
-    assert "b is better: its accuracy is higher by 1.4 (" in capsys.readouterr().out
+    assert "b is better: its accuracy is higher by 1.40 (" in capsys.readouterr().out
 
 
 def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned, counted
+from toolnoise.base.printing import aligned, counted, decimals, rounded
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
+PERCENT = 100
+WITHOUT = {PERCENT: 2}  # decimals where no interval is known
 # A name, the numbers of both arms and of their difference, its interval, and what that is over.
 Row = tuple[str, ...]
 
@@ -41,30 +43,31 @@ def _block(comparison: Comparison, tests: int) -> str:
     a, b = comparison.a, comparison.b
     by, examples = over_what(comparison), _examples(comparison)
     rows = [
-        ("accuracy %", *_percents(a, b, "accuracy_mean"), *points(comparison.accuracy_difference, by)),
-        ("  these runs", "", "", *points(comparison.accuracy_difference_over_examples, examples)),
+        mean_row("accuracy %", a.accuracy_mean, b.accuracy_mean, comparison.accuracy_difference, by, PERCENT),
+        difference_row("  these runs", comparison.accuracy_difference_over_examples, examples, PERCENT),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
         ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if comparison.cross_entropy_difference is not None:
-        means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
-        rows.append(("cross-entropy", *means, *shown(comparison.cross_entropy_difference, "{:+.4f}", by)))
+        means = (arm.cross_entropy_mean for arm in (a, b))
+        rows.append(mean_row("cross-entropy", *means, comparison.cross_entropy_difference, by))
     if comparison.exact_match is not None:
-        means = (f"{100 * mean:.2f}" for mean in comparison.exact_match[:2])
-        rows.append(("all labels right %", *means, *points(comparison.exact_match.difference, by)))
-        rows.append(("  these runs", "", "", *points(comparison.exact_match.over_examples, examples)))
+        exact = comparison.exact_match
+        means = map(Estimate, (exact.a, exact.b))
+        rows.append(mean_row("all labels right %", *means, exact.difference, by, PERCENT))
+        rows.append(difference_row("  these runs", exact.over_examples, examples, PERCENT))
     rows += [
-        ("churn %", *_percents(a, b, "churn"), *points(comparison.churn_difference, by)),
+        mean_row("churn %", a.churn, b.churn, comparison.churn_difference, by, PERCENT),
         (f"  {b.name} / {a.name}", "", "", *shown(comparison.churn_ratio, "x {:.2f}", by)),
         ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
         *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, by),
         *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, by),
     ]
     for each in comparison.by_label:
-        means = (f"{100 * mean:.2f}" for mean in (each.a, each.b))
-        rows.append((f"accuracy of {each.label} %", *means, *points(each.difference, by)))
+        means = map(Estimate, (each.a, each.b))
+        rows.append(mean_row(f"accuracy of {each.label} %", *means, each.difference, by, PERCENT))
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(comparison), *pairing(comparison), *comparison.notes]
     return block(comparison, tests, about, rows, [*_sentences(comparison), *_of_labels(comparison)])
@@ -145,17 +148,17 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 def _better(comparison: Comparison) -> list[str]:
     a, b = comparison.a.name, comparison.b.name
-    value, low, high = comparison.accuracy_difference
-    if low == high == 0:
+    found = comparison.accuracy_difference
+    if found.low == found.high == 0:
         return ["All runs are equally accurate."]
     over = f"95 % over {over_what(comparison)}"
-    if undecided := not_significant(comparison, "accuracy", f"{_interval(low, high)} points ({over})"):
+    if undecided := not_significant(comparison, "accuracy", f"{interval(found, PERCENT)} points ({over})"):
         return [undecided]
     winner, beats = b, comparison.probability_of_improvement.value
-    if value < 0:
-        winner, beats, low, high = a, 1 - beats, -high, -low
+    if found.value < 0:
+        winner, beats, found = a, 1 - beats, turned(found)
     sentences = [
-        f"{winner} is more accurate by {100 * abs(value):.2f} points ({_interval(low, high)}, {over}): "
+        f"{winner} is more accurate by {number(found, PERCENT)} points ({interval(found, PERCENT)}, {over}): "
         f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
     examples = comparison.accuracy_difference_over_examples
@@ -168,12 +171,13 @@ def _better(comparison: Comparison) -> list[str]:
 def _without_winner(comparison: Comparison) -> list[str]:
     """The difference of these runs, and why it says nothing about other draws."""
     a, b = comparison.a.name, comparison.b.name
-    value, low, high = comparison.accuracy_difference_over_examples
-    if low == high == 0:
+    found = comparison.accuracy_difference_over_examples
+    if found.low == found.high == 0:
         return ["All runs are equally accurate."]
-    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
-    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {_examples(comparison)})"
-    return [f"{b} is {by} {a} here{interval}. {no_winner(comparison)}"]
+    ends = "" if math.isnan(found.low) else f" ({interval(found, PERCENT)}, 95 % over {_examples(comparison)})"
+    size = number(turned(found) if found.value < 0 else found, PERCENT)
+    by = f"{size} points {'above' if found.value > 0 else 'below'}" if found.value else "as accurate as"
+    return [f"{b} is {by} {a} here{ends}. {no_winner(comparison)}"]
 
 
 def not_significant(comparison: Any, what: str, interval: str) -> str:
@@ -271,10 +275,6 @@ def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]
     ]
 
 
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.2f} to {100 * high:.2f}"
-
-
 def _percent(estimate: Estimate) -> str:
     return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
 
@@ -283,16 +283,56 @@ def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 
+def places(scale: float, difference: Estimate, *means: Estimate) -> int | None:
+    """The decimals of means and their difference, by the interval of the difference, or else the narrowest of a mean.
+
+    Without any, numbers in percent have two.
+    """
+    own, *others = (decimals(scale * (each.high - each.low) / 2) for each in (difference, *means))
+    return max((each for each in others if each is not None), default=WITHOUT.get(scale)) if own is None else own
+
+
+def mean_row(name: str, a: Estimate, b: Estimate, difference: Estimate, over: str, scale: float = 1) -> Row:
+    """A line of two means and their difference, which are rounded alike."""
+    digits = places(scale, difference, a, b)
+    return (
+        name,
+        *(rounded(scale * mean.value, digits) for mean in (a, b)),
+        *_difference(difference, digits, over, scale),
+    )
+
+
+def difference_row(name: str, difference: Estimate, over: str, scale: float = 1) -> Row:
+    """A line of a difference alone."""
+    return (name, "", "", *_difference(difference, places(scale, difference), over, scale))
+
+
+def _difference(difference: Estimate, digits: int | None, over: str, scale: float) -> Row:
+    value, low, high = (rounded(scale * end, digits, "+") for end in difference)
+    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+
+
+def number(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
+    """A value, rounded to its interval."""
+    return rounded(scale * estimate.value, places(scale, estimate), sign)
+
+
+def interval(estimate: Estimate, scale: float = 1) -> str:
+    """The ends of an interval, rounded to its width."""
+    low, high = (rounded(scale * end, places(scale, estimate)) for end in estimate[1:])
+    return f"{low} to {high}"
+
+
+def turned(difference: Estimate) -> Estimate:
+    """The difference the other way round."""
+    return Estimate(-difference.value, -difference.high, -difference.low)
+
+
 def in_own_unit(a: Any, b: Any, quantity: str) -> tuple[str, str]:
     """A quantity of both arms."""
     values = (getattr(arm, quantity).value for arm in (a, b))
     first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
     return first, second
-
-
-def points(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    """A difference in percentage points, its interval, and what that is over."""
-    return shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
 
 
 def shares(estimate: Estimate, over: str) -> tuple[str, str, str]:

@@ -4,16 +4,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned, counted
+from toolnoise.base.printing import aligned, counted, rounded
 from toolnoise.comparison.comparison_text import (
     correlated,
     in_both_arms,
     in_own_unit,
+    interval,
+    mean_row,
     not_significant,
+    number,
+    places,
     plain,
     shares,
     shown,
     too_few,
+    turned,
     with_numbers,
 )
 from toolnoise.comparison.designs import UNTESTED
@@ -68,7 +73,7 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
         rows += with_numbers(
             [
-                (name, *in_own_unit(each.a, each.b, "mean"), *shown(each.difference, "{:+.4g}", by)),
+                mean_row(name, each.a.mean, each.b.mean, each.difference, by),
                 ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
                 (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
                 ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
@@ -134,24 +139,24 @@ def _no_winner(found: MetricComparison) -> str:
 def sentence(found: MetricComparison) -> str:
     """The verdict in words."""
     a, b, name = found.a, found.b, found.metric
-    value, low, high = found.difference
-    unit = f" {found.unit}" if found.unit else ""
+    difference, unit = found.difference, f" {found.unit}" if found.unit else ""
+    value = rounded(difference.value, places(1, difference, a.mean, b.mean), "+")
     if found.way in UNTESTED:
-        return f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} here. That is no winner: {_no_winner(found)}."
+        return f"{name}: {b.name} - {a.name} is {value}{unit} here. That is no winner: {_no_winner(found)}."
     if math.isnan(found.pvalue):
-        if value == 0 and a.sd.value == b.sd.value == 0:
+        if difference.value == 0 and a.sd.value == b.sd.value == 0:
             return f"{name}: all runs are equal."
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} in {equal}: without any noise, there is no test."
+        return f"{name}: {b.name} - {a.name} is {value}{unit} in {equal}: without any noise, there is no test."
     by = f"95 % over {over(found)}"
-    if undecided := not_significant(found, name, f"{low:.4g} to {high:.4g}{unit} ({by})"):
+    if undecided := not_significant(found, name, f"{interval(difference)}{unit} ({by})"):
         return undecided
     beats, winner = _beats(found).value, b
-    if (value < 0) != bool(found.lower_is_better):
+    if (difference.value < 0) != bool(found.lower_is_better):
         winner, beats = a, 1 - beats
-    if value < 0:
-        value, low, high = -value, -high, -low
-    size = f"by {value:.4g}{unit} ({low:.4g} to {high:.4g}, {by})"
+    if difference.value < 0:
+        difference = turned(difference)
+    size = f"by {number(difference)}{unit} ({interval(difference)}, {by})"
     if found.lower_is_better is None:
         return (
             f"{winner.name} has the higher {name}, {size}: its run is above the other's in {100 * beats:.0f} % of "
