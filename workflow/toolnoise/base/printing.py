@@ -18,12 +18,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def decimals(uncertainty: float) -> int | None:
+def decimals_by_uncertainty(uncertainty: float) -> int | None:
     """The decimals of a number by two digits of its uncertainty, negative for whole numbers; None without one."""
     return 1 - math.floor(math.log10(uncertainty)) if 0 < uncertainty < math.inf else None
 
 
-def rounded(number: float, places: int | None, sign: str = "-") -> str:
+def rounded_text(number: float, places: int | None, sign: str = "-") -> str:
     """A number with so many decimals, or with six digits if its uncertainty is not known."""
     if math.isnan(number):
         return "n/a"

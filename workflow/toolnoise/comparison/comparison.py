@@ -180,9 +180,9 @@ def designed(a: ArmRuns, b: ArmRuns) -> Design:
 def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
     """How many runs stand in both arms: bit by bit, or all runs of an arm by their predictions."""
     if a.answers.bits and b.answers.bits:
-        return designs.in_both(a.contents, b.contents)
+        return designs.equal_runs(a.contents, b.contents)
     of_a, of_b = ([run.tobytes() for run in arm.answers.predicted] for arm in (a, b))
-    return designs.copied(of_a, of_b, len(set(min(of_a, of_b, key=len))))
+    return designs.copied_runs(of_a, of_b, len(set(min(of_a, of_b, key=len))))
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:

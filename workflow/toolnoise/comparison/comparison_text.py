@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned, counted, decimals, rounded
+from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import OUTCOMES
@@ -15,7 +15,7 @@ from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
 PERCENT = 100
-WITHOUT = {PERCENT: 2}  # decimals where no interval is known
+DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
 # A name, the numbers of both arms and of their difference, its interval, and what that is over.
 Row = tuple[str, ...]
 
@@ -152,13 +152,13 @@ def _better(comparison: Comparison) -> list[str]:
     if found.low == found.high == 0:
         return ["All runs are equally accurate."]
     over = f"95 % over {over_what(comparison)}"
-    if undecided := not_significant(comparison, "accuracy", f"{interval(found, PERCENT)} points ({over})"):
+    if undecided := not_significant(comparison, "accuracy", f"{interval_text(found, PERCENT)} points ({over})"):
         return [undecided]
     winner, beats = b, comparison.probability_of_improvement.value
     if found.value < 0:
-        winner, beats, found = a, 1 - beats, turned(found)
+        winner, beats, found = a, 1 - beats, other_way_round(found)
     sentences = [
-        f"{winner} is more accurate by {number(found, PERCENT)} points ({interval(found, PERCENT)}, {over}): "
+        f"{winner} is more accurate by {number_text(found, PERCENT)} points ({interval_text(found, PERCENT)}, {over}): "
         f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
     examples = comparison.accuracy_difference_over_examples
@@ -174,8 +174,8 @@ def _without_winner(comparison: Comparison) -> list[str]:
     found = comparison.accuracy_difference_over_examples
     if found.low == found.high == 0:
         return ["All runs are equally accurate."]
-    ends = "" if math.isnan(found.low) else f" ({interval(found, PERCENT)}, 95 % over {_examples(comparison)})"
-    size = number(turned(found) if found.value < 0 else found, PERCENT)
+    ends = "" if math.isnan(found.low) else f" ({interval_text(found, PERCENT)}, 95 % over {_examples(comparison)})"
+    size = number_text(other_way_round(found) if found.value < 0 else found, PERCENT)
     by = f"{size} points {'above' if found.value > 0 else 'below'}" if found.value else "as accurate as"
     return [f"{b} is {by} {a} here{ends}. {no_winner(comparison)}"]
 
@@ -283,47 +283,50 @@ def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 
-def places(scale: float, difference: Estimate, *means: Estimate) -> int | None:
+def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:
     """The decimals of means and their difference, by the interval of the difference, or else the narrowest of a mean.
 
     Without any, numbers in percent have two.
     """
-    own, *others = (decimals(scale * (each.high - each.low) / 2) for each in (difference, *means))
-    return max((each for each in others if each is not None), default=WITHOUT.get(scale)) if own is None else own
+    own, *others = (decimals_by_uncertainty(scale * (each.high - each.low) / 2) for each in (difference, *means))
+    if own is not None:
+        return own
+    known = [each for each in others if each is not None]
+    return max(known, default=DECIMALS_WITHOUT_INTERVAL.get(scale))
 
 
 def mean_row(name: str, a: Estimate, b: Estimate, difference: Estimate, over: str, scale: float = 1) -> Row:
     """A line of two means and their difference, which are rounded alike."""
-    digits = places(scale, difference, a, b)
+    digits = decimals_of_line(scale, difference, a, b)
     return (
         name,
-        *(rounded(scale * mean.value, digits) for mean in (a, b)),
+        *(rounded_text(scale * mean.value, digits) for mean in (a, b)),
         *_difference(difference, digits, over, scale),
     )
 
 
 def difference_row(name: str, difference: Estimate, over: str, scale: float = 1) -> Row:
     """A line of a difference alone."""
-    return (name, "", "", *_difference(difference, places(scale, difference), over, scale))
+    return (name, "", "", *_difference(difference, decimals_of_line(scale, difference), over, scale))
 
 
 def _difference(difference: Estimate, digits: int | None, over: str, scale: float) -> Row:
-    value, low, high = (rounded(scale * end, digits, "+") for end in difference)
+    value, low, high = (rounded_text(scale * end, digits, "+") for end in difference)
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 
-def number(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
+def number_text(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
     """A value, rounded to its interval."""
-    return rounded(scale * estimate.value, places(scale, estimate), sign)
+    return rounded_text(scale * estimate.value, decimals_of_line(scale, estimate), sign)
 
 
-def interval(estimate: Estimate, scale: float = 1) -> str:
+def interval_text(estimate: Estimate, scale: float = 1) -> str:
     """The ends of an interval, rounded to its width."""
-    low, high = (rounded(scale * end, places(scale, estimate)) for end in estimate[1:])
+    low, high = (rounded_text(scale * end, decimals_of_line(scale, estimate)) for end in estimate[1:])
     return f"{low} to {high}"
 
 
-def turned(difference: Estimate) -> Estimate:
+def other_way_round(difference: Estimate) -> Estimate:
     """The difference the other way round."""
     return Estimate(-difference.value, -difference.high, -difference.low)
 

@@ -57,17 +57,17 @@ def _way(units_a: int, units_b: int, both: int) -> Way:
     return "partly paired" if both else "independent"
 
 
-def in_both(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+def equal_runs(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     """How many runs of one arm have their equal in the other."""
     return (Counter(a) & Counter(b)).total()
 
 
-def copied(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
+def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
     """The same of contents that may agree by chance: 0 unless all runs of the smaller arm stand in the other, too.
 
     `different` contents of the smaller arm differ: all, or some where both arms have as many runs.
     """
-    shared, fewest = in_both(a, b), min(len(a), len(b))
+    shared, fewest = equal_runs(a, b), min(len(a), len(b))
     told_apart = different == fewest or (different > 1 and len(a) == len(b))
     return shared if shared == fewest > 1 and told_apart else 0
 

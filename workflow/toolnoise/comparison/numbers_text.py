@@ -10,13 +10,13 @@ from toolnoise.comparison.compared_numbers import NumberComparison
 from toolnoise.comparison.comparison_text import (
     difference_row,
     in_own_unit,
-    interval,
+    interval_text,
     mean_row,
-    number,
+    number_text,
+    other_way_round,
     over_what,
     shares,
     shown,
-    turned,
 )
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
@@ -70,16 +70,16 @@ def _better(found: NumberComparison) -> list[str]:
     if difference.low == difference.high == 0:
         return [f"Both have the same {name}."]
     by = f"95 % over {over_what(found)}"
-    if undecided := comparison_text.not_significant(found, name, f"{interval(difference)} ({by})"):
+    if undecided := comparison_text.not_significant(found, name, f"{interval_text(difference)} ({by})"):
         return [undecided]
     winner, beats = b, found.probability_of_improvement.value
-    ratio, size = found.perplexity_ratio, turned(difference)
+    ratio, size = found.perplexity_ratio, other_way_round(difference)
     if difference.value > 0:
         winner, beats, size = a, 1 - beats, difference
         ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
     times = "" if ratio is None else f", perplexity x {ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
     says = [
-        f"{winner} has the lower {name}, by {number(size)} ({interval(size)}, {by}){times}: "
+        f"{winner} has the lower {name}, by {number_text(size)} ({interval_text(size)}, {by}){times}: "
         f"its run is lower than the other's in {100 * beats:.0f} % of pairs."
     ]
     examples = found.difference_over_examples
@@ -96,8 +96,8 @@ def _without_winner(found: NumberComparison) -> list[str]:
     if difference == (0, 0, 0):
         return [f"Both have the same {name}."]
     over = f"95 % over {found.n_examples} {kind}s"
-    ends = "" if math.isnan(difference.low) else f" ({interval(difference)}, {over})"
-    here = f"{found.b.name} - {found.a.name} is {number(difference, sign='+')} here{ends}"
+    ends = "" if math.isnan(difference.low) else f" ({interval_text(difference)}, {over})"
+    here = f"{found.b.name} - {found.a.name} is {number_text(difference, sign='+')} here{ends}"
     return [f"{name[0].upper()}{name[1:]}: {here}. {comparison_text.no_winner(found)}"]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import decimals, rounded
+from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.runs_of_metric import RunsOfMetric
 from toolnoise.stats.estimates import standard_deviation
 
@@ -51,12 +51,12 @@ def consistent(
     value = float(new.values.mean())
     passes = (low is None or value >= low) and (high is None or value <= high)
     places = _places(reach, value, low, high)
-    least, most = (None if end is None else rounded(end, places) for end in (low, high))
+    least, most = (None if end is None else rounded_text(end, places) for end in (low, high))
     allowed = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
     of = "one further run" if further == 1 else f"the mean of {further} further runs"
     line = (
         f"{metric} {_value(value, further, places)}; allowed {allowed}, which holds for {of} of the reference in "
-        f"{100 * (1 - level):g} % of cases (mean {rounded(mean, places)}, SD {sd:.3g}, {runs} runs)"
+        f"{100 * (1 - level):g} % of cases (mean {rounded_text(mean, places)}, SD {sd:.3g}, {runs} runs)"
     )
     numbers = {"value": value, "new_runs": further, "low": low, "high": high, "level": level}
     return _gated(passes, line, numbers | {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs})
@@ -80,10 +80,10 @@ def mlperf(reference: RunsOfMetric, new: RunsOfMetric, metric: str) -> Gated:
     critical = float(stats.t.isf(MLPERF_LEVEL, inside + compared - 2))
     least = mean - critical * sd * math.sqrt(1 / inside + 1 / compared) if sd else mean
     places = _places(mean - least, value, least)
-    known = f"mean {rounded(mean, places)}, SD {sd:.3g}, {len(reference.values)} runs"
+    known = f"mean {rounded_text(mean, places)}, SD {sd:.3g}, {len(reference.values)} runs"
     line = (
-        f"{metric} {rounded(value, places)} (mean of {runs} runs without the fastest and slowest); MLPerf's rule "
-        f"allows at least {rounded(least, places)} (reference: {known}; one-sided t test, .05)"
+        f"{metric} {rounded_text(value, places)} (mean of {runs} runs without the fastest and slowest); MLPerf's rule "
+        f"allows at least {rounded_text(least, places)} (reference: {known}; one-sided t test, .05)"
     )
     numbers = {"value": value, "new_runs": runs, "low": least, "high": None, "level": MLPERF_LEVEL}
     numbers |= {"reference_mean": mean, "reference_sd": sd, "reference_runs": len(reference.values)}
@@ -99,9 +99,10 @@ def record(new: RunsOfMetric, metric: str, target: float) -> Gated:
         raise BadInput(new.file, f"column {metric}", found, "two or more that differ, for a t test")
     value = float(new.values.mean())
     pvalue = float(stats.t.cdf((value - target) / (sd / math.sqrt(runs)), runs - 1))
+    shown = _value(value, runs, decimals_by_uncertainty(sd / math.sqrt(runs)))
     line = (
-        f"{metric} {_value(value, runs, decimals(sd / math.sqrt(runs)))}, SD {sd:.3g}; p = {pvalue:.2g} against a mean "
-        f"of {target:g} or more (one-sided t test; the record's rule asks for p < {RECORD_LEVEL:g})"
+        f"{metric} {shown}, SD {sd:.3g}; p = {pvalue:.2g} against a mean of {target:g} or more "
+        f"(one-sided t test; the record's rule asks for p < {RECORD_LEVEL:g})"
     )
     numbers = {"value": value, "new_runs": runs, "sd": sd, "target": target, "pvalue": pvalue, "level": RECORD_LEVEL}
     return _gated(pvalue < RECORD_LEVEL, line, numbers)
@@ -114,15 +115,15 @@ def olympic_mean(values: np.ndarray) -> float:
 
 def _places(reach: float, value: float, *bounds: float | None) -> int | None:
     """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
-    places = decimals(reach)
-    for bound in bounds:
-        while places is not None and bound not in (None, value) and rounded(bound, places) == rounded(value, places):
-            places += 1
+    places = decimals_by_uncertainty(reach)
+    others = [bound for bound in bounds if bound not in (None, value)]
+    while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:
+        places += 1
     return places
 
 
 def _value(value: float, runs: int, places: int | None) -> str:
-    return rounded(value, places) + (f" (mean of {runs} runs)" if runs > 1 else "")
+    return rounded_text(value, places) + (f" (mean of {runs} runs)" if runs > 1 else "")
 
 
 def _gated(passes: bool, line: str, numbers: dict[str, Any]) -> Gated:

@@ -103,7 +103,7 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
-    same = designs.copied(*contents, len(set(min(contents, key=len))))
+    same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way
     alone = way in OF_THESE_RUNS
     every = np.concatenate([a.scores.ravel(), b.scores.ravel()])

@@ -88,8 +88,8 @@ def _sentences(found: LogComparison) -> list[str]:
     if undecided := comparison_text.not_significant(found, what, f"{_interval(found, difference)} ({over})"):
         says = [undecided]
     else:
-        winner, size = (b, difference) if difference.value > 0 else (a, comparison_text.turned(difference))
-        by = comparison_text.number(size, scale) + " points" * found.shares
+        winner, size = (b, difference) if difference.value > 0 else (a, comparison_text.other_way_round(difference))
+        by = comparison_text.number_text(size, scale) + " points" * found.shares
         says = [f"{winner} has the higher {what}, by {by} ({_interval(found, size)}, {over})."]
     if way == "same runs":
         says.append(f"This says nothing about the methods: {comparison_text.in_both_arms(found.n_in_both)}.")
@@ -142,4 +142,4 @@ def _scale(found: LogComparison) -> float:
 def _interval(found: LogComparison, of: Estimate) -> str:
     if math.isnan(of.low):
         return "an interval that is not known"
-    return comparison_text.interval(of, _scale(found)) + " points" * found.shares
+    return comparison_text.interval_text(of, _scale(found)) + " points" * found.shares

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import decimals, rounded
+from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
 from toolnoise.comparison import comparison, read_arms
 from toolnoise.comparison.runs_of_metric import RunsOfMetric, read_runs_of_metric
 from toolnoise.comparison.sequential import bounds, looks, planning
@@ -225,13 +225,13 @@ def as_text(found: Peek) -> str:
     """The look, for a person."""
     plan, look = found.plan, found.look
     what = plan.metric or "accuracy in points"
-    places = decimals((found.difference.high - found.difference.low) / 2)
-    value, low, high = (rounded(end, places, "+") for end in found.difference)
+    places = decimals_by_uncertainty((found.difference.high - found.difference.low) / 2)
+    value, low, high = (rounded_text(end, places, "+") for end in found.difference)
     again = "" if found.is_new else f", as on {look.at} (the same runs count once)"
     lines = [
         f"Look {found.number}, at {look.runs} of {plan.most} runs of each arm{again}: {what}, "
         f"{'lower' if plan.lower else 'higher'} is better, {'paired' if plan.paired else 'independent'}.",
-        f"  A {rounded(np.mean(look.a), places)}, B {rounded(np.mean(look.b), places)}: B - A = {value}"
+        f"  A {rounded_text(np.mean(look.a), places)}, B {rounded_text(np.mean(look.b), places)}: B - A = {value}"
         + (
             ""
             if math.isnan(found.difference.low)

@@ -24,7 +24,7 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
 from toolnoise.stats.two_means import Result, most_freedom
 
-ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
+RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
 ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
 
 
@@ -102,14 +102,14 @@ def runs_in_both(a: Sequence[Run], b: Sequence[Run]) -> int:
 
     Some numbers may agree by chance, such as accuracies in whole percent. Seeds, if they are known, must agree, too.
     """
-    with_id = [[(run.name, _numbers(run)) for run in arm if ID.search(run.name)] for arm in (a, b)]
+    with_id = [[(run.name, _numbers_of(run)) for run in arm if RUN_ID.search(run.name)] for arm in (a, b)]
     seeded = all(run.seed is not None and not run.seed.startswith(NUMBERED) for run in (*a, *b))
-    contents = [[(run.seed if seeded else "", _numbers(run)) for run in arm] for arm in (a, b)]
-    different = len({_numbers(run) for run in min(a, b, key=len)})
-    return max(designs.in_both(*with_id), designs.copied(*contents, different))
+    contents = [[(run.seed if seeded else "", _numbers_of(run)) for run in arm] for arm in (a, b)]
+    different = len({_numbers_of(run) for run in min(a, b, key=len)})
+    return max(designs.equal_runs(*with_id), designs.copied_runs(*contents, different))
 
 
-def _numbers(run: Run) -> tuple[tuple[str, float], ...]:
+def _numbers_of(run: Run) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(run.metrics.items()))
 
 

@@ -18,7 +18,7 @@ LEFT = "Left out: "  # begins a note on what does not count
 MOST_NAMED = 3  # runs in a sentence
 NUMBERED = "run "  # begins what stands for a seed if --paired is given
 ONCE = "each seed once in an arm"
-OTHERWISE = "--seed names another column, --seed none takes the lines for runs that share no seed"
+OTHER_SEEDS = "--seed names another column, --seed none takes the lines for runs that share no seed"
 OPTIMISTIC = "the best of noisy steps is better than any step will be on new data"
 
 
@@ -146,7 +146,7 @@ def _refuse_twice(first: Line, second: Line, key: str, what: str) -> NoReturn:
     stands = f"{what} stands in {first.where}, too"
     differ = [name for name, cell in second.settings.items() if cell != first.settings.get(name, cell)]
     if not differ:
-        raise BadInput(second.where, key, stands, f"{ONCE}; {OTHERWISE}")
+        raise BadInput(second.where, key, stands, f"{ONCE}; {OTHER_SEEDS}")
     apart = ", ".join(f"{name} ({first.settings[name]} and {second.settings[name]})" for name in differ)
     allowed = f"{ONCE}: --by {differ[0]}, or the lines of one {differ[0]}"
     raise BadInput(second.where, key, f"{stands}, with another {apart}", allowed)

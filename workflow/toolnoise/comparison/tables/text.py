@@ -4,27 +4,27 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned, counted, rounded
+from toolnoise.base.printing import aligned, counted, rounded_text
 from toolnoise.comparison.comparison_text import (
     correlated,
+    decimals_of_line,
     in_both_arms,
     in_own_unit,
-    interval,
+    interval_text,
     mean_row,
     not_significant,
-    number,
-    places,
+    number_text,
+    other_way_round,
     plain,
     shares,
     shown,
     too_few,
-    turned,
     with_numbers,
 )
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
-from toolnoise.comparison.tables.sessions import EACH, MISSING
+from toolnoise.comparison.tables.sessions import OWN_SESSIONS, SESSIONS_MISSING
 from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
@@ -123,7 +123,7 @@ def _no_winner(found: MetricComparison) -> str:
     if found.way == "same runs":
         return in_both_arms(found.n_in_both)
     if found.way == "no sessions":
-        return f"{MISSING}. Name it by --session COLUMN, or say {EACH}"
+        return f"{SESSIONS_MISSING}. Name it by --session COLUMN, or say {OWN_SESSIONS}"
     if found.way == "two draws":
         if found.a.n_sessions is None:
             return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
@@ -140,7 +140,7 @@ def sentence(found: MetricComparison) -> str:
     """The verdict in words."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""
-    value = rounded(difference.value, places(1, difference, a.mean, b.mean), "+")
+    value = rounded_text(difference.value, decimals_of_line(1, difference, a.mean, b.mean), "+")
     if found.way in UNTESTED:
         return f"{name}: {b.name} - {a.name} is {value}{unit} here. That is no winner: {_no_winner(found)}."
     if math.isnan(found.pvalue):
@@ -149,14 +149,14 @@ def sentence(found: MetricComparison) -> str:
         equal = "every pair" if found.way == "paired" else "every two runs"
         return f"{name}: {b.name} - {a.name} is {value}{unit} in {equal}: without any noise, there is no test."
     by = f"95 % over {over(found)}"
-    if undecided := not_significant(found, name, f"{interval(difference)}{unit} ({by})"):
+    if undecided := not_significant(found, name, f"{interval_text(difference)}{unit} ({by})"):
         return undecided
     beats, winner = _beats(found).value, b
     if (difference.value < 0) != bool(found.lower_is_better):
         winner, beats = a, 1 - beats
     if difference.value < 0:
-        difference = turned(difference)
-    size = f"by {number(difference)}{unit} ({interval(difference)}, {by})"
+        difference = other_way_round(difference)
+    size = f"by {number_text(difference)}{unit} ({interval_text(difference)}, {by})"
     if found.lower_is_better is None:
         return (
             f"{winner.name} has the higher {name}, {size}: its run is above the other's in {100 * beats:.0f} % of "
