@@ -136,7 +136,10 @@ BY_HAND = {
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
-        *("--pilot found.csv --metric score --gain 0.1", "--pilot wide.csv --metric acc --arm a b --figure new.png"),
+        *(
+            "--pilot found.csv --metric score --higher --gain 0.1",
+            "--pilot wide.csv --metric acc --arm a b --figure new.png",
+        ),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
         "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],

@@ -48,7 +48,11 @@ def test_equal_outcomes_differ_in_nothing_and_times_do_not_count():
 
 
 @pytest.mark.parametrize(
-    "column", ["seconds", "epoch_time", "samples/s", "duration", "per_second_images", "train time (s)", "ms"]
+    "column",
+    [
+        *("seconds", "epoch_time", "samples/s", "duration", "per_second_images", "train time (s)", "ms"),
+        *("gpu_hours", "trainTimeMs", "minutes", "fps", "tokens_per_minute", "speedup", "mfu", "days", "usec"),
+    ],
 )
 def test_columns_of_times_are_known_by_their_names(column):
     assert is_time(column)
@@ -59,6 +63,7 @@ def test_columns_of_times_are_known_by_their_names(column):
     [
         *("loss", "accuracy", "lr", "timestep_loss", "losses", "updates", "beta_2"),
         *("cohen's kappa", "spearman\u2019s rho", "time-series mse", "time_series_mse", "ms-ssim"),
+        *("step_avg", "minimum", "daylight_error", "houraccuracy", "timesteps"),
     ],
 )
 def test_other_columns_are_compared(column):

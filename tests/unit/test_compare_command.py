@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
@@ -185,6 +186,26 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     assert better.split(":")[0][1:] == worse.split(":")[0][1:]
 
 
+def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
+    """20 pairs on 400 examples, whose differences are 0.25 points or none; and 3 runs that are far apart."""
+    a = np.where(np.random.Generator(np.random.Philox(1)).random((20, 400)) < 0.3, (LABELS + 1) % 4, LABELS)
+    b = a.copy()
+    b[np.arange(10), (a[:10] == LABELS).argmax(axis=1)] = 9
+    found = compared(Answers("a", a, None, None), Answers("b", b, None, None), "paired")
+    half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
+    assert 0.01 < half < 0.1
+    line = next(line for line in comparison_text.as_text([found]).splitlines() if line.startswith("accuracy %"))
+    means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
+    assert line.split()[2:5] == [*means, "-0.125"]
+    apart = compared(
+        *(Answers("a", np.where(arm(share, 3, 4).predicted > 0, LABELS, 9), None, None) for share in (0.3, 0.1))
+    )
+    line = next(line for line in comparison_text.as_text([apart]).splitlines() if line.startswith("accuracy %"))
+    half = 50 * (apart.accuracy_difference.high - apart.accuracy_difference.low)
+    decimals = max(0, 1 - int(np.floor(np.log10(half))))
+    assert line.split()[2] == f"{100 * apart.a.accuracy_mean.value:.{decimals}f}"
+
+
 def test_a_difference_within_noise_is_not_called_a_gain():
     found = compared(arm(0.3, 5), arm(0.3, 5, 2))
     assert found.accuracy_difference.low < 0 < found.accuracy_difference.high
@@ -231,6 +252,30 @@ def test_the_same_runs_twice_are_equal_for_sure():
     assert (found.way, found.n_draws) == ("paired", 4)
     assert found.accuracy_difference == (0, 0, 0)
     assert verdict(found).startswith("All runs are equally accurate.")
+    assert "4 runs of B are bit-identical with runs of A." in found.notes
+
+
+def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
+    a, more = arm(0.4, 5), arm(0.1, 6, 2)
+    copied = more._replace(predicted=np.concatenate([more.predicted, a.predicted]))
+    for bits in (None, list("vwxyz")):
+        first = a._replace(bits=bits)
+        found = compared(first, copied._replace(bits=bits and [*"abcdef", *bits]))
+        assert found.way == "same runs"
+        assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.value]).all()
+        alike = "bit-identical with" if bits else "equal in all predictions to"
+        assert f"5 runs of B are {alike} runs of A." in found.notes
+        assert "no winner: 5 runs are in both arms" in verdict(found)
+        assert "more accurate" not in verdict(found) and "nan" not in comparison_text.as_text([found])
+    # Of equal scores one is enough, of equal predictions not: on an easy test set they may be luck.
+    found = compared(a._replace(bits=list("vwxyz")), more._replace(bits=list("abcdez")))
+    assert found.way == "same runs" and "1 run is in both arms" in verdict(found)
+    assert compared(a, more._replace(predicted=np.concatenate([more.predicted, a.predicted[:1]]))).pvalue < 0.05
+    # The draws of a study's cells are known: equal runs of two variants are a finding.
+    numbers = [dict.fromkeys(ALL, draw) for draw in range(5)]
+    known = a._replace(bits=list("vwxyz"), drawn=numbers)
+    other = more._replace(predicted=more.predicted[:5], bits=list("vbcde"), drawn=numbers)
+    assert compared(known, other).way == "paired"
 
 
 def test_equal_predictions_of_two_arms_may_be_luck():
@@ -265,7 +310,7 @@ def test_what_is_assumed_is_said(assumption, said, way):
     assert found.notes == [f"Assumed: {said}."]
     assert found.way == way
     known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
-    assert compared(known, known).notes == []
+    assert compared(known, arm(0.2, 2, 2)._replace(drawn=drawn("algo", [1, 2]))).notes == []
     assert compared(known, arm(0.2, 4, 2)).notes[0].startswith("Assumed: every run of B has draws of its own")
 
 
@@ -299,15 +344,37 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
     assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
     assert text.replace("\n", " ").endswith(plain["verdict"])
-    assert (plain["pvalue"] is None) == (min(runs) == 1)
+    assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
 
 
+@pytest.mark.parametrize(("seeds", "others"), [((1, 2), (3, 4, 5, 6)), ((1, 2), (3, 4)), ((1, 2), (2, 3, 4, 5, 6))])
+def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
+    a, b = of_draws(seeds), of_draws(others, 0.3, 2)
+    for one, other, few in ((a, b, "A"), (b, a, "B")):
+        found = compared(one, other)
+        assert found.way == "two draws"
+        assert np.isnan([found.pvalue, found.pvalue_holm, found.accuracy_difference.low, found.hedges_g.value]).all()
+        means = [accuracies(arm.predicted, LABELS).mean() for arm in (one, other)]
+        assert found.accuracy_difference.value == pytest.approx(means[1] - means[0])
+        assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
+        assert "two runs" in verdict(found) and "make a third" in verdict(found)
+        text = comparison_text.as_text([found])
+        assert "more accurate" not in text and "p = " not in text and "nan" not in text
+    assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
+
+
+def test_holm_counts_no_comparison_of_two_runs():
+    found = comparison.compare_all([arm(0.3, 6), arm(0.2, 6, 2), arm(0.1, 2, 3)], LABELS)
+    assert found[0].pvalue_holm == found[0].pvalue
+    assert np.isnan(found[1].pvalue_holm)
+
+
 def test_arms_far_apart_and_hardly_noisy_are_compared_too():
-    a = arm(0.5, 1).predicted.repeat(2, axis=0)
-    a[1, 0] = (a[0, 0] + 1) % 4
-    b = LABELS[np.newaxis].repeat(2, axis=0)
-    b[1, 0] = 3
+    a = arm(0.5, 1).predicted.repeat(3, axis=0)
+    a[[1, 2], [0, 1]] = (a[0, :2] + 1) % 4
+    b = LABELS[np.newaxis].repeat(3, axis=0)
+    b[[1, 2], [0, 1]] = 3
     found = comparison.compare_all([Answers("a", a, None, None), Answers("b", b, None, None)], LABELS)[0]
     assert verdict(found).startswith("B is more accurate by ")
 

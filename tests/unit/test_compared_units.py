@@ -192,6 +192,28 @@ def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples
     assert "B has the lower mean absolute error, by " in numbers_text.as_text([found])
 
 
+def test_values_of_two_runs_decide_nothing(saved, drawn):
+    truth = drawn.normal(size=EXAMPLES)
+    a, b = (truth + scale * drawn.normal(size=(runs, EXAMPLES)) for runs, scale in ((2, 1), (5, 9)))
+    saved(y=truth, a=a, b=b)
+    (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
+    assert found.way == "two draws"
+    assert np.isnan([found.pvalue, found.difference.low, found.rmse_difference.low, found.hedges_g.value]).all()
+    assert found.difference.value == near(np.abs(b - truth).mean() - np.abs(a - truth).mean())
+    text = numbers_text.as_text([found])
+    assert "two runs of A" in text and "make a third" in text and "has the lower" not in text and "nan" not in text
+
+
+def test_runs_of_values_that_stand_in_both_arms_are_named(saved, drawn):
+    truth = drawn.normal(size=EXAMPLES)
+    a, more = (truth + scale * drawn.normal(size=(4, EXAMPLES)) for scale in (1, 9))
+    saved(y=truth, a=a, b=np.concatenate([more, a[:1]]))
+    (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
+    assert found.way == "same runs" and np.isnan([found.pvalue, found.difference.low]).all()
+    text = numbers_text.as_text([found])
+    assert "1 run of B is bit-identical with a run of A." in text and "no winner: 1 run is in both arms" in text
+
+
 def test_values_may_be_tables(saved, drawn, tmp_path):
     truth = drawn.normal(size=(EXAMPLES, 2))
     saved(y=truth, b=truth + 1)

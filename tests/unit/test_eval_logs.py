@@ -192,20 +192,40 @@ def test_runs_of_one_draw_or_a_single_run_are_no_draws_of_a_method(drawn):
     assert "for this pair of runs" in logs_text.as_json([of_arrays(a[:1], b[:1])])["verdict"]
 
 
+def test_two_runs_that_are_no_pairs_say_nothing_about_the_methods(drawn):
+    a, b = drawn.random((2, 4, 50)) + np.array([0, 3])[:, np.newaxis, np.newaxis]
+    for found in (of_arrays(a[:2], b[:2]), of_arrays(a[:2], b), of_arrays(a, b[:2])):
+        assert found.way == "two runs"
+        assert np.isnan(found.difference_over_runs.low)
+        said = logs_text.as_json([found])["verdict"]
+        assert "for these runs" in said and "says nothing about the methods: two runs" in said
+        assert "make a third" in said
+    assert of_arrays(a[:2], b[:2], assumption="paired").way == "paired"
+
+
+def test_runs_that_stand_in_both_arms_say_nothing_about_the_methods(drawn):
+    a, more = drawn.random((2, 3, 50)) + np.array([0, 3])[:, np.newaxis, np.newaxis]
+    found = of_arrays(a, np.concatenate([more, a]))
+    assert found.way == "same runs"
+    said = logs_text.as_json([found])["verdict"]
+    assert "says nothing about the methods: 3 runs are in both arms" in said
+    assert of_arrays(a, np.concatenate([more, a[:1]])).way == "independent"
+
+
 def test_equal_runs_count_as_one(drawn):
-    a, b = drawn.integers(0, 2, (2, 2, 50)).astype(float)
+    a, b = drawn.integers(0, 2, (2, 3, 50)).astype(float)
     copied = of_arrays(a[[0, 0]], b[[1, 1, 1]])
-    alone = of_arrays(a[:1], b[1:])
+    alone = of_arrays(a[:1], b[1:2])
     notes = ["The 2 runs of A are equal in all scores and count as one."]
     notes += ["The 3 runs of B are equal in all scores and count as one.", "Both: made."]
     assert logs_text.as_json([copied._replace(notes=alone.notes)]) == logs_text.as_json([alone])
     assert (copied.way, copied.a.n_runs, copied.b.n_runs, copied.notes) == ("one run", 1, 1, notes)
     assert "This says nothing about the methods" in logs_text.as_json([copied])["verdict"]
-    some, each = of_arrays(a[[0, 1, 0]], b), of_arrays(a, b)
-    said = "Of the 3 runs of A, 2 differ; runs that are equal in all scores count as one."
+    some, each = of_arrays(a[[0, 1, 2, 0]], b), of_arrays(a, b)
+    said = "Of the 4 runs of A, 3 differ; runs that are equal in all scores count as one."
     assert some.notes[0] == said
     assert (some.difference, some.parts) == (each.difference, each.parts)
-    assert "over 2 + 2 runs" in logs_text.as_json([some])["verdict"]
+    assert "over 3 + 3 runs" in logs_text.as_json([some])["verdict"]
 
 
 def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
@@ -220,7 +240,7 @@ def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
 def test_answers_tell_runs_apart_and_a_rerun_of_one_log_is_no_run_of_its_own(logs, here, capsys):
     scores, answers = np.ones((2, 9, 1)), np.array(["x", "y"]).repeat(9).reshape(2, 9, 1)
     (found,) = compared_logs.compare_all([runs(scores, answers=answers)] * 2)
-    assert (found.way, found.a.n_runs, found.notes) == ("independent", 2, ["Both: made."])
+    assert (found.way, found.a.n_runs, found.notes) == ("same runs", 2, ["Both: made."])
     for arm in "ab":
         (here / arm).mkdir()
         for day in (1, 2):
@@ -465,7 +485,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         cells = [(q, seed, n) for q in range(12) for seed in (7, 3) for n in range(2)]
         table(f"{arm}.csv", [(q, seed, n, f"p{q // 3}", drawn.integers(2)) for q, seed, n in cells])
     found = compared("a.csv", "b.csv", cluster="passage")
-    assert (found.a.n_runs, found.a.n_samples, found.n_groups, found.way) == (2, (2, 2), 4, "independent")
+    assert (found.a.n_runs, found.a.n_samples, found.n_groups, found.way) == (2, (2, 2), 4, "two runs")
     assert compared("a.csv", "b.csv", assumption="paired").way == "paired"
     # The same as JSON lines, which are known without an option.
     for arm in "ab":

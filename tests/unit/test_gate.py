@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,9 +128,32 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
     assert gate("--reference", "reference.csv", "--new", f"{new}.csv", *words) == code
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("FAIL: loss" if code else "pass: loss")
-    assert "mean 3.2, SD 0.0816, 4 runs" in line
+    # Of the reach of 0.53, two digits count.
+    assert "mean 3.20, SD 0.0816, 4 runs" in line
     if words == LOWER[:1]:
-        assert line.endswith('loss: lower is better (by the word "loss" in its name, --higher if not)')
+        assert line.endswith("loss: lower is better (by its name, --higher if not)")
+
+
+@pytest.mark.parametrize(("further", "of"), [(1, "one further run"), (10, "the mean of 10 further runs")])
+def test_the_bound_is_said_to_hold_for_what_it_holds_for(further, of):
+    """The bound of a mean is no bound of its runs: of 20,000 unchanged runs, 99 % lie within that of one."""
+    rng = np.random.Generator(np.random.Philox(5))
+    reference, new = rng.normal(3.28, 0.0013, 200), rng.normal(3.28, 0.0013, (2000, further))
+    gated = regression_gate.consistent(runs(reference), runs(new[0]), "loss", worse="higher")
+    inside = {"runs": new <= gated.numbers["high"], "means": new.mean(axis=1) <= gated.numbers["high"]}
+    assert np.mean(inside["means"]) == pytest.approx(0.99, abs=0.01)
+    assert (np.mean(inside["runs"]) > 0.9) == (further == 1)
+    assert f"which holds for {of} of the reference in 99 % of cases" in gated.line
+
+
+def test_a_value_that_fails_never_reads_like_the_bound():
+    reference = [3.1, 3.2, 3.3, 3.2]
+    bound = regression_gate.consistent(runs(reference), runs([3.2]), "loss", worse="higher").numbers["high"]
+    for value, passes in ((bound - 1e-6, True), (bound + 1e-6, False)):
+        gated = regression_gate.consistent(runs(reference), runs([value]), "loss", worse="higher")
+        assert gated.passes is passes
+        shown, allowed = re.search(r"loss ([\d.]+); allowed at most ([\d.]+)", gated.line).groups()
+        assert (float(shown) <= float(allowed)) is passes and shown != allowed
 
 
 @pytest.mark.usefixtures("csvs")
@@ -139,6 +163,51 @@ def test_the_numbers_are_in_json(capsys):
     reach = stats.t.isf(0.025, 3) * np.std([3.1, 3.2, 3.3, 3.2], ddof=1) * np.sqrt(1 + 1 / 4)
     assert (found["low"], found["high"]) == pytest.approx((3.2 - reach, 3.2 + reach))
     assert not found["passes"]
+
+
+@pytest.mark.usefixtures("here")
+def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, capsys):
+    Path("reference.csv").write_text("toxicity\n3.1\n3.2\n3.3\n3.2\n")
+    Path("new.csv").write_text("toxicity\n4.5\n")
+    words = ("gate", "--metric", "toxicity", "--reference", "reference.csv", "--new", "new.csv")
+    line = refused_by_verb(*words, "--one-sided")
+    assert "toxicity" in line and "--lower or --higher" in line
+    for ways, code in (((), 1), (LOWER, 1), (HIGHER, 0)):
+        try:
+            cli.main([*words, *ways])
+        except SystemExit as ended:
+            assert ended.code == code
+        else:
+            assert code == 0
+        assert capsys.readouterr().out.startswith("FAIL" if code else "pass")
+
+
+@pytest.mark.usefixtures("csvs")
+def test_the_reference_is_no_further_runs_of_itself(refused_by_verb):
+    Path("copy.csv").write_text(Path("reference.csv").read_text())
+    for new in ("reference.csv", "copy.csv"):
+        line = refused_by_verb("gate", "--metric", "loss", "--reference", "reference.csv", "--new", new)
+        assert f"{new}: found the 4 runs of reference.csv" in line
+    # Deterministic programs have equal runs.
+    Path("same.csv").write_text("loss\n2\n2\n")
+    assert gate("--reference", "same.csv", "--new", "same.csv") == 0
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("words", [(), LOWER, ("--preset", "record", "--target", "3")])
+def test_times_of_runs_are_gated_only_if_each_run_is_said_to_have_a_session_of_its_own(words, refused_by_verb, capsys):
+    Path("reference.csv").write_text("step_ms\n3.1\n3.2\n3.3\n3.2\n")
+    Path("new.csv").write_text("step_ms\n3.21\n3.23\n3.24\n")
+    reference = () if "record" in words else ("--reference", "reference.csv")
+    words = ("gate", "--metric", "step_ms", *reference, "--new", "new.csv", *words)
+    line = refused_by_verb(*words)
+    assert "step_ms" in line and "--session none" in line
+    assert "--session: found host; none" in refused_by_verb(*words, "--session", "host")
+    try:
+        cli.main([*words, "--session", "none"])
+    except SystemExit as ended:
+        assert ended.code == 1
+    assert "step_ms 3.2" in capsys.readouterr().out
 
 
 REFERENCE, RECORD = ("--reference", "reference.csv"), ("--preset", "record")

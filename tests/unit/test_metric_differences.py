@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import figures, page, two_arm_power
@@ -17,6 +18,7 @@ from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.datasets.outcomes import METRIC
+from toolnoise.figures import style
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.stats.power import runs_needed
 from toolnoise.study.cells import Cell
@@ -159,16 +161,70 @@ def test_what_is_better_is_better_whichever_way(files):
     assert (up.lower_is_better, down.lower_is_better) == (False, True)
 
 
+@pytest.mark.parametrize("gain", [0.05, -0.05])
+def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, here, capsys, monkeypatch):
+    rng = np.random.Generator(np.random.Philox(4))
+    a, b = rng.normal([[1.0], [1.0 + gain]], 0.01, (2, 8))
+    for name, numbers in {"resnet": a, "vit": b}.items():
+        (here / f"{name}.csv").write_text("\n".join(["cost", *map(repr, numbers.tolist())]))
+    given, expected = ["resnet.csv", "vit.csv"], stats.ttest_ind(b, a, equal_var=False)
+    (found,) = compared(given, ["cost"])
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-12) and found.pvalue < 1e-6
+    assert found.lower_is_better is None
+    assert np.isnan(found.probability_of_improvement.value)
+    assert found.probability_of_higher.value == (gain > 0)
+    said = told(given, metrics=["cost"])
+    assert f"{'vit' if gain > 0 else 'resnet'} has the higher cost" in said.splitlines()[-1]
+    assert "--lower or --higher" in said.splitlines()[-1]
+    assert "vit is higher, % of pairs" in said
+    assert not re.search("(?<!way )is better", said)
+    monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
+    cli.main(["compare", *given, "--metric", "cost", "--json", "--figure", "f.svg"])
+    (printed,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (printed["lower_is_better"], printed["probability_of_improvement"]["value"]) == (None, None)
+    assert printed["verdict"] == said.splitlines()[-1]
+    drawn_words = (here / "f.svg").read_text()
+    assert "difference in cost" in drawn_words and "better" not in drawn_words
+    (turned,) = compared(given, ["cost"], lower=())
+    assert turned.lower_is_better and turned.probability_of_improvement.value == (gain < 0)
+    said = told(given, metrics=["cost"], lower=())
+    assert f"{'vit' if gain < 0 else 'resnet'} is better: its cost is lower by " in said
+
+
+@pytest.mark.parametrize("others", [range(10, 12), range(10, 13), range(10, 20), range(1, 11)])
+@pytest.mark.parametrize("first", [True, False])
+def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
+    arms = [("base", range(2)), ("wide", others)]
+    runs = files(drawn(dict(arms if first else arms[::-1])))
+    (found,) = compared(["all.csv"])
+    assert (found.way, found.test, found.n_pairs) == ("two draws", "none", 0)
+    undefined = (found.hedges_g, found.probability_of_improvement, found.sd_ratio)
+    assert np.isnan([found.pvalue, found.pvalue_holm, found.difference.low, *(each.value for each in undefined)]).all()
+    means = [values(runs, each.name, "accuracy").mean() for each in (found.a, found.b)]
+    assert found.difference.value == pytest.approx(means[1] - means[0])
+    said = told(["all.csv"])
+    assert "two runs of base" in said and "make a third" in said
+    assert "is better: " not in said and "p = " not in said and "nan" not in said
+    assert text.tests([found]) == 0
+
+
+def test_two_pairs_are_students_test(files):
+    runs = files(drawn({"base": range(2), "wide": range(2)}))
+    (found,) = compared(["all.csv"])
+    a, b = (values(runs, arm, "accuracy") for arm in ("base", "wide"))
+    assert found.pvalue == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-12)
+
+
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
     """0.92 - 0.91 and 0.93 - 0.92 differ in base 2 alone: SciPy's test has p = 0."""
     both = {"base": (0.91, 0.92, 0.93), "wide": (0.92, 0.93, 0.94)}
     files({arm: {seed: (value, value) for seed, value in enumerate(of)} for arm, of in both.items()})
     (found,) = compared(["all.csv"])
     assert np.isnan(found.pvalue)
-    assert told(["all.csv"]).endswith("wide - base is +0.01 in every pair: without any noise, there is no test.")
+    assert told(["all.csv"]).endswith("wide - base is +0.010 in every pair: without any noise, there is no test.")
 
 
-@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("runs", [1, 3])
 def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
     (each,) = compared(["all.csv"])
@@ -177,6 +233,256 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     says = alone if runs == 1 else "without any noise, there is no test"
     assert says in told(["all.csv"])
     assert "is better: " not in told(["all.csv"])
+
+
+# The same runs on both sides
+
+
+def tables(here, **arms):
+    for name, lines in arms.items():
+        (here / f"{name}.csv").write_text("\n".join(["run,seed,accuracy,loss", *lines]) + "\n")
+    return [f"{name}.csv" for name in arms]
+
+
+def lines_of(numbers, seeds=None, names=None):
+    seeds, names = seeds or range(len(numbers)), names or [""] * len(numbers)
+    return [f"{name},{seed},{x!r},{x / 3!r}" for name, seed, x in zip(names, seeds, numbers, strict=True)]
+
+
+def in_both(given, metrics=METRICS, **asked):
+    found = compared(given, metrics, **asked)
+    assert len({each.n_in_both for each in found}) == 1
+    return found[0].n_in_both, [each.way == "same runs" for each in found]
+
+
+FINE = [0.9127, 0.9213, 0.9071, 0.9302, 0.9188, 0.9253, 0.9099]
+MORE = [0.9811, 0.9787, 0.9842, 0.9805, 0.9791]
+IDS = [f"5bdc3988-{n:04x}" for n in range(20)]
+
+
+def test_a_copied_arm_is_named_and_has_no_winner(here):
+    both = tables(here, a=lines_of(FINE), b=lines_of(FINE[::-1], range(7)[::-1]))
+    assert in_both(both) == (7, [True, True])
+    said = told(both, metrics=METRICS)
+    assert said.count("That is no winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
+    found = compared(both, METRICS)
+    assert all(np.isnan([each.pvalue, each.difference.low, each.hedges_g.value]).all() for each in found)
+    assert text.tests(found) == 0
+    # Beside further runs that alone make a difference, and without seeds.
+    more = [*FINE[:4], *MORE]
+    assert stats.ttest_ind(more, FINE[:4], equal_var=False).pvalue < 0.05
+    for asked in ({}, {"seed": "none"}):
+        assert in_both(tables(here, a=lines_of(FINE[:4]), b=lines_of(more)), **asked) == (4, [True, True])
+    assert in_both(tables(here, a=lines_of(FINE), b=lines_of(FINE)), paired=True, seed="none") == (7, [True, True])
+
+
+def test_a_run_with_an_id_that_stands_in_both_arms_is_named(here):
+    a = lines_of([*FINE[:3], 0.95], names=IDS[:4])
+    b = lines_of([*MORE, FINE[1]], [*range(10, 15), 1], [*IDS[4:9], IDS[1]])
+    assert in_both(tables(here, a=a, b=b)) == (1, [True, True])
+    assert "1 run is in both arms" in told(["a.csv", "b.csv"], metrics=METRICS)
+    # One run under one id that is not equal, such as of two checkpoints, is two; so are runs that are numbered alike.
+    assert in_both(tables(here, a=lines_of(FINE, names=IDS[:7]), b=lines_of(MORE, names=IDS[:5])))[0] == 0
+    a, b = ([0.91, 0.92, 0.93, 0.90], [0.91, 0.94, 0.95, 0.96])
+    for names in (range(4), ["seed1", "seed2", "seed3", "seed4"]):
+        assert in_both(tables(here, a=lines_of(a, names=names), b=lines_of(b, names=names)))[0] == 0
+
+
+def test_numbers_that_agree_by_chance_are_no_runs_in_both_arms(here):
+    """Accuracies in whole percent: some agree in any two arms, and constants agree in all runs."""
+    for a, b in (
+        ([0.91, 0.92, 0.93, 0.90], [0.92, 0.91, 0.95, 0.94]),
+        ([1.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0]),
+        ([6000.0] * 5, [6000.0] * 5),
+        ([0.91, 0.92, 0.93], [0.93, 0.91, 0.92]),  # seed by seed they differ
+    ):
+        assert in_both(tables(here, a=lines_of(a), b=lines_of(b)))[0] == 0
+    assert told(tables(here, a=lines_of([6000.0] * 5), b=lines_of([6000.0] * 5))).endswith("all runs are equal.")
+    # One metric of several is not a run.
+    a = [f",{seed},{x!r},0.5" for seed, x in enumerate(FINE)]
+    b = [f",{seed},{x + 0.01 * seed!r},0.5" for seed, x in enumerate(FINE)]
+    assert in_both(tables(here, a=a, b=b))[0] == 0
+
+
+# Runs that share a session
+
+
+# Two records of KellerJordan/modded-nanogpt (MIT licence) with one program, at 1775 steps:
+# records/track_1_short/2026-01-16_FusedSoftcappedEntropy and 2026-01-18_UnifiedOptimizers/baseline.
+RECORDS = {
+    "fused": {
+        "val_loss": [3.2807, 3.2798, 3.2776, 3.2793, 3.2798, 3.2785, 3.2792, 3.2774, 3.279, 3.2768],
+        "train_time_ms": [105875, 105758, 105759, 105783, 105884, 105772, 105774, 105677, 105726, 105786],
+    },
+    "unified": {
+        "val_loss": [3.2784, 3.279, 3.2777, 3.2788, 3.2785, 3.2785, 3.2791, 3.2766],
+        "train_time_ms": [105607, 105414, 105369, 105561, 105552, 105595, 105582, 105609],
+    },
+}
+
+
+@pytest.mark.usefixtures("here")
+def test_two_sessions_of_one_program_have_no_winner_in_time(refused):
+    for name, columns in RECORDS.items():
+        pd.DataFrame(columns).to_csv(f"{name}.csv", index=False)
+    tables = [pd.DataFrame(columns).assign(model=name) for name, columns in RECORDS.items()]
+    pd.concat(tables).to_csv("all.csv", index=False)
+    both = ["val_loss", "train_time_ms"]
+    for given in (["fused.csv", "unified.csv"], ["all.csv"]):
+        loss, time = compared(given, both)
+        assert (time.way, time.test) == ("no sessions", "none")
+        undefined = (time.hedges_g, time.probability_of_improvement, time.sd_ratio)
+        assert np.isnan([time.pvalue, time.difference.low, *(each.value for each in undefined)]).all()
+        assert np.isnan([time.a.mean.low, time.a.sd.low]).all() and np.isfinite(loss.a.mean.low)
+        assert time.a.mean.value == pytest.approx(np.mean(RECORDS["fused"]["train_time_ms"]), rel=1e-12)
+        wanted = {
+            name: stats.ttest_ind(*(of[name] for of in reversed(RECORDS.values())), equal_var=False) for name in both
+        }
+        assert loss.pvalue == pytest.approx(wanted["val_loss"].pvalue, rel=1e-12) and loss.pvalue_holm == loss.pvalue
+        said = told(given, metrics=both).splitlines()[-1]
+        assert said.startswith("train_time_ms: unified - fused is -2") and "is better" not in said
+        assert "--session" in said and "session" in said.replace("--session", "")
+        loss, time = compared(given, both, session="none")
+        assert time.pvalue == pytest.approx(wanted["train_time_ms"].pvalue, rel=1e-12) and time.pvalue < 1e-4
+        assert "unified is better: its train_time_ms is lower by " in told(given, metrics=both, session="none")
+        assert "--session none" in told(given, metrics=both, session="none")
+    pd.concat(tables).assign(day=1).to_csv("all.csv", index=False)
+    assert "--session: found no column host; it has val_loss" in refused(
+        lambda: read(["all.csv"], both, session="host")
+    )
+
+
+SPEEDS = (
+    "tokens_per_second",
+    "steps/s",
+    "images_per_sec",
+    "gpu_hours",
+    "trainTimeMs",
+    "eval_runtime",
+    "latency",
+    "fps",
+)
+
+
+@pytest.mark.parametrize("name", SPEEDS)
+def test_a_time_or_speed_has_no_winner_without_sessions(name, here):
+    (here / "all.csv").write_text(
+        f"model,{name}\n" + "".join(f"{arm},{n + 9 * (arm == 'b')}\n" for arm in "ab" for n in range(4))
+    )
+    (found,) = compared(["all.csv"], [name])
+    assert found.way == "no sessions" and np.isnan(found.pvalue)
+    (found,) = compared(["all.csv"], [name], session="none")
+    assert found.pvalue < 0.05
+
+
+@pytest.fixture
+def of_sessions(here):
+    """Write runs of arms, {arm: {session: numbers}}, as one table, and return the means of sessions."""
+
+    def write(runs):
+        lines = [
+            f"{arm},{session},{each!r}"
+            for arm, of in runs.items()
+            for session, numbers in of.items()
+            for each in numbers
+        ]
+        (here / "all.csv").write_text("\n".join(["model,host,ms", *lines]) + "\n")
+        return [np.array([np.mean(numbers) for numbers in of.values()]) for of in runs.values()]
+
+    return write
+
+
+def timed(sessions, seed=1):
+    """Runs of arms in sessions: each session has a speed of its own, whatever the arm."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    speeds = dict(zip("abcdefghijklm", rng.normal(100, 10, 13), strict=True))
+    return {
+        arm: {session: (speeds[session] + rng.normal(place, 1, 2 + n % 3)).tolist() for n, session in enumerate(of)}
+        for place, (arm, of) in enumerate(sessions.items())
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "way", "pairs"),
+    [("abcd", "abcd", "paired", 4), ("ab", "ab", "paired", 2), ("abcde", "fghij", "independent", 0)],
+)
+def test_runs_of_an_arm_in_a_session_are_averaged_and_sessions_are_tested(first, other, way, pairs, of_sessions):
+    runs = timed({"base": first, "wide": other})
+    a, b = of_sessions(runs)
+    (found,) = compared(["all.csv"], ["ms"], session="host", lower=())
+    test = stats.ttest_rel(b, a) if pairs else stats.ttest_ind(b, a, equal_var=False)
+    assert (found.way, found.n_pairs, found.pairs_are) == (way, pairs, "sessions")
+    assert found.pvalue == pytest.approx(test.pvalue, rel=1e-12)
+    interval = test.confidence_interval()
+    assert found.difference == pytest.approx((b.mean() - a.mean(), interval.low, interval.high), rel=1e-12)
+    assert found.a.mean.value == pytest.approx(a.mean(), rel=1e-12)
+    assert found.a.sd.value == pytest.approx(a.std(ddof=1), rel=1e-12)
+    assert (found.a.n_runs, found.a.n_sessions) == (sum(map(len, runs["base"].values())), len(first))
+    said = told(["all.csv"], metrics=["ms"], session="host", lower=())
+    assert "sessions by host" in said and "share no seed" not in said
+    assert (f"{pairs} paired sessions" if pairs else "95 % over sessions") in said or found.pvalue > 0.05
+
+
+def test_some_sessions_in_both_arms_are_the_partly_paired_test(of_sessions):
+    a, b = of_sessions(timed({"base": "abcdefg", "wide": "defghij"}))
+    (found,) = compared(["all.csv"], ["ms"], session="host")
+    wanted = partly_paired_difference(np.concatenate([a[3:], a[:3]]), b, 4)
+    assert (found.way, found.n_pairs) == ("partly paired", 4)
+    assert found.pvalue == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert "4 sessions are in both arms" in told(["all.csv"], metrics=["ms"], session="host")
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "says"),
+    [
+        ("a", "b", "the arms ran in different sessions"),
+        ("a", "a", "all runs are of one session"),
+        ("a", "bcd", "base ran in one session"),
+        ("abc", "c", "wide ran in one session"),
+        ("ab", "cde", "two sessions of base cannot decide: make a third"),
+    ],
+)
+def test_a_session_an_arm_or_two_have_no_winner(first, other, says, of_sessions):
+    of_sessions(timed({"base": first, "wide": other}))
+    (found,) = compared(["all.csv"], ["ms"], session="host")
+    assert found.test == "none" and np.isnan([found.pvalue, found.difference.low]).all()
+    said = told(["all.csv"], metrics=["ms"], session="host")
+    assert f"That is no winner: {says}" in said and "nan" not in said
+
+
+def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_averaged_only_if_asked(here, refused):
+    rows = [("model", "seed", "host", "accuracy")]
+    rows += [
+        (arm, seed, host, 0.9 + 0.01 * seed + 0.001 * host + (arm == "b") * (0.02 + 0.003 * host))
+        for arm in "ab"
+        for seed in (1, 2)
+        for host in (1, 2, 3)
+    ]
+    (here / "all.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    (found,) = compared(["all.csv"], session="host")
+    assert (found.n_pairs, found.a.n_runs, found.a.n_sessions) == (3, 6, 3)
+    assert "seed 1 of a stands in" in refused(lambda: compared(["all.csv"]))
+    (found,) = compared(["all.csv"], seed="none")
+    assert (found.way, found.a.n_sessions) == ("independent", None)
+    with (here / "all.csv").open("a") as file:
+        file.write("\na,1,1,0.95\n")
+    assert "seed 1 of a stands in" in refused(lambda: compared(["all.csv"], session="host"))
+    (here / "all.csv").write_text("model,host,accuracy\na,1,0.9\na,,0.8\nb,1,0.7\n")
+    assert "line 3: host: found no session" in refused(lambda: compared(["all.csv"], session="host"))
+
+
+def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
+    of_sessions(timed({"base": "abcd", "wide": "abcd"}))
+    found = tn.compare("all.csv", metric="ms", session="host")
+    cli.main(["compare", "all.csv", "--metric", "ms", "--session", "host", "--json"])
+    assert found.to_dict() == json.loads(capsys.readouterr().out)
+    assert found["comparisons"][0]["a"]["n_sessions"] == 4
+    assert tn.compare("all.csv", metric="ms")["comparisons"][0]["pvalue"] is None
+    assert tn.compare("all.csv", metric="ms", session="none")["comparisons"][0]["pvalue"] > 0
+    with pytest.raises(tn.BadInput, match="session: is for tables, found without `metric`"):
+        tn.compare([0, 1], [1, 1], labels=[0, 1], session="host")
+    with pytest.raises(tn.BadInput, match="paired: found `session`, too"):
+        tn.compare("all.csv", metric="ms", session="host", paired=True)
 
 
 # What is said
@@ -193,18 +499,49 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
     said = told(["all.csv"])
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
-    by = f"by 0.011 ({low:.4g} to {high:.4g}, 95 % over 5 paired seeds), and"
+    by = f"by 0.0110 ({low:.4f} to {high:.4f}, 95 % over 5 paired seeds), and"
     assert f"wide is better: its accuracy is higher {by}" in said
-    assert "accuracy: higher is better (assumed, --lower if not)." in said
+    assert "accuracy: higher is better (by its name, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
-    assert 'loss: lower is better (by the word "loss" in its name, --higher if not).' in said
+    assert "loss: lower is better (by its name, --higher if not)." in said
     assert f"base is better: its loss is lower {by}" in said
     assert "points" not in said
 
 
+def numbers_in(line):
+    return [float(cell) for cell in re.findall(r"[-+]?\d[\d.e+-]*", line.replace("in SDs", ""))]
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1e-3, 0), (1e5, 0), (1, 1e4), (1e-9, 0)])
+def test_digits_follow_the_uncertainty_of_the_difference(scale, shift, here):
+    """The real losses of two records: of means 3.27881 and 3.27830, four digits are the same."""
+    a, b = (shift + scale * np.array(of["val_loss"]) for of in RECORDS.values())
+    for name, of in (("a", a), ("b", b)):
+        pd.DataFrame({"val_loss": of}).to_csv(here / f"{name}.csv", index=False)
+    (found,) = compared(["a.csv", "b.csv"], ["val_loss"])
+    said = told(["a.csv", "b.csv"], metrics=["val_loss"])
+    line = next(line for line in said.splitlines() if line.startswith("val_loss  "))
+    half = (found.difference.high - found.difference.low) / 2
+    printed = numbers_in(line.replace("val_loss", ""))
+    for number, true in zip(printed, (a.mean(), b.mean(), *found.difference), strict=True):
+        assert abs(number - true) <= 0.0501 * half + 1e-15 * abs(true)
+    # Two digits of the half-width, and no more.
+    unit = 10.0 ** (np.floor(np.log10(half)) - 1)
+    assert all(abs(number / unit - round(number / unit)) < 1e-3 for number in printed)
+    assert numbers_in(said.splitlines()[-1].partition("loss: ")[2])[:2] == printed[3:5]
+
+
+def test_numbers_without_an_uncertainty_have_six_digits(here):
+    for name, number in (("a", 3.27881), ("b", 3.27830)):
+        (here / f"{name}.csv").write_text(f"val_loss\n{number}\n")
+    said = told(["a.csv", "b.csv"], metrics=["val_loss"])
+    assert "3.27881  3.2783  -0.00051" in said
+    assert "val_loss: b - a is -0.00051 here" in said
+
+
 def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for count, limit in ((2, 1.2), (3, 2.5), (4, 4.5), (5, None)):
+    for count, limit in ((3, 2.5), (4, 4.5), (5, None)):
         a, b = [0.90, 0.91, 0.92, 0.90, 0.93, 0.92], [0.95, 0.93, 0.96, 0.94, 0.95][:count]
         for name, numbers in (("a", a), ("b", b)):
             (tmp_path / f"{name}.csv").write_text("".join(f"{number}\n" for number in numbers))
@@ -221,7 +558,7 @@ def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypat
     for arm, values in {"a": (91.2, 90.8, 91.5, 91.1), "b": (92.5, 92.9, 92.2, 92.6)}.items():
         (tmp_path / f"{arm}.csv").write_text("\n".join(["accuracy", *map(str, values)]) + "\n")
     cli.main(command_of_readme.split())
-    assert "b is better: its accuracy is higher by 1.4 (" in capsys.readouterr().out
+    assert "b is better: its accuracy is higher by 1.40 (" in capsys.readouterr().out
 
 
 def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
@@ -308,6 +645,12 @@ def test_a_pilot_of_one_arm_has_its_sd(files):
         assert (found.runs, found.source, found.quantity, found.unit, found.shared) == (6, "wide", "accuracy", "", None)
 
 
+def test_a_pilot_of_times_counts_each_run_as_a_session_only_if_that_is_said(here):
+    (here / "time.csv").write_text("step_time\n0.9\n0.8\n0.84\n")
+    found = tn.plan(pilot="time.csv", metric="step_time", session="none", gain=0.1)
+    assert found["sd"]["value"] == pytest.approx(np.std([0.9, 0.8, 0.84], ddof=1), rel=1e-12)
+
+
 def test_a_pilot_of_two_arms_says_what_sharing_seeds_saves(files):
     runs = files(drawn(dict.fromkeys(ARMS[:2], range(6))))
     found = planned("all.csv")
@@ -391,12 +734,17 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
         (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found --metric, which reads tables"),
         (["one.csv", "--metric", "accuracy"], "one.csv: one: found 1 run; an SD needs 2 or more"),
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
+        (["cost.csv", "--metric", "cost", "--gain", "1"], "--metric: found cost, and not which way it is better"),
+        (["time.csv", "--metric", "step_time"], "--metric: found step_time, a time or speed"),
+        (["time.csv", "--metric", "step_time", "--session", "host"], "--session: found host; none, "),
     ],
 )
 def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, tmp_path, refused_by_verb):
     files(drawn(dict.fromkeys(ARMS, range(4))))
     (tmp_path / "one.csv").write_text("accuracy\n0.9\n")
     (tmp_path / "same.csv").write_text("accuracy\n0.9\n0.9\n")
+    (tmp_path / "cost.csv").write_text("cost\n0.9\n0.8\n")
+    (tmp_path / "time.csv").write_text("step_time,host\n0.9,1\n0.8,1\n")
     assert says in refused_by_verb("plan", "--pilot", *words)
 
 

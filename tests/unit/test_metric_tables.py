@@ -9,8 +9,10 @@ W&B's and MLflow's are written here as they do.
 
 import csv
 import io
+import itertools
 import json
 import random
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -22,7 +24,7 @@ from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.tables import reading, run_names
+from toolnoise.comparison.tables import directions, listed_metrics, reading, run_names
 from toolnoise.comparison.tables.arguments import Asked
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
@@ -224,41 +226,62 @@ def test_numbers_of_runs_are_no_seeds_unless_they_are_named_so(table):
 @pytest.mark.parametrize(
     ("name", "lower"),
     [
-        *(("accuracy", False), ("val_loss", True), ("eval/perplexity", True), ("testError", True), ("reward", False)),
-        *(("val.RMSE", True), ("WER", True), ("f1", False), ("top1_err", True), ("MSELoss", True), ("logloss", True)),
-        *(("val_binary_crossentropy", True), ("bpd", True), ("smape", True), ("ade20k_miou", False), ("ADE", True)),
-        *(("false_negative_rate", True), ("log_likelihood", False)),
+        *(("accuracy", False), ("Top1 Acc", False), ("val/accuracy", False), ("acc@1", False), ("f1", False)),
+        *(("mIoU", False), ("roc_auc", False), ("balanced_accuracy", False), ("mean_reward", False), ("R2", False)),
+        *(("val_loss", True), ("eval/perplexity", True), ("testError", True), ("error_rate", True), ("val.RMSE", True)),
+        *(("top1_err", True), ("MSELoss", True), ("logloss", True), ("val_binary_crossentropy", True), ("bpd", True)),
+        *(("root_mean_squared_error", True), ("train_time_ms", True), ("loss (final)", True), ("WER", True)),
+        *(("neg_mean_squared_error", False), ("negative_log_likelihood", True), ("neg_log_loss", False)),
     ],
 )
-def test_the_direction_is_guessed_by_the_name_and_said(name, lower, table):
-    (metric,) = read(table(long(heading=f"model,seed,{name}")), metric=name).metrics
+def test_a_name_on_the_list_has_a_direction_that_is_said_and_can_be_turned(name, lower, table):
+    path = table(long(heading=f"model,seed,{name}"))
+    (metric,) = read(path, metric=name).metrics
     assert metric.lower is lower
-    assert ("by the word" in metric.better) is lower
-    assert f"{name}: {'lower' if lower else 'higher'} is better (" in metric.better
-    other_way = {"higher" if lower else "lower": ()}
-    (other,) = read(table(long(heading=f"model,seed,{name}")), metric=name, **other_way).metrics
+    assert f"{name}: {'lower' if lower else 'higher'} is better (by its name" in metric.better
+    (other,) = read(path, metric=name, **{"higher" if lower else "lower": ()}).metrics
     assert other.lower is not lower
 
 
 @pytest.mark.parametrize(
-    ("name", "lower", "words"),
+    "name",
     [
-        ("neg_mean_squared_error", False, '"neg" and "error"'),
-        ("neg_log_likelihood", True, '"neg" and "likelihood"'),
-        ("neg_log_loss", False, '"neg" and "loss"'),
+        *("cost", "gpu_hours", "miss_rate", "toxicity", "flops", "params", "score", "learning_rate", "", "42"),
+        # Listed words in another sense, or in names that turn them round.
+        *("loss_reduction", "weight_loss", "loss_of_time", "accuracy_gap", "accuracy_std", "attack_accuracy"),
+        *("error_detection_rate", "errors_found", "error_free_rate", "false_negative_rate", "adversarial_loss"),
+        *("policy_entropy", "entropy", "time_alive", "uptime", "overtime", "kl", "bits", "delta_accuracy", "flossy"),
     ],
 )
-def test_a_negated_metric_is_better_the_other_way(name, lower, words, table):
-    (metric,) = read(table(long(heading=f"model,seed,{name}")), metric=name).metrics
-    assert metric.lower is lower
-    assert f"by the words {words} in its name" in metric.better
+def test_a_name_that_is_not_on_the_list_has_no_direction(name):
+    (metric,) = directions.directed(Asked((name,)))
+    assert metric.lower is None
+    assert "is better (" not in metric.better and "--lower or --higher" in metric.better
+    assert [directions.directed(Asked((name,), **{way: ()}))[0].lower for way in ("lower", "higher")] == [True, False]
 
 
-@pytest.mark.parametrize("name", ["error_free_rate", "time_limit_solved", "time_to_accuracy"])
+@pytest.mark.parametrize("name", ["time_to_accuracy", "dice_loss", "accuracy_loss", "f1_loss_of_time"])
 def test_a_name_that_says_both_directions_needs_one(name, table, refused):
     path = table(long(heading=f"model,seed,{name}"))
-    assert "--lower or --higher, which says what is better" in refused(lambda: read(path, metric=name))
+    assert "--lower or --higher" in refused(lambda: read(path, metric=name))
     assert read(path, metric=name, lower=()).metrics[0].lower
+
+
+def test_the_list_of_names_is_printed_in_the_docs():
+    printed = (ROOT / "docs/compare.md").read_text()
+    for listed, way in ((listed_metrics.LOWER, "Lower"), (listed_metrics.HIGHER, "Higher")):
+        (line,) = re.findall(rf"\* \*\*{way}\*\* is better: (.+?)\.\n", printed, re.DOTALL)
+        assert sorted(" ".join(line.split()).replace("`", "").split(", ")) == sorted(listed)
+    assert not set(listed_metrics.LOWER) & set(listed_metrics.HIGHER)
+
+
+def test_the_best_step_needs_a_direction(table, refused):
+    path = table(steps(HISTORY, heading="model,seed,epoch,cost"))
+    assert (
+        "cost" in (line := refused(lambda: read(path, metric="cost", steps="best"))) and "--lower or --higher" in line
+    )
+    assert numbers(read(path, metric="cost", steps="best", lower=()), "cost")["a"] == {"1": 0.5, "2": 0.4}
+    assert numbers(read(path, metric="cost", steps="last"), "cost")["a"] == {"1": 0.8, "2": 0.7}
 
 
 # Steps
@@ -298,6 +321,38 @@ def test_one_seed_twice_is_refused_unless_steps_tell_its_lines_apart(table, refu
         assert "stands in t.csv: line " in refused(lambda which=which: read("t.csv", steps=which))
     line = refused(lambda: read(table("run_id,model,seed,accuracy\nx,a,1,0.9\ny,a,1,0.8\nz,b,1,0.7\n")))
     assert line.startswith("t.csv: line 3: a: seed 1 stands in t.csv: line 2, too; each seed once in an arm; ")
+
+
+def grid(columns, names="model,{},seed,accuracy,top5"):
+    """A table of models, values of other columns, and seeds."""
+    rows = [
+        [arm, *of, seed, 0.9 + 0.013 * number, 0.95 + 0.0017 * number]
+        for number, (arm, of, seed) in enumerate(
+            itertools.product("AB", itertools.product(*columns.values()), (1, 2, 3))
+        )
+    ]
+    return "\n".join([names.format(",".join(columns)), *(",".join(map(str, row)) for row in rows)])
+
+
+def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
+    path = table(grid({"lr": (0.1, 0.01)}))
+    line = refused(lambda: read(path))
+    assert "line 5: accuracy: seed 1 of A stands in t.csv: line 2, too" in line
+    assert "lr (0.1 and 0.01)" in line and "--by lr" in line and "--seed none" not in line and "top5" not in line
+    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "--by model" in line
+    assert read(table(grid({"lr": (0.1,)}))).arms == ["A", "B"]
+    line = refused(lambda: read(table(grid({"lr": (0.1, 0.01), "optimiser": ("adam", "sgd")})), by="model"))
+    assert "optimiser (adam and sgd)" in line and "--by optimiser" in line and "lr" not in line
+    # Runs with names of their own, whose seeds are the same.
+    head, *lines = grid({"lr": (0.1, 0.01)}).splitlines()
+    path = table("\n".join([f"run_id,{head}", *(f"r{number},{line}" for number, line in enumerate(lines))]))
+    line = refused(lambda: read(path))
+    assert "seed 1 stands in t.csv: line 2, too" in line and "--by lr" in line
+
+
+def test_where_no_column_tells_runs_of_a_seed_apart_none_is_named(table, refused):
+    line = refused(lambda: read(table(long() + "base,2,0.9\n")))
+    assert "--by" not in line and "each seed once in an arm" in line and "--seed none" in line
 
 
 @pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])

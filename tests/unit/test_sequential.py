@@ -159,6 +159,22 @@ def test_a_plan_says_which_way_its_metric_is_better_by_its_name_or_as_asked(word
     assert f"loss: {'lower' if lower else 'higher'} is better (" in capsys.readouterr().out
 
 
+def test_a_plan_for_a_metric_without_a_direction_needs_one(here, refused_by_verb):
+    words = ("plan", "--sequential", "--sd", "1", "--gain", "1", "--metric", "cost", "--out", "plan.json")
+    line = refused_by_verb(*words)
+    assert "cost" in line and "--lower or --higher" in line and not (here / "plan.json").exists()
+    cli.main([*words, "--lower"])
+    assert planning.read("plan.json").lower is True
+
+
+def test_a_plan_for_times_needs_runs_of_their_own_sessions(here, refused_by_verb):
+    words = ("plan", "--sequential", "--sd", "1", "--gain", "1", "--metric", "step_time", "--out", "plan.json")
+    assert "--session none" in refused_by_verb(*words)
+    assert "--session: found host; none" in refused_by_verb(*words, "--session", "host")
+    cli.main([*words, "--session", "none"])
+    assert (here / "plan.json").exists()
+
+
 def table(values, seeds=None, started=None):
     names = ["seed"] * (seeds is not None) + ["loss"] + ["started"] * (started is not None)
     rows = zip(*(column for column in (seeds, values, started) if column is not None), strict=True)

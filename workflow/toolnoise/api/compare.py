@@ -41,6 +41,7 @@ def compare(
     metric: str | Sequence[str] | None = None,
     by: str | None = None,
     seed: str | None = None,
+    session: str | None = None,
     last: bool = False,
     best: bool = False,
     lower: bool | str | Sequence[str] = False,
@@ -56,8 +57,8 @@ def compare(
     run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. With `values` arms are what
     a regression predicts, with `losses` those of tokens.
 
-    With `metric`, arms have one number a run: one table of all or one of each, as files or as DataFrames, of which `by`
-    and `seed` name columns; or numbers. `lower` and `higher` are metrics, or True for all. Logs of
+    With `metric`, arms have one number a run: one table of all or one of each, as files or as DataFrames (`by`, `seed`
+    and `session` name columns), or numbers. `lower` and `higher` are metrics, or True for all. Logs of
     lm-evaluation-harness and Inspect are known by what they have.
 
     >>> import toolnoise as tn
@@ -76,7 +77,7 @@ def compare(
     named = [given.paths(arm) for arm in arms]
     metrics = [metric] if isinstance(metric, str) else metric
     of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
-    of_tables = given.of_tables(by=by, seed=seed, last=last, best=best, lower=lower, higher=higher)
+    of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
     files = [paths for paths in named if paths is not None]

@@ -44,6 +44,7 @@ def plan(
     metric: str | Sequence[str] | None = None,
     by: str | None = None,
     seed: str | None = None,
+    session: str | None = None,
     last: bool = False,
     best: bool = False,
     lower: bool | str | Sequence[str] = False,
@@ -67,7 +68,7 @@ def plan(
     17
     """
     cell = dict(zip(Cell._fields, (model, dataset, hardware, variant), strict=True))
-    of_tables = given.of_tables(by=by, seed=seed, last=last, best=best, lower=lower, higher=higher)
+    of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
     spread: sample_size.Spread | None
     if metric:
         given.refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found --metric, which reads tables")

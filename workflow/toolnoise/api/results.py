@@ -120,7 +120,7 @@ def _draw(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") ->
 
     shown = [row for row in rows if None not in (row["value"], row["low"], row["high"])]
     if not shown:
-        raise BadInput("plot", "", "found no value with an interval", "two or more runs")
+        raise BadInput("plot", "", "found no value with an interval", "one or more: the text says why")
     if axes is None:
         _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
     for place, row in enumerate(shown):

@@ -1,11 +1,13 @@
-"""What verbs print to a person: aligned columns, spans of time, sizes, and nothing that a terminal would obey."""
+"""What verbs print to a person: columns, rounded numbers, spans of time, sizes; nothing that a terminal would obey."""
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 OUTPUT = "standard output"
+MOST_DECIMALS, LARGEST = 9, 1e12  # without an exponent
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -14,6 +16,23 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return lines
+
+
+def decimals_by_uncertainty(uncertainty: float) -> int | None:
+    """The decimals of a number by two digits of its uncertainty, negative for whole numbers; None without one."""
+    return 1 - math.floor(math.log10(uncertainty)) if 0 < uncertainty < math.inf else None
+
+
+def rounded_text(number: float, places: int | None, sign: str = "-") -> str:
+    """A number with so many decimals, or with six digits if its uncertainty is not known."""
+    if math.isnan(number):
+        return "n/a"
+    if places is None:
+        return f"{number:{sign}.6g}"
+    if places <= MOST_DECIMALS and abs(number) < LARGEST:
+        return f"{round(number, places) + 0.0:{sign}.{max(places, 0)}f}"  # no -0
+    digits = math.floor(math.log10(abs(number))) + places + 1 if number else 1
+    return f"{number:{sign}.{min(max(digits, 1), 17)}g}"
 
 
 def escaped(text: str, kept: str = "") -> str:

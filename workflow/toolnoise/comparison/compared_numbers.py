@@ -59,6 +59,7 @@ class NumberComparison(NamedTuple):
     pair_weight: float
     same_draws: list[str]
     notes: list[str]
+    n_in_both: int
     difference: Estimate
     pvalue: float
     pvalue_holm: float
@@ -97,7 +98,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> NumberComparison
     rmses = [_rmse(side) for side in (a, b)]
     apart = np.array([np.abs(b.answers.values - run).mean(axis=1) for run in a.answers.values])
     other, same = comparison.between_arms(plan, apart, step, np.inf)
-    alone = plan.way == "one draw"
+    untested = plan.way in designs.UNTESTED
     # Lower is better.
     better = [-of_units for of_units in scores]
     return NumberComparison(
@@ -112,6 +113,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> NumberComparison
         pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         designs.shared_between(plan, a.drawn, b.drawn),
         comparison.notes(a, b, assumption),
+        comparison.runs_in_both(a, b),
         test.effect,
         test.pvalue,
         test.pvalue,
@@ -120,8 +122,8 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> NumberComparison
         _exponential(over_examples) if of_losses else None,
         None if of_losses else comparison.difference(plan, *rmses, step).effect,
         comparison.sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if alone else hedges_g(*scores),
-        UNDEFINED if alone else probability_of_improvement(*better, plan.shared),
+        UNDEFINED if untested else hedges_g(*scores),
+        UNDEFINED if untested else probability_of_improvement(*better, plan.shared),
         other,
         same,
     )

@@ -92,6 +92,7 @@ class Comparison(NamedTuple):
 
     `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
     the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
+    `n_in_both` runs stand in both arms.
     """
 
     n_examples: int
@@ -103,6 +104,7 @@ class Comparison(NamedTuple):
     pair_weight: float
     same_draws: list[str]
     notes: list[str]
+    n_in_both: int
     accuracy_difference: Estimate
     pvalue: float
     pvalue_holm: float
@@ -169,7 +171,18 @@ def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
 def designed(a: ArmRuns, b: ArmRuns) -> Design:
     """How two arms can be compared, by the draws of their runs."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
-    return designs.design(*np.split(numbers, [len(a.scores)]))
+    plan = designs.design(*np.split(numbers, [len(a.scores)]))
+    # Equal runs of cells whose draws are known are a finding, and so are arms that are equal for sure.
+    unknown = a.answers.drawn is b.answers.drawn is None and set(a.contents) != set(b.contents)
+    return plan._replace(way="same runs") if unknown and runs_in_both(a, b) else plan
+
+
+def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
+    """How many runs stand in both arms: bit by bit, or all runs of an arm by their predictions."""
+    if a.answers.bits and b.answers.bits:
+        return designs.equal_runs(a.contents, b.contents)
+    of_a, of_b = ([run.tobytes() for run in arm.answers.predicted] for arm in (a, b))
+    return designs.copied_runs(of_a, of_b, len(set(min(of_a, of_b, key=len))))
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:
@@ -201,13 +214,14 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
         pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         designs.shared_between(plan, a.drawn, b.drawn),
         notes(a, b, assumption),
+        runs_in_both(a, b),
         test.effect.within(-1, 1),
         test.pvalue,
         test.pvalue,
         mean_over_examples(right_b - right_a, lengths).within(-1, 1),
         sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if plan.way == "one draw" else hedges_g(*scores),
-        UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, plan.shared),
+        UNDEFINED if plan.way in designs.UNTESTED else hedges_g(*scores),
+        UNDEFINED if plan.way in designs.UNTESTED else probability_of_improvement(*scores, plan.shared),
         difference(plan, *entropies, np.nan).effect if scored else None,
         pairs_of_units.difference(*churns).within(-1, 1),
         pairs_of_units.ratio(*churns),
@@ -318,7 +332,7 @@ def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1)
 
 
 def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
-    """The test of a quantity of runs; without other draws on both sides, only the difference."""
+    """The test of a quantity of runs; where the design has none, only the difference."""
     a, b = unit_means(plan, a, b)
     if plan.way == "paired":
         return paired_difference(a, b, step)
@@ -337,6 +351,10 @@ def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
             side.name, side.contents, "bit-identical" if side.answers.bits else "equal in all predictions"
         )
         notes += [f"{side.name}: {note}." for note in side.answers.notes]
+    if same := runs_in_both(a, b):
+        alike = "bit-identical with" if a.answers.bits and b.answers.bits else "equal in all predictions to"
+        runs = f"1 run of {b.name} is {alike} a run" if same == 1 else f"{same} runs of {b.name} are {alike} runs"
+        notes.append(f"{runs} of {a.name}.")
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {
         "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned, counted
+from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
+PERCENT = 100
+DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
 # A name, the numbers of both arms and of their difference, its interval, and what that is over.
 Row = tuple[str, ...]
 
@@ -40,30 +43,31 @@ def _block(comparison: Comparison, tests: int) -> str:
     a, b = comparison.a, comparison.b
     by, examples = over_what(comparison), _examples(comparison)
     rows = [
-        ("accuracy %", *_percents(a, b, "accuracy_mean"), *points(comparison.accuracy_difference, by)),
-        ("  these runs", "", "", *points(comparison.accuracy_difference_over_examples, examples)),
+        mean_row("accuracy %", a.accuracy_mean, b.accuracy_mean, comparison.accuracy_difference, by, PERCENT),
+        difference_row("  these runs", comparison.accuracy_difference_over_examples, examples, PERCENT),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
         ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if comparison.cross_entropy_difference is not None:
-        means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
-        rows.append(("cross-entropy", *means, *shown(comparison.cross_entropy_difference, "{:+.4f}", by)))
+        means = (arm.cross_entropy_mean for arm in (a, b))
+        rows.append(mean_row("cross-entropy", *means, comparison.cross_entropy_difference, by))
     if comparison.exact_match is not None:
-        means = (f"{100 * mean:.2f}" for mean in comparison.exact_match[:2])
-        rows.append(("all labels right %", *means, *points(comparison.exact_match.difference, by)))
-        rows.append(("  these runs", "", "", *points(comparison.exact_match.over_examples, examples)))
+        exact = comparison.exact_match
+        means = map(Estimate, (exact.a, exact.b))
+        rows.append(mean_row("all labels right %", *means, exact.difference, by, PERCENT))
+        rows.append(difference_row("  these runs", exact.over_examples, examples, PERCENT))
     rows += [
-        ("churn %", *_percents(a, b, "churn"), *points(comparison.churn_difference, by)),
+        mean_row("churn %", a.churn, b.churn, comparison.churn_difference, by, PERCENT),
         (f"  {b.name} / {a.name}", "", "", *shown(comparison.churn_ratio, "x {:.2f}", by)),
         ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
         *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, by),
         *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, by),
     ]
     for each in comparison.by_label:
-        means = (f"{100 * mean:.2f}" for mean in (each.a, each.b))
-        rows.append((f"accuracy of {each.label} %", *means, *points(each.difference, by)))
+        means = map(Estimate, (each.a, each.b))
+        rows.append(mean_row(f"accuracy of {each.label} %", *means, each.difference, by, PERCENT))
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(comparison), *pairing(comparison), *comparison.notes]
     return block(comparison, tests, about, rows, [*_sentences(comparison), *_of_labels(comparison)])
@@ -137,24 +141,24 @@ def correlated(pair_weight: float) -> str:
 
 def _sentences(comparison: Comparison) -> list[str]:
     return [
-        *(_without_winner(comparison) if comparison.way == "one draw" else _better(comparison)),
+        *(_without_winner(comparison) if comparison.way in UNTESTED else _better(comparison)),
         *_changes(comparison),
     ]
 
 
 def _better(comparison: Comparison) -> list[str]:
     a, b = comparison.a.name, comparison.b.name
-    value, low, high = comparison.accuracy_difference
-    if low == high == 0:
+    found = comparison.accuracy_difference
+    if found.low == found.high == 0:
         return ["All runs are equally accurate."]
     over = f"95 % over {over_what(comparison)}"
-    if undecided := not_significant(comparison, "accuracy", f"{_interval(low, high)} points ({over})"):
+    if undecided := not_significant(comparison, "accuracy", f"{interval_text(found, PERCENT)} points ({over})"):
         return [undecided]
     winner, beats = b, comparison.probability_of_improvement.value
-    if value < 0:
-        winner, beats, low, high = a, 1 - beats, -high, -low
+    if found.value < 0:
+        winner, beats, found = a, 1 - beats, other_way_round(found)
     sentences = [
-        f"{winner} is more accurate by {100 * abs(value):.2f} points ({_interval(low, high)}, {over}): "
+        f"{winner} is more accurate by {number_text(found, PERCENT)} points ({interval_text(found, PERCENT)}, {over}): "
         f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
     examples = comparison.accuracy_difference_over_examples
@@ -167,12 +171,13 @@ def _better(comparison: Comparison) -> list[str]:
 def _without_winner(comparison: Comparison) -> list[str]:
     """The difference of these runs, and why it says nothing about other draws."""
     a, b = comparison.a.name, comparison.b.name
-    value, low, high = comparison.accuracy_difference_over_examples
-    if low == high == 0:
+    found = comparison.accuracy_difference_over_examples
+    if found.low == found.high == 0:
         return ["All runs are equally accurate."]
-    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
-    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {_examples(comparison)})"
-    return [f"{b} is {by} {a} here{interval}. {no_winner(comparison)}"]
+    ends = "" if math.isnan(found.low) else f" ({interval_text(found, PERCENT)}, 95 % over {_examples(comparison)})"
+    size = number_text(other_way_round(found) if found.value < 0 else found, PERCENT)
+    by = f"{size} points {'above' if found.value > 0 else 'below'}" if found.value else "as accurate as"
+    return [f"{b} is {by} {a} here{ends}. {no_winner(comparison)}"]
 
 
 def not_significant(comparison: Any, what: str, interval: str) -> str:
@@ -185,13 +190,29 @@ def not_significant(comparison: Any, what: str, interval: str) -> str:
 
 
 def no_winner(comparison: Comparison) -> str:
-    """Why a difference of one draw says nothing about others."""
+    """Why a difference of one draw, or of two, says nothing about others."""
     a, b = comparison.a.name, comparison.b.name
+    if comparison.way == "same runs":
+        return f"That is no winner: {in_both_arms(comparison.n_in_both)}."
+    if comparison.way == "two draws":
+        few = [arm for arm in (comparison.a, comparison.b) if arm.n_draws == 2]
+        unit = "runs" if all(arm.n_runs == 2 for arm in few) else "draws"
+        return f"That is no winner: {too_few(unit, [arm.name for arm in few])}."
     single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
     reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
     if comparison.same_draws:
         reason = f"all runs share one draw{_of(comparison.same_draws)}"
     return f"That is no winner: {reason}, and luck cannot be ruled out."
+
+
+def in_both_arms(runs: int) -> str:
+    """Why arms with the same runs have no test."""
+    return f"{counted(runs, 'run')} {'is' if runs == 1 else 'are'} in both arms"
+
+
+def too_few(unit: str, names: Sequence[str]) -> str:
+    """Why arms of two runs have no test."""
+    return f"{' and '.join(f'two {unit} of {name}' for name in names)} cannot decide: make a third"
 
 
 def _one_draw(arm: ArmSummary) -> str:
@@ -254,10 +275,6 @@ def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]
     ]
 
 
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.2f} to {100 * high:.2f}"
-
-
 def _percent(estimate: Estimate) -> str:
     return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
 
@@ -266,16 +283,59 @@ def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 
+def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:
+    """The decimals of means and their difference, by the interval of the difference, or else the narrowest of a mean.
+
+    Without any, numbers in percent have two.
+    """
+    own, *others = (decimals_by_uncertainty(scale * (each.high - each.low) / 2) for each in (difference, *means))
+    if own is not None:
+        return own
+    known = [each for each in others if each is not None]
+    return max(known, default=DECIMALS_WITHOUT_INTERVAL.get(scale))
+
+
+def mean_row(name: str, a: Estimate, b: Estimate, difference: Estimate, over: str, scale: float = 1) -> Row:
+    """A line of two means and their difference, which are rounded alike."""
+    digits = decimals_of_line(scale, difference, a, b)
+    return (
+        name,
+        *(rounded_text(scale * mean.value, digits) for mean in (a, b)),
+        *_difference(difference, digits, over, scale),
+    )
+
+
+def difference_row(name: str, difference: Estimate, over: str, scale: float = 1) -> Row:
+    """A line of a difference alone."""
+    return (name, "", "", *_difference(difference, decimals_of_line(scale, difference), over, scale))
+
+
+def _difference(difference: Estimate, digits: int | None, over: str, scale: float) -> Row:
+    value, low, high = (rounded_text(scale * end, digits, "+") for end in difference)
+    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+
+
+def number_text(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
+    """A value, rounded to its interval."""
+    return rounded_text(scale * estimate.value, decimals_of_line(scale, estimate), sign)
+
+
+def interval_text(estimate: Estimate, scale: float = 1) -> str:
+    """The ends of an interval, rounded to its width."""
+    low, high = (rounded_text(scale * end, decimals_of_line(scale, estimate)) for end in estimate[1:])
+    return f"{low} to {high}"
+
+
+def other_way_round(difference: Estimate) -> Estimate:
+    """The difference the other way round."""
+    return Estimate(-difference.value, -difference.high, -difference.low)
+
+
 def in_own_unit(a: Any, b: Any, quantity: str) -> tuple[str, str]:
     """A quantity of both arms."""
     values = (getattr(arm, quantity).value for arm in (a, b))
     first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
     return first, second
-
-
-def points(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    """A difference in percentage points, its interval, and what that is over."""
-    return shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
 
 
 def shares(estimate: Estimate, over: str) -> tuple[str, str, str]:

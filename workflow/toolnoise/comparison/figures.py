@@ -112,8 +112,10 @@ def write_differences(found: Sequence[MetricComparison], path: str) -> None:
     for panel, metric in zip(axes[0], metrics, strict=True):
         _differences(panel, [each for each in found if each.metric == metric])
     adjusted = f" (Holm, {tests(found)} tests)" if tests(found) > 1 else ""
-    grey = "Grey: the arm that is subtracted is better."
-    notes = [f"Lines: 95 % intervals over runs. Filled: p < {LEVEL:g}{adjusted}. {grey}"]
+    known = any(each.lower_is_better is not None for each in found)
+    grey = " Grey: the arm that is subtracted is better." if known else ""
+    units = "runs" if found[0].a.n_sessions is None else "sessions"
+    notes = [f"Lines: 95 % intervals over {units}. Filled: p < {LEVEL:g}{adjusted}.{grey}"]
     sheets.frame(figure, "Differences between arms", notes)
     sheets.save_as(figure, path)
 
@@ -134,12 +136,15 @@ def _differences(panel: Axes, found: Sequence[MetricComparison]) -> None:
     low, high = panel.get_xlim()
     reach = max(-low, high, 0)
     left, right = (-reach, reach) if low < 0 < high else (min(low, -0.08 * reach), max(high, 0.08 * reach))
-    # The side on which the first arm is better.
-    panel.axvspan(*((0, right) if first.lower_is_better else (left, 0)), color=style.GREY, alpha=0.25, linewidth=0)
+    unit = f", {first.unit}" if first.unit else ""
+    panel.set_xlabel(f"difference in {first.metric}{unit}")
+    if first.lower_is_better is not None:
+        # The side on which the first arm is better.
+        panel.axvspan(*((0, right) if first.lower_is_better else (left, 0)), color=style.GREY, alpha=0.25, linewidth=0)
+        way = "lower" if first.lower_is_better else "higher"
+        panel.set_xlabel(f"{panel.get_xlabel()} ({way} is better)")
     panel.axvline(0, color=style.SOFT, linewidth=0.9)
     panel.set_xlim(left, right)
-    unit = f", {first.unit}" if first.unit else ""
-    panel.set_xlabel(f"difference in {first.metric}{unit} ({'lower' if first.lower_is_better else 'higher'} is better)")
 
 
 def _pair(each: MetricComparison) -> str:

@@ -7,7 +7,18 @@ from typing import Any
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
-from toolnoise.comparison.comparison_text import in_own_unit, over_what, shares, shown
+from toolnoise.comparison.comparison_text import (
+    difference_row,
+    in_own_unit,
+    interval_text,
+    mean_row,
+    number_text,
+    other_way_round,
+    over_what,
+    shares,
+    shown,
+)
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
@@ -27,8 +38,8 @@ def _block(found: NumberComparison, tests: int) -> str:
     words = NUMBERS[found.outcome]
     examples = counted(found.n_examples, words.example)
     rows = [
-        (name_of(found), *in_own_unit(a, b, "mean"), *shown(found.difference, "{:+.4g}", by)),
-        ("  these runs", "", "", *shown(found.difference_over_examples, "{:+.4g}", examples)),
+        mean_row(name_of(found), a.mean, b.mean, found.difference, by),
+        difference_row("  these runs", found.difference_over_examples, examples),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} is lower, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
         ("  SD", *in_own_unit(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
@@ -38,7 +49,7 @@ def _block(found: NumberComparison, tests: int) -> str:
         rows.append(("perplexity", *in_own_unit(a, b, "perplexity"), *shown(found.perplexity_ratio, "x {:.4f}", by)))
         rows.append(("  these runs", "", "", *of_examples))
     else:
-        rows.append(("RMSE", *in_own_unit(a, b, "rmse"), *shown(found.rmse_difference, "{:+.4g}", by)))
+        rows.append(mean_row("RMSE", a.rmse, b.rmse, found.rmse_difference, by))
     rows += [
         ("between runs", *in_own_unit(a, b, "apart"), *shown(found.apart_other_draws, "{:.4g}", by)),
         ("between runs, same draw", "", "", *shown(found.apart_same_draw, "{:.4g}", by)),
@@ -50,26 +61,25 @@ def _block(found: NumberComparison, tests: int) -> str:
 
 
 def _sentences(found: NumberComparison) -> list[str]:
-    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_apart(found)]
+    return [*(_without_winner(found) if found.way in UNTESTED else _better(found)), *_apart(found)]
 
 
 def _better(found: NumberComparison) -> list[str]:
     a, b = found.a.name, found.b.name
-    value, low, high = found.difference
-    name = name_of(found)
-    if low == high == 0:
+    difference, name = found.difference, name_of(found)
+    if difference.low == difference.high == 0:
         return [f"Both have the same {name}."]
     by = f"95 % over {over_what(found)}"
-    if undecided := comparison_text.not_significant(found, name, f"{low:.3g} to {high:.3g} ({by})"):
+    if undecided := comparison_text.not_significant(found, name, f"{interval_text(difference)} ({by})"):
         return [undecided]
     winner, beats = b, found.probability_of_improvement.value
-    ratio = found.perplexity_ratio
-    if value > 0:
-        winner, beats, low, high = a, 1 - beats, -high, -low
+    ratio, size = found.perplexity_ratio, other_way_round(difference)
+    if difference.value > 0:
+        winner, beats, size = a, 1 - beats, difference
         ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
     times = "" if ratio is None else f", perplexity x {ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
     says = [
-        f"{winner} has the lower {name}, by {abs(value):.3g} ({-high:.3g} to {-low:.3g}, {by}){times}: "
+        f"{winner} has the lower {name}, by {number_text(size)} ({interval_text(size)}, {by}){times}: "
         f"its run is lower than the other's in {100 * beats:.0f} % of pairs."
     ]
     examples = found.difference_over_examples
@@ -81,13 +91,14 @@ def _better(found: NumberComparison) -> list[str]:
 
 def _without_winner(found: NumberComparison) -> list[str]:
     """The difference of these runs, and why it says nothing about other draws."""
-    value, low, high = found.difference_over_examples
+    difference = found.difference_over_examples
     name, kind = name_of(found), NUMBERS[found.outcome].example
-    if value == low == high == 0:
+    if difference == (0, 0, 0):
         return [f"Both have the same {name}."]
-    interval = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g}, 95 % over {found.n_examples} {kind}s)"
-    reason = comparison_text.no_winner(found)
-    return [f"{name[0].upper()}{name[1:]}: {found.b.name} - {found.a.name} is {value:+.3g} here{interval}. {reason}"]
+    over = f"95 % over {found.n_examples} {kind}s"
+    ends = "" if math.isnan(difference.low) else f" ({interval_text(difference)}, {over})"
+    here = f"{found.b.name} - {found.a.name} is {number_text(difference, sign='+')} here{ends}"
+    return [f"{name[0].upper()}{name[1:]}: {here}. {comparison_text.no_winner(found)}"]
 
 
 def _apart(found: NumberComparison) -> list[str]:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.tables.directions import SHARES, words_of
+from toolnoise.comparison.tables.directions import words_of
 
 PERCENT = 100
+# Words in the names of metrics that are shares.
+SHARES = {"acc", "accuracy", "auc", "auroc", "auprc", "iou", "miou", "recall", "precision", "dice", "rouge"}
 
 
 def require_one_scale(held: Mapping[str, Sequence[float]], key: str = "", file: str = "") -> None:

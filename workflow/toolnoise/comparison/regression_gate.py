@@ -17,6 +17,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.runs_of_metric import RunsOfMetric
 from toolnoise.stats.estimates import standard_deviation
 
@@ -40,6 +41,8 @@ def consistent(
     if runs < 2:
         raise BadInput(reference.file, "", f"found {runs} run", "two or more, for an SD")
     mean, sd = float(reference.values.mean()), float(standard_deviation(reference.values))
+    if sd and np.array_equal(reference.values, new.values):
+        raise BadInput(new.file, "", f"found the {runs} runs of {reference.file}", "further runs")
     # The interval of one side has all of the level there.
     tail = level if worse else level / 2
     reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
@@ -47,11 +50,13 @@ def consistent(
     high = None if worse == "lower" else mean + reach
     value = float(new.values.mean())
     passes = (low is None or value >= low) and (high is None or value <= high)
-    allowed = f"at most {high:.6g}" if low is None else f"at least {low:.6g}" if high is None else ""
-    allowed = allowed or f"{low:.6g} to {high:.6g}"
+    places = _places(reach, value, low, high)
+    least, most = (None if end is None else rounded_text(end, places) for end in (low, high))
+    allowed = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
+    of = "one further run" if further == 1 else f"the mean of {further} further runs"
     line = (
-        f"{metric} {_value(value, further)}; allowed {allowed}, which holds for {100 * (1 - level):g} % of runs like "
-        f"the reference (mean {mean:.6g}, SD {sd:.3g}, {runs} runs)"
+        f"{metric} {_value(value, further, places)}; allowed {allowed}, which holds for {of} of the reference in "
+        f"{100 * (1 - level):g} % of cases (mean {rounded_text(mean, places)}, SD {sd:.3g}, {runs} runs)"
     )
     numbers = {"value": value, "new_runs": further, "low": low, "high": high, "level": level}
     return _gated(passes, line, numbers | {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs})
@@ -74,9 +79,11 @@ def mlperf(reference: RunsOfMetric, new: RunsOfMetric, metric: str) -> Gated:
     inside, compared = len(reference.values) - 2, runs - 2
     critical = float(stats.t.isf(MLPERF_LEVEL, inside + compared - 2))
     least = mean - critical * sd * math.sqrt(1 / inside + 1 / compared) if sd else mean
+    places = _places(mean - least, value, least)
+    known = f"mean {rounded_text(mean, places)}, SD {sd:.3g}, {len(reference.values)} runs"
     line = (
-        f"{metric} {value:.6g} (mean of {runs} runs without the fastest and slowest); MLPerf's rule allows at least "
-        f"{least:.6g} (reference: mean {mean:.6g}, SD {sd:.3g}, {len(reference.values)} runs; one-sided t test, .05)"
+        f"{metric} {rounded_text(value, places)} (mean of {runs} runs without the fastest and slowest); MLPerf's rule "
+        f"allows at least {rounded_text(least, places)} (reference: {known}; one-sided t test, .05)"
     )
     numbers = {"value": value, "new_runs": runs, "low": least, "high": None, "level": MLPERF_LEVEL}
     numbers |= {"reference_mean": mean, "reference_sd": sd, "reference_runs": len(reference.values)}
@@ -92,8 +99,9 @@ def record(new: RunsOfMetric, metric: str, target: float) -> Gated:
         raise BadInput(new.file, f"column {metric}", found, "two or more that differ, for a t test")
     value = float(new.values.mean())
     pvalue = float(stats.t.cdf((value - target) / (sd / math.sqrt(runs)), runs - 1))
+    shown = _value(value, runs, decimals_by_uncertainty(sd / math.sqrt(runs)))
     line = (
-        f"{metric} {_value(value, runs)}, SD {sd:.3g}; p = {pvalue:.2g} against a mean of {target:g} or more "
+        f"{metric} {shown}, SD {sd:.3g}; p = {pvalue:.2g} against a mean of {target:g} or more "
         f"(one-sided t test; the record's rule asks for p < {RECORD_LEVEL:g})"
     )
     numbers = {"value": value, "new_runs": runs, "sd": sd, "target": target, "pvalue": pvalue, "level": RECORD_LEVEL}
@@ -105,8 +113,17 @@ def olympic_mean(values: np.ndarray) -> float:
     return float(np.sort(values)[1:-1].mean())
 
 
-def _value(value: float, runs: int) -> str:
-    return f"{value:.6g}" + (f" (mean of {runs} runs)" if runs > 1 else "")
+def _places(reach: float, value: float, *bounds: float | None) -> int | None:
+    """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
+    places = decimals_by_uncertainty(reach)
+    others = [bound for bound in bounds if bound not in (None, value)]
+    while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:
+        places += 1
+    return places
+
+
+def _value(value: float, runs: int, places: int | None) -> str:
+    return rounded_text(value, places) + (f" (mean of {runs} runs)" if runs > 1 else "")
 
 
 def _gated(passes: bool, line: str, numbers: dict[str, Any]) -> Gated:

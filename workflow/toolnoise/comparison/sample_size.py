@@ -15,6 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.comparison import two_arm_power
 from toolnoise.comparison.comparison_text import plain
+from toolnoise.comparison.designs import FEWEST
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.power import MOST_RUNS, runs_needed
@@ -203,7 +204,7 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
 
 
 def as_json(question: SampleSize) -> dict[str, Any]:
-    """The plan for programs; null: a million runs cannot show it, or it needs an SD or interval that was not given."""
+    """The plan for programs; null: so many runs cannot show it, or it needs an SD or interval that was not given."""
     spread = question.spread
     bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
     return {
@@ -279,7 +280,8 @@ def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[t
         gain = []
         for kind in kinds:
             low, high = entry[f"{kind}_low"], entry[f"{kind}_high"]
-            gain.append(f"{entry[kind]:.3g}" + ("" if None in (low, high) else f" ({low:.3g} to {high:.3g})"))
+            value = "none" if entry[kind] is None else f"{entry[kind]:.3g}"
+            gain.append(value + ("" if None in (low, high) else f" ({low:.3g} to {high:.3g})"))
         yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
 
 
@@ -320,7 +322,8 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
 def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
     entry = {"runs_per_arm": runs}
     if question.spread:
-        a_unit = two_arm_power.detectable_difference(runs, question.level, question.power)
+        few = runs < FEWEST
+        a_unit = math.nan if few else two_arm_power.detectable_difference(runs, question.level, question.power)
         for name, sd in zip(("gain", "gain_low", "gain_high"), question.spread.sd, strict=True):
             entry[name] = _defined(a_unit * sd)
         if question.spread.shared:

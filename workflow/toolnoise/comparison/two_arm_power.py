@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, stats
 
+from toolnoise.comparison.designs import FEWEST
 from toolnoise.stats.power import LEVEL, POWER
-from toolnoise.stats.two_means import SMALL_ARMS
 
 # Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
 FEWEST_SDS, MOST_SDS = 1e-9, 1000
@@ -24,7 +24,7 @@ Runs = int | np.ndarray
 
 
 def difference_power(runs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of Welch's two-sided test of two means; both arms have the same SD.
+    """Power of Welch's two-sided test of two means; both arms have the same SD. Two runs an arm have no test.
 
     With equal numbers of runs the statistic is Student's. Its critical value varies with the ratio of the variances,
     which is independent of it: the power is the mean over that ratio.
@@ -32,10 +32,10 @@ def difference_power(runs: Runs, difference: float, sd: float, level: float = LE
     runs = np.asarray(runs, float)[..., np.newaxis]
     ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
     freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
-    critical = stats.f.isf(level, 1, np.where(runs == 2, np.minimum(freedom, SMALL_ARMS[2]), freedom))
+    critical = stats.f.isf(level, 1, freedom)
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
-    return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
+    return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
 
 
 def paired_power(pairs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:

@@ -23,7 +23,9 @@ from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
-Way = Literal["paired", "independent", "one run"]
+Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
+# Ways in which intervals are about these runs alone.
+OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
 
 
 class LogArm(NamedTuple):
@@ -52,9 +54,10 @@ class Parts(NamedTuple):
 class LogComparison(NamedTuple):
     """Two arms and their differences.
 
-    `difference` is over all draws that there are several of. `way` says whether runs are: "one run" an arm is none. Of
-    paired arms, `n_pairs` counts pairs; those with an equal run are one. Groups are the values of `cluster`; without
-    it, each question is one. `shares` says that scores lie from 0 to 1.
+    `difference` is over all draws that there are enough of. `way` says whether runs are: "one run" an arm is not, nor
+    are "two runs" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal run
+    are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie from 0
+    to 1.
     """
 
     metric: str
@@ -68,6 +71,7 @@ class LogComparison(NamedTuple):
     b: LogArm
     way: Way
     n_pairs: int
+    n_in_both: int
     notes: list[str]
     difference: Estimate
     pvalue: float
@@ -95,7 +99,13 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     paired, contents = assumption == "paired", [_contents(arm) for arm in (first, other)]
     aligned = _counted(align(first, other, cluster), contents, paired=paired)
     a, b, lengths = aligned[:3]
-    alone = assumption == "same start" or min(len(a.scores), len(b.scores)) < 2
+    fewest = min(len(a.scores), len(b.scores))
+    way = "one run" if assumption == "same start" or fewest < 2 else assumption
+    way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
+    # One log twice is said by its scores: both are equal on every question.
+    same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
+    way = "same runs" if same else way
+    alone = way in OF_THESE_RUNS
     every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
     shares = bool(every.min() >= 0 and every.max() <= 1)
     runs = [arm.scores.mean(axis=0, keepdims=True) if alone else arm.scores for arm in (a, b)]
@@ -116,8 +126,9 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
         aligned.unscored,
         _arm("A", first, a, lengths),
         _arm(name, other, b, lengths),
-        "one run" if alone else "paired" if paired else "independent",
+        way,
         len(a.scores) if paired and not alone else 0,
+        same,
         [*_equal_runs(first, contents[0], "A"), *_equal_runs(other, contents[1], name), *_notes(first, other, name)],
         result.effect.within(*most),
         result.pvalue,

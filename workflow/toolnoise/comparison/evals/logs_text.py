@@ -6,8 +6,8 @@ from typing import Any
 
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.comparison_text import points, shares, shown
-from toolnoise.comparison.evals.compared_logs import LogArm, LogComparison
+from toolnoise.comparison.comparison_text import PERCENT, difference_row, mean_row, shares
+from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
 
@@ -24,11 +24,11 @@ def as_text(comparisons: Sequence[LogComparison]) -> str:
 def _block(found: LogComparison, tests: int) -> str:
     a, b = found.a, found.b
     questions, runs = _questions(found), _runs(found)
-    of_a, of_b = (f"{100 * arm.mean:.2f}" if found.shares else f"{arm.mean:.4g}" for arm in (a, b))
-    rows = [(found.metric + " %" * found.shares, of_a, of_b, *_score(found, found.difference, _over(found)))]
-    if found.way != "one run":
-        rows.append(("  these runs", "", "", *_score(found, found.difference_over_questions, questions)))
-        rows.append(("  these questions", "", "", *_score(found, found.difference_over_runs, runs)))
+    name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
+    rows = [mean_row(name, *means, found.difference, _over(found), scale)]
+    if found.way not in OF_THESE_RUNS:
+        rows.append(difference_row("  these runs", found.difference_over_questions, questions, scale))
+        rows.append(difference_row("  these questions", found.difference_over_runs, runs, scale))
     for name, of in (
         (f"{b.name} replaces {a.name}, answers %", found.churn),
         ("  from wrong to right", found.good_flips),
@@ -67,7 +67,7 @@ def _assumed(found: LogComparison) -> list[str]:
 
 def _over(found: LogComparison) -> str:
     """What the interval of the difference is over."""
-    return _questions(found) if found.way == "one run" else f"{_runs(found)}, {_questions(found)}"
+    return _questions(found) if found.way in OF_THESE_RUNS else f"{_runs(found)}, {_questions(found)}"
 
 
 def _questions(found: LogComparison) -> str:
@@ -80,18 +80,22 @@ def _runs(found: LogComparison) -> str:
 
 def _sentences(found: LogComparison) -> list[str]:
     a, b, way = found.a.name, found.b.name, found.way
-    value, low, high = found.difference
+    difference, scale = found.difference, _scale(found)
     what = f"{found.metric}{_these(found)}"
     over = f"95 % over {_over(found)}"
-    if math.isnan(low) and value == 0:
+    if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
-    if undecided := comparison_text.not_significant(found, what, f"{_interval(found, low, high)} ({over})"):
+    if undecided := comparison_text.not_significant(found, what, f"{_interval(found, difference)} ({over})"):
         says = [undecided]
     else:
-        winner, size = (b, abs(value)) if value > 0 else (a, abs(value))
-        ends = (low, high) if value > 0 else (-high, -low)
-        by = f"{100 * size:.2f} points" if found.shares else f"{size:.4g}"
-        says = [f"{winner} has the higher {what}, by {by} ({_interval(found, *ends)}, {over})."]
+        winner, size = (b, difference) if difference.value > 0 else (a, comparison_text.other_way_round(difference))
+        by = comparison_text.number_text(size, scale) + " points" * found.shares
+        says = [f"{winner} has the higher {what}, by {by} ({_interval(found, size)}, {over})."]
+    if way == "same runs":
+        says.append(f"This says nothing about the methods: {comparison_text.in_both_arms(found.n_in_both)}.")
+    if way == "two runs":
+        few = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
+        says.append(f"This says nothing about the methods: {few}.")
     if way == "one run":
         says.append(f"This says nothing about the methods: another training run of {a} or {b} may differ by more.")
     return [*says, *_where_from(found), *_changes(found)]
@@ -99,19 +103,19 @@ def _sentences(found: LogComparison) -> list[str]:
 
 def _these(found: LogComparison) -> str:
     """Of what a difference is, where it is not one of methods."""
-    if found.way != "one run":
+    if found.way not in OF_THESE_RUNS:
         return ""
     return " for this pair of runs" if found.a.n_runs == found.b.n_runs == 1 else " for these runs"
 
 
 def _where_from(found: LogComparison) -> list[str]:
     """What the width of the interval comes from."""
-    if found.parts is None or (found.way == "one run" and found.parts.samples is None):
+    if found.parts is None or (found.way in OF_THESE_RUNS and found.parts.samples is None):
         return []
     named = {"the choice of questions": found.parts.questions, "training runs": found.parts.runs}
     if found.parts.samples is None:
         named = {"questions and their single samples": found.parts.questions, "training runs": found.parts.runs}
-    elif found.way == "one run":
+    elif found.way in OF_THESE_RUNS:
         named.pop("training runs")
     if found.parts.samples is not None:
         named["samples"] = found.parts.samples
@@ -131,11 +135,11 @@ def _changes(found: LogComparison) -> list[str]:
     return [f"{says}."]
 
 
-def _score(found: LogComparison, of: Estimate, over: str) -> tuple[str, str, str]:
-    return points(of, over) if found.shares else shown(of, "{:+.4g}", over)
+def _scale(found: LogComparison) -> float:
+    return PERCENT if found.shares else 1
 
 
-def _interval(found: LogComparison, low: float, high: float) -> str:
-    if math.isnan(low):
+def _interval(found: LogComparison, of: Estimate) -> str:
+    if math.isnan(of.low):
         return "an interval that is not known"
-    return f"{100 * low:.2f} to {100 * high:.2f} points" if found.shares else f"{low:.4g} to {high:.4g}"
+    return comparison_text.interval_text(of, _scale(found)) + " points" * found.shares

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
 from toolnoise.comparison import comparison, read_arms
 from toolnoise.comparison.runs_of_metric import RunsOfMetric, read_runs_of_metric
 from toolnoise.comparison.sequential import bounds, looks, planning
@@ -173,9 +174,11 @@ def _of_accuracy(plan: Plan, arms: Sequence[Sequence[str]], labels_file: str | N
     how = "paired" if paired else "independent"
     a, b = (comparison.side(name, arm, right, how) for name, arm in zip("AB", judged, strict=True))
     design = comparison.designed(a, b)
-    if design.way != ("paired" if plan.paired else "independent"):
-        planned = "paired" if plan.paired else "independent"
-        raise BadInput(answers[1].file, "", f"the runs are {design.way}", f"the plan's are {planned}")
+    planned = "paired" if plan.paired else "independent"
+    # A look judges two runs an arm, too.
+    way = "independent" if design.way == "two draws" and not design.shared else design.way
+    if way != planned:
+        raise BadInput(answers[1].file, "", f"the runs are {way}", f"the plan's are {planned}")
     means = comparison.unit_means(design, a.scores, b.scores)
     return Values(*(POINTS * of for of in means), POINTS / right.size), False
 
@@ -222,16 +225,17 @@ def as_text(found: Peek) -> str:
     """The look, for a person."""
     plan, look = found.plan, found.look
     what = plan.metric or "accuracy in points"
+    places = decimals_by_uncertainty((found.difference.high - found.difference.low) / 2)
+    value, low, high = (rounded_text(end, places, "+") for end in found.difference)
     again = "" if found.is_new else f", as on {look.at} (the same runs count once)"
     lines = [
         f"Look {found.number}, at {look.runs} of {plan.most} runs of each arm{again}: {what}, "
         f"{'lower' if plan.lower else 'higher'} is better, {'paired' if plan.paired else 'independent'}.",
-        f"  A {np.mean(look.a):.6g}, B {np.mean(look.b):.6g}: B - A = {found.difference.value:+.4g}"
+        f"  A {rounded_text(np.mean(look.a), places)}, B {rounded_text(np.mean(look.b), places)}: B - A = {value}"
         + (
             ""
             if math.isnan(found.difference.low)
-            else f" ({found.difference.low:+.4g} to {found.difference.high:+.4g}, {100 * (1 - plan.level):g} %, "
-            "valid at every look and after stopping)"
+            else f" ({low} to {high}, {100 * (1 - plan.level):g} %, valid at every look and after stopping)"
         ),
     ]
     tested = "p is not defined" if look.pvalue is None else f"p = {look.pvalue:.2g}"

@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import flag, option
+from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER
+
+NONE = "none"  # in place of a column: there is none
 
 
 class Asked(NamedTuple):
-    """What a user says of tables: `metrics`, the columns of arms and seeds, which steps count, which way is better.
+    """What a user says of tables: `metrics`, columns of arms, seeds and sessions, which steps count, what is better.
 
     `lower` and `higher` are names of metrics; empty ones stand for all, None for none.
     """
@@ -20,6 +23,7 @@ class Asked(NamedTuple):
     lower: tuple[str, ...] | None = None
     higher: tuple[str, ...] | None = None
     paired: bool = False
+    session: str | None = None
 
 
 READING = {
@@ -31,10 +35,21 @@ READING = {
     ),
     "--by": option("COLUMN", "of tables: the column that names a run's arm, such as model"),
     "--seed": option("COLUMN", "of tables: the column of seeds; runs of different arms with equal seeds are pairs"),
+    "--session": option(
+        "COLUMN",
+        "of tables: the column of sessions, such as the machine or the day: runs of an arm in one are averaged. Times "
+        "and speeds need it, or none if each run is a session of its own",
+    ),
     "--last": flag("of tables with several steps a run: the last step counts"),
     "--best": flag("of tables with several steps a run: the best step counts"),
-    "--lower": option("NAME", "of tables: lower is better, in all metrics or in these", nargs="*"),
-    "--higher": option("NAME", "of tables: higher is better, in all metrics or in these", nargs="*"),
+    "--lower": option(
+        "NAME", f"of tables: lower is better, in all metrics or in these; known by name: {', '.join(LOWER)}", nargs="*"
+    ),
+    "--higher": option(
+        "NAME",
+        f"of tables: higher is better, in all metrics or in these; known by name: {', '.join(HIGHER)}",
+        nargs="*",
+    ),
 }
 COMPARING = {
     **READING,
@@ -54,6 +69,7 @@ def of(
     *,
     by: str | None = None,
     seed: str | None = None,
+    session: str | None = None,
     last: bool = False,
     best: bool = False,
     lower: Sequence[str] | None = None,
@@ -63,6 +79,10 @@ def of(
     """What is asked, as values; what contradicts itself is refused."""
     if last and best:
         raise BadInput("command line", "--last", "found --best, too", "one of them")
+    if paired and session not in (None, NONE):
+        raise BadInput(
+            "command line", "--paired", "found --session, too", "one of them: sessions in both arms are pairs"
+        )
     lower, higher = (None if names is None else tuple(names) for names in (lower, higher))
     metrics = tuple(dict.fromkeys(metric))
     for name, names in (("--lower", lower), ("--higher", higher)):
@@ -70,4 +90,4 @@ def of(
             if metric not in metrics:
                 raise BadInput("command line", name, f"found {metric}", f"of --metric: {', '.join(metrics)}")
     steps = "last" if last else "best" if best else None
-    return Asked(metrics, by, seed, steps, lower, higher, paired)
+    return Asked(metrics, by, seed, steps, lower, higher, paired, session)

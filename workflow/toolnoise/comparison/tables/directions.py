@@ -1,37 +1,31 @@
-"""Which way a metric is better: as the user says, else by its name, which the output then says."""
+"""Which way a metric is better: as the user says, or by a short list of names; of all others it is not known.
+
+A name has a direction if its words are a listed name and words that turn none round, such as val and top1. A word more
+may mean anything: loss_reduction, weight_loss, accuracy_gap.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison.tables.arguments import Asked
-
-# Words in the names of metrics of which less is better.
-LOWER = {"loss", "losses", "error", "errors", "err", "perplexity", "ppl", "nll", "mse", "rmse", "mae", "mape", "wer"}
-LOWER |= {"cer", "ter", "fid", "bpc", "bpb", "bits", "entropy", "xent", "ce", "brier", "ece", "regret", "latency"}
-LOWER |= {"time", "seconds", "deviation", "divergence", "kl", "mpe", "ade", "fde", "lpips", "eer", "bpd", "mase"}
-LOWER |= {"false"}
-LOWER_ENDS = ("loss", "entropy", "mape")  # of words written as one, such as logloss and crossentropy
-# Words of which more is better: a name that has one beside a word of LOWER does not say which way is better.
-SHARES = {"acc", "accuracy", "auc", "auroc", "auprc", "iou", "miou", "recall", "precision", "dice", "rouge"}
-HIGHER = SHARES | {"bleu", "psnr", "ssim", "likelihood", "reward", "mcc", "correct", "success", "solved", "free"}
-# Scikit-learn's neg_log_loss is better the higher it is, a negative log-likelihood the lower.
-NEGATED = {"neg", "negative", "minus"}
-DATA = re.compile("ade20k", re.IGNORECASE)  # a data set, and no word of LOWER
+from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER, NEGATED, NEUTRAL
 
 
 class Metric(NamedTuple):
-    """A metric as it is named, whether lower is better, how that is known, and its unit (empty, or points)."""
+    """A metric as it is named, whether lower is better (None: not known), how that is known, and its unit or none."""
 
     name: str
-    lower: bool
+    lower: bool | None
     why: str
     unit: str = ""
 
     @property
     def better(self) -> str:
         """The way in which it is better, for people."""
+        if self.lower is None:
+            return f"{self.name}: which way is better is not known ({self.why})"
         return f"{self.name}: {'lower' if self.lower else 'higher'} is better ({self.why})"
 
 
@@ -49,28 +43,52 @@ def directed(asked: Asked) -> list[Metric]:
     return metrics
 
 
+def require_directions(metrics: Iterable[Metric]) -> None:
+    """Refuse a metric of which nobody says which way it is better."""
+    for metric in metrics:
+        if metric.lower is None:
+            what = f"found {metric.name}, and not which way it is better"
+            raise BadInput("command line", "--metric", what, "--lower or --higher, too")
+
+
 def _by_name(name: str) -> Metric:
-    """The direction that the words of a name say, or higher; a name that says both is refused."""
-    words = words_of(DATA.sub("", name))
-    lower = {word for word in words if word in LOWER or word.endswith(LOWER_ENDS)}
-    higher = HIGHER.intersection(words)
-    if lower and higher:
-        what = f'found "{min(lower)}" and "{min(higher)}" in its name'
-        raise BadInput("command line", name, what, "--lower or --higher, which says what is better")
-    negated = set() if "false" in lower else NEGATED.intersection(words)
-    said = lower or (higher if negated else set())
-    if not said:
-        return Metric(name, False, "assumed, --lower if not")
-    is_lower = bool(lower) != bool(negated)
-    quoted = [f'"{min(part)}"' for part in (negated, said) if part]
-    named = f"words {' and '.join(quoted)}" if negated else f"word {quoted[0]}"
-    return Metric(name, is_lower, f"by the {named} in its name, --{'higher' if is_lower else 'lower'} if not")
+    """The direction of a listed name; one that says both is refused."""
+    spellings = [_words(text) for text in dict.fromkeys((name, split_words(name)))]  # mIoU, testError
+    for words in spellings:
+        lower, higher = (_listed(words, names) for names in (LOWER, HIGHER))
+        if lower and higher:
+            what = f'found "{lower[0]}" and "{higher[0]}" in its name'
+            raise BadInput("command line", name, what, "--lower or --higher, which says what is better")
+    for words in spellings:
+        lower, higher = (_listed(words, names) for names in (LOWER, HIGHER))
+        others = {*words} - {word for listed in (*lower, *higher) for word in listed.split()} - NEUTRAL
+        if (lower or higher) and others <= NEGATED:
+            is_lower = bool(lower) != bool(others)
+            return Metric(name, is_lower, f"by its name, --{'higher' if is_lower else 'lower'} if not")
+    return Metric(name, None, "--lower or --higher says it")
+
+
+def _listed(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The listed names that stand among the words."""
+    text = f" {' '.join(words)} "
+    return [name for name in names if f" {name} " in text]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a name, without numbers but for those that belong to it: top1 is top, and f1 is f1."""
+    words = re.findall("[a-z]+[0-9]*", text.lower())
+    return [word if word in HIGHER else word.rstrip("0123456789") for word in words]
 
 
 def _names(names: Sequence[str] | None, metric: str) -> bool:
     return names is not None and (not names or metric in names)
 
 
+def split_words(name: str) -> str:
+    """A name with a space before each word that begins with a capital letter."""
+    return re.sub("([a-z])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name such as val/topLoss_1, in small letters."""
-    return re.findall("[a-z]+", re.sub("([a-z])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name).lower())
+    return re.findall("[a-z]+", split_words(name).lower())

@@ -11,7 +11,9 @@ from toolnoise.comparison.sample_size import SharedSeeds, Spread
 from toolnoise.comparison.tables import reading
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.differences import ROUNDING, plan_of
+from toolnoise.comparison.tables.directions import require_directions
 from toolnoise.comparison.tables.runs import Run, Runs
+from toolnoise.comparison.tables.sessions import require_own_sessions
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
 from toolnoise.stats.spread import sd_interval
 
@@ -21,6 +23,8 @@ def spread(files: Sequence[str], asked: Asked, arms: Sequence[str] | None = None
     if len(asked.metrics) != 1:
         raise BadInput("command line", "--metric", f"found {', '.join(asked.metrics)}", "one metric to plan for")
     runs = reading.read([[file] for file in files], asked, alone=True)
+    require_directions(runs.metrics)  # a gain is better
+    require_own_sessions(asked.metrics[0], asked.session)
     chosen = _chosen(runs, arms)
     name = asked.metrics[0]
     values = [np.array([run.metrics[name] for run in runs.of(arm, name)]) for arm in chosen]

@@ -19,7 +19,7 @@ from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import directed, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
-from toolnoise.comparison.tables.runs import LEFT, NUMBERED, ONCE, Line, Run, Runs, as_runs
+from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Line, Run, Runs, as_runs
 
 MOST_NAMED = 3  # files in a sentence
 # Of a metric in percent, and of one that is not, the first file.
@@ -76,14 +76,15 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     runs, said = as_runs(lines, asked)
     if asked.paired:
         runs = _numbered(runs)
-    elif asked.seed is None and all(run.seed is None for run in runs) and not alone:
+    elif asked.seed is None and all(run.seed is run.session is None for run in runs) and not alone:
         said.append("Runs are not paired: no column says their seeds (--seed, or --paired if they have one order).")
-    _require_different(runs)
     in_percent = _in_percent(asked, units)
     require_of_metrics(((run.arm, run.metrics) for run in runs), "command line")
     metrics = [metric._replace(unit="points") if metric.name in in_percent else metric for metric in directed(asked)]
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
-    return Runs(arms, runs, metrics, [*notes.sentences(), *said])
+    if asked.session == roles.NONE:
+        said.append("Each run counts as a session of its own (--session none).")
+    return Runs(arms, runs, metrics, [*notes.sentences(), *said], asked.session)
 
 
 def _in_percent(asked: Asked, units: Units) -> set[str]:
@@ -110,12 +111,14 @@ def _lines(
         if not np.isnan(held.values).all():
             units.setdefault((metric, held.percent or columns[metric].endswith("%")), path)
     arms_are = "in files" if arm else "or one" if alone else "needed"
-    of = roles.of(found, list(columns.values()), asked.by, asked.seed, arms=arms_are)
+    of = roles.of(found, list(columns.values()), asked.by, asked.seed, asked.session, arms=arms_are)
     arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)
     seeds, pairs = _seeds(found, of, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
+    sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
     at = _steps(found, of, runs, several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
+    settings = {name: frames.texts(found.column(name)) for name in of.settings}
     summaries = _summaries(found, of)
     lines, known, kept = [], [], []
     for line in range(found.lines):
@@ -132,7 +135,11 @@ def _lines(
             where = found.where(line)
             known.append(seeds[line] != "")
             kept.append(line)
-            lines.append(Line(where, arms[line], "", runs[line], seeds[line] or None, float(at[line]), values))
+            if sessions[line] == "":
+                raise BadInput(where, of.session, "found no session", "one in each line, or --session none")
+            of_line = {name: cells[line] for name, cells in settings.items()}
+            step, seed_of = float(at[line]), seeds[line] or None
+            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, sessions[line], of_line))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
     for metric, held in cells.items():
@@ -141,6 +148,8 @@ def _lines(
             notes.counts[f"blank in {metric}"] += blank
     if unused := _unused(found, of, [arms[line] for line in kept], kept):
         layout.append(f"not used, but varying within an arm: {frames.listed(unused)}")
+    if of.session:
+        layout.append(f"sessions by {of.session}")
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
         notes.say(path, "; ".join(chosen))
@@ -275,14 +284,3 @@ def _numbered(runs: list[Run]) -> list[Run]:
         places[run.arm] += 1
         numbered.append(run._replace(seed=f"{NUMBERED}{places[run.arm]}"))
     return numbered
-
-
-def _require_different(runs: list[Run]) -> None:
-    """Refuse two runs of an arm with one seed: neither pairs nor the number of runs would be right."""
-    seen: dict[tuple[str, str], str] = {}
-    for run in runs:
-        if run.seed is None:
-            continue
-        if other := seen.get((run.arm, run.seed)):
-            raise BadInput(run.where, run.arm, f"seed {run.seed} stands in {other}, too", ONCE)
-        seen[run.arm, run.seed] = run.where

@@ -1,4 +1,7 @@
-"""Which columns of a table say a run's arm, seed, name, step and state: as asked, or as their names make it plain."""
+"""Which columns of a table say a run's arm, seed, name, step and state: as asked, or as their names make it plain.
+
+A column of sessions is taken only if it is asked for.
+"""
 
 from collections import Counter
 from typing import Literal, NamedTuple
@@ -7,6 +10,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison.tables import run_names
+from toolnoise.comparison.tables.arguments import NONE
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
 # Of these, a file of one arm has one value.
@@ -36,7 +40,6 @@ SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}
 # What loggers write beside parameters and metrics: never the names of arms.
 BESIDE = {"notes", "user", "tags", "created", "runtime", "sweep", "hostname", "host", "artifact_uri", "start_time"}
 BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time", *STATES}
-NONE = "none"
 # Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
 Arms = Literal["in files", "needed", "or one"]
 
@@ -50,12 +53,15 @@ class Roles(NamedTuple):
     run: str | None
     step: str | None
     state: str | None
+    session: str | None
     unused: list[str]  # columns of texts that nothing of this says
+    settings: list[str]  # and columns of few values, such as learning rates
 
 
-def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, arms: Arms) -> Roles:
+def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, session: str | None, *, arms: Arms) -> Roles:
     """The roles of a table's columns; whether arms are in columns, must be there, or may not be there."""
-    free = [name for name in frame.names if name not in metrics and frame.names.count(name) == 1]
+    in_session = None if session in (None, NONE) else found(frame, session, "--session")
+    free = [name for name in frame.names if name not in (*metrics, in_session) and frame.names.count(name) == 1]
     state = next((name for name in free if plain(name) in STATES and _states(frame, name)), None)
     others = [name for name in free if by is None or name != found(frame, by, "--by")]
     of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, others, seed)
@@ -71,7 +77,9 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, *, ar
         next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
     )
     unused = [name for name in free if name not in (named, run) and _is_told(frame, name)]
-    return Roles(arm, of_seed, named, run, step, state, unused)
+    others = [name for name in free if name not in (named, run) and plain(name) not in BESIDE]
+    settings = [name for name in others if 1 < len(set(texts(frame.column(name)))) <= frame.lines / 2]
+    return Roles(arm, of_seed, named, run, step, state, in_session, unused, settings)
 
 
 def _is_told(frame: Frame, name: str) -> bool:

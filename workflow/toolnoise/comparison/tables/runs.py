@@ -5,25 +5,27 @@ Where a run has several steps, the last or the best counts, and never without be
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import Metric, directed
+from toolnoise.comparison.tables.directions import Metric, directed, require_directions
 
 LEFT = "Left out: "  # begins a note on what does not count
 MOST_NAMED = 3  # runs in a sentence
 NUMBERED = "run "  # begins what stands for a seed if --paired is given
-ONCE = "each seed once in an arm; --seed names another column, --seed none pairs nothing"
+ONCE = "each seed once in an arm"
+OTHER_SEEDS = "--seed names another column, --seed none takes the lines for runs that share no seed"
 OPTIMISTIC = "the best of noisy steps is better than any step will be on new data"
 
 
 class Line(NamedTuple):
-    """A line of a table: its run by arm, file, name and seed, its step (NaN if unknown), and a number of each metric.
+    """A line of a table: its run by arm, file, name, seed and session, its step (NaN if unknown), each metric's number.
 
+    `settings` are the cells of other columns with few values, such as learning rates.
     A number is NaN where the cell is blank, infinite where it is not finite.
     """
 
@@ -34,24 +36,32 @@ class Line(NamedTuple):
     seed: str | None
     step: float
     values: dict[str, float]
+    session: str | None
+    settings: dict[str, str]
 
 
 class Run(NamedTuple):
-    """A run: where it was found, its arm and seed (None if unknown), and a number of each metric it has."""
+    """A run: where it was found, its arm, seed and session (None if unknown), the metrics' numbers, and its name."""
 
     where: str
     arm: str
     seed: str | None
     metrics: dict[str, float]
+    session: str | None = None
+    name: str = ""
 
 
 class Runs(NamedTuple):
-    """The runs of all arms, the arms in their order, the metrics, and what was chosen and left out, as sentences."""
+    """The runs of all arms, the arms in their order, the metrics, and what was chosen and left out, as sentences.
+
+    `session` is what the user says of sessions: their column, "none", or nothing.
+    """
 
     arms: list[str]
     runs: list[Run]
     metrics: list[Metric]
     notes: list[str]
+    session: str | None = None
 
     def of(self, arm: str, metric: str) -> list[Run]:
         """The runs of an arm that have a metric."""
@@ -69,8 +79,11 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
     lost: Counter[tuple[str, str]] = Counter()
     ends: dict[str, list[tuple[float, str]]] = {}
     several = False
-    runs, notes, metrics = [], [], directed(asked)
-    for of_run in _by_run(lines):
+    runs, notes, metrics, by_run = [], [], directed(asked), _by_run(lines)
+    _require_different(by_run)
+    if asked.steps == "best":
+        require_directions(metrics)
+    for of_run in by_run:
         first, values = of_run[0], {}
         for metric in metrics:
             known = [line for line in of_run if not np.isnan(line.values[metric.name])]
@@ -84,7 +97,7 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
                 values[metric.name] = line.values[metric.name]
             else:
                 lost[first.arm, metric.name] += 1
-        runs.append(Run(first.where, first.arm, first.seed, values))
+        runs.append(Run(first.where, first.arm, first.seed, values, first.session, first.run))
     for metric, counting in ends.items() if several else ():
         steps = [step for step, _ in counting]
         span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"
@@ -98,13 +111,13 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
 
 
 def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
-    """The lines of each run: those of one name and seed, or, without either, of one file if they are steps.
+    """The lines of each run: those of one name, seed and session, or, without these, of one file if they are steps.
 
     Lines with one name and no steps may be of several runs, or of something else: they are refused.
     """
     groups: dict[tuple, list[Line]] = {}
     for line in lines:
-        groups.setdefault((line.arm, line.file, line.run, line.seed), []).append(line)
+        groups.setdefault((line.arm, line.file, line.run, line.seed, line.session), []).append(line)
     runs = []
     for group in groups.values():
         are_steps = len({line.step for line in group if not np.isnan(line.step)}) > 1
@@ -117,6 +130,26 @@ def _by_run(lines: Sequence[Line]) -> list[list[Line]]:
         else:
             runs += [[line] for line in group]
     return runs
+
+
+def _require_different(by_run: Sequence[Sequence[Line]]) -> None:
+    """Refuse two runs of an arm (and a session) with one seed: neither pairs nor the number of runs would be right."""
+    seen: dict[tuple[str, str, str | None], Line] = {}
+    for first, *_ in by_run:
+        other = first.seed is not None and seen.setdefault((first.arm, first.seed, first.session), first)
+        if other and other is not first:
+            _refuse_twice(other, first, first.arm, f"seed {first.seed}")
+
+
+def _refuse_twice(first: Line, second: Line, key: str, what: str) -> NoReturn:
+    """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
+    stands = f"{what} stands in {first.where}, too"
+    differ = [name for name, cell in second.settings.items() if cell != first.settings.get(name, cell)]
+    if not differ:
+        raise BadInput(second.where, key, stands, f"{ONCE}; {OTHER_SEEDS}")
+    apart = ", ".join(f"{name} ({first.settings[name]} and {second.settings[name]})" for name in differ)
+    allowed = f"{ONCE}: --by {differ[0]}, or the lines of one {differ[0]}"
+    raise BadInput(second.where, key, f"{stands}, with another {apart}", allowed)
 
 
 def _named(line: Line) -> str:
@@ -135,8 +168,7 @@ def _one(known: Sequence[Line], metric: Metric, steps: str | None) -> Line:
     for line in known:
         other = seen.setdefault(None if np.isnan(line.step) else line.step, line)
         if other is not line and (np.isnan(line.step) or other.values[metric.name] != line.values[metric.name]):
-            what = f"{_named(first)} stands in {other.where}, too"
-            raise BadInput(line.where, metric.name, what, ONCE)
+            _refuse_twice(other, line, metric.name, _named(first))
     if steps is None and len(seen) > 1:
         what = f"found {len(seen)} steps of {_named(first)}"
         raise BadInput(first.where, metric.name, what, "--last or --best says which of them counts")

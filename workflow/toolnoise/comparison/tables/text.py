@@ -4,18 +4,28 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned, counted
+from toolnoise.base.printing import aligned, counted, rounded_text
 from toolnoise.comparison.comparison_text import (
     correlated,
+    decimals_of_line,
+    in_both_arms,
     in_own_unit,
+    interval_text,
+    mean_row,
     not_significant,
+    number_text,
+    other_way_round,
     plain,
     shares,
     shown,
+    too_few,
     with_numbers,
 )
+from toolnoise.comparison.designs import UNTESTED
 from toolnoise.comparison.tables.differences import MetricComparison
 from toolnoise.comparison.tables.runs import Runs
+from toolnoise.comparison.tables.sessions import OWN_SESSIONS, SESSIONS_MISSING
+from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
 
@@ -33,6 +43,15 @@ def as_text(runs: Runs, found: Sequence[MetricComparison]) -> str:
     return "\n".join(runs.described) + "\n\n" + "\n\n\n".join(blocks)
 
 
+def _way(found: MetricComparison) -> str:
+    return "higher" if found.lower_is_better is None else "better"
+
+
+def _beats(found: MetricComparison) -> Estimate:
+    """How often a run of B is better, or higher where that is not known."""
+    return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
+
+
 def tests(found: Sequence[MetricComparison]) -> int:
     """How many p-values there are, over which Holm's method adjusts."""
     return sum(not math.isnan(each.pvalue) for each in found)
@@ -42,7 +61,9 @@ def over(found: MetricComparison) -> str:
     """What the intervals are about."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
-    return "" if found.way == "one draw" else "runs"
+    if found.way in UNTESTED:
+        return ""
+    return "runs" if found.a.n_sessions is None else "sessions"
 
 
 def _block(found: Sequence[MetricComparison], count: int) -> str:
@@ -52,9 +73,9 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
         rows += with_numbers(
             [
-                (name, *in_own_unit(each.a, each.b, "mean"), *shown(each.difference, "{:+.4g}", by)),
+                mean_row(name, each.a.mean, each.b.mean, each.difference, by),
                 ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is better, % of pairs", "", "", *shares(each.probability_of_improvement, by)),
+                (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
                 ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
             ]
         )
@@ -71,15 +92,24 @@ def _pairing(found: MetricComparison) -> str:
     if found.way == "paired":
         if found.pairs_are == "runs":
             return f"Paired: {found.n_pairs} runs of each arm, as --paired says."
-        return f"Paired: {found.n_pairs} seeds are in both arms."
+        return f"Paired: {found.n_pairs} {found.pairs_are} are in both arms{_in_sessions(found)}."
+    unit = "run" if a.n_sessions is None else "session"
+    of_a, of_b = (arm.n_runs if arm.n_sessions is None else arm.n_sessions for arm in (a, b))
     if found.way == "partly paired":
-        runs = f"{a.n_runs} runs of {a.name} and {b.n_runs} of {b.name}"
-        line = f"Partly paired: {found.n_pairs} seeds are in both arms, of {runs}; all runs count."
+        units = f"{of_a} {unit}s of {a.name} and {of_b} of {b.name}"
+        shared = f"{found.n_pairs} {found.pairs_are} are in both arms"
+        line = f"Partly paired: {shared}, of {units}; all {unit}s count{_in_sessions(found)}."
         return line + correlated(found.pair_weight)
     if found.way == "independent":
-        few = f" With so few runs: {found.test}." if "," in found.test else ""
-        return f"Not paired: {a.name} and {b.name} share no seed, {a.n_runs} and {b.n_runs} runs.{few}"
-    return f"{a.name} has {counted(a.n_runs, 'run')}, {b.name} has {counted(b.n_runs, 'run')}."
+        few = f" With so few {unit}s: {found.test}." if "," in found.test else ""
+        none = found.pairs_are.removesuffix("s")
+        counts = f"{of_a} and {of_b} {unit}s{_in_sessions(found)}"
+        return f"Not paired: {a.name} and {b.name} share no {none}, {counts}.{few}"
+    return f"{a.name} has {counted(of_a, unit)}, {b.name} has {counted(of_b, unit)}{_in_sessions(found)}."
+
+
+def _in_sessions(found: MetricComparison) -> str:
+    return "" if found.a.n_sessions is None else f" ({found.a.n_runs} and {found.b.n_runs} runs, averaged)"
 
 
 def shortened(name: str, most: int) -> str:
@@ -87,31 +117,53 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
+def _no_winner(found: MetricComparison) -> str:
+    """Why there is no test."""
+    arms = (found.a, found.b)
+    if found.way == "same runs":
+        return in_both_arms(found.n_in_both)
+    if found.way == "no sessions":
+        return f"{SESSIONS_MISSING}. Name it by --session COLUMN, or say {OWN_SESSIONS}"
+    if found.way == "two draws":
+        if found.a.n_sessions is None:
+            return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+        return too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
+    if in_one := [arm.name for arm in arms if arm.n_sessions == 1]:
+        if len(in_one) == 1:
+            return f"{in_one[0]} ran in one session"
+        return "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
+    alone = " and ".join(f"{arm.name} is one run" for arm in arms if arm.n_runs == 1)
+    return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
+
+
 def sentence(found: MetricComparison) -> str:
     """The verdict in words."""
     a, b, name = found.a, found.b, found.metric
-    value, low, high = found.difference
-    unit = f" {found.unit}" if found.unit else ""
-    if found.way == "one draw":
-        alone = " and ".join(f"{arm.name} is one run" for arm in (a, b) if arm.n_runs == 1)
-        here = f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} here"
-        return f"{here}. That is no winner: {alone or 'all runs are one draw'}, and luck cannot be ruled out."
+    difference, unit = found.difference, f" {found.unit}" if found.unit else ""
+    value = rounded_text(difference.value, decimals_of_line(1, difference, a.mean, b.mean), "+")
+    if found.way in UNTESTED:
+        return f"{name}: {b.name} - {a.name} is {value}{unit} here. That is no winner: {_no_winner(found)}."
     if math.isnan(found.pvalue):
-        if value == 0 and a.sd.value == b.sd.value == 0:
+        if difference.value == 0 and a.sd.value == b.sd.value == 0:
             return f"{name}: all runs are equal."
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return f"{name}: {b.name} - {a.name} is {value:+.4g}{unit} in {equal}: without any noise, there is no test."
+        return f"{name}: {b.name} - {a.name} is {value}{unit} in {equal}: without any noise, there is no test."
     by = f"95 % over {over(found)}"
-    if undecided := not_significant(found, name, f"{low:.4g} to {high:.4g}{unit} ({by})"):
+    if undecided := not_significant(found, name, f"{interval_text(difference)}{unit} ({by})"):
         return undecided
-    beats = found.probability_of_improvement.value
-    winner = b
-    if (value < 0) != found.lower_is_better:
+    beats, winner = _beats(found).value, b
+    if (difference.value < 0) != bool(found.lower_is_better):
         winner, beats = a, 1 - beats
-    if value < 0:
-        value, low, high = -value, -high, -low
+    if difference.value < 0:
+        difference = other_way_round(difference)
+    size = f"by {number_text(difference)}{unit} ({interval_text(difference)}, {by})"
+    if found.lower_is_better is None:
+        return (
+            f"{winner.name} has the higher {name}, {size}: its run is above the other's in {100 * beats:.0f} % of "
+            "pairs. Which way is better is not known: --lower or --higher says it."
+        )
     way = "lower" if found.lower_is_better else "higher"
     return (
-        f"{winner.name} is better: its {name} is {way} by {value:.4g}{unit} ({low:.4g} to {high:.4g}, {by}), "
-        f"and its run beats the other's in {100 * beats:.0f} % of pairs."
+        f"{winner.name} is better: its {name} is {way} {size}, and its run beats the other's in {100 * beats:.0f} % of "
+        "pairs."
     )

@@ -7,7 +7,8 @@ import sys
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import Metric, directed
+from toolnoise.comparison.tables.directions import Metric, directed, require_directions
+from toolnoise.comparison.tables.sessions import require_own_sessions
 
 PRESETS = ("mlperf", "record")
 
@@ -17,6 +18,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison.runs_of_metric import read_runs_of_metric
 
     _require_fitting(options)
+    require_own_sessions(options.metric, options.session)
     new = read_runs_of_metric(options.new, options.metric)
     if options.preset == "record":
         gated = regression_gate.record(new, options.metric, options.target)
@@ -39,7 +41,8 @@ def _run(options: argparse.Namespace) -> None:
 def _direction(options: argparse.Namespace) -> Metric:
     """Which way the metric is better, as the user or its name says."""
     lower, higher = (() if given else None for given in (options.lower, options.higher))
-    (metric,) = directed(Asked((options.metric,), lower=lower, higher=higher))
+    (metric,) = metrics = directed(Asked((options.metric,), lower=lower, higher=higher))
+    require_directions(metrics)
     return metric
 
 
@@ -76,6 +79,9 @@ VERB = Verb(
         "--one-sided": flag("fail only where new runs are worse, not where they are better"),
         "--lower": flag("with --one-sided: lower is better"),
         "--higher": flag("with --one-sided: higher is better"),
+        "--session": option(
+            "none", "of times and speeds: none, if each run is a session (a machine, a day) of its own"
+        ),
         "--level": option("SHARE", "the share of unchanged runs that fail (0.01)", type=float),
         "--preset": {
             "choices": PRESETS,

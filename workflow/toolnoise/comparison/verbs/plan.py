@@ -5,7 +5,8 @@ import argparse
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables import arguments
-from toolnoise.comparison.tables.directions import directed
+from toolnoise.comparison.tables.directions import directed, require_directions
+from toolnoise.comparison.tables.sessions import require_own_sessions
 from toolnoise.study.cells import Cell
 
 # What only a sequential plan has, and what only another has.
@@ -40,7 +41,9 @@ def _plan_looks(options: argparse.Namespace) -> None:
     if len(options.metric or ()) > 1:
         raise BadInput("command line", "--metric", f"found {len(options.metric)}", "one with --sequential")
     asked = arguments.of(options.metric or ("accuracy",), lower=options.lower, higher=options.higher)
-    (metric,) = directed(asked)
+    (metric,) = metrics = directed(asked)
+    require_directions(metrics)
+    require_own_sessions(metric.name, options.session)
     planned = planning.make(
         options.sd,
         options.gain,
