@@ -25,10 +25,9 @@ VIEWS = [
     "#table/table2",
     "#figures",
     "#figure/noise_by_source-cpu",
-    "#compare",
     "#claims",
 ]
-VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl"]
+VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE]
 VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
 
 
@@ -91,7 +90,7 @@ def test_the_first_screen_has_the_question_three_sentences_a_figure_and_what_to_
     told = rf"^{100 * churn['algo_impl']:#.3g} %.*, 2 runs; .* in 2 tasks$"
     expect(page.locator(".told")).to_have_text(re.compile(told))
     links = page.get_by_role("region", name="Next").get_by_role("list").get_by_role("link")
-    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#compare", "#audit"]
+    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#audit"]
     text = page.locator("main").inner_text()
     assert "16 of 16 runs in 7 cells, none missing" in text
     assert "cpu-eigen: 2 runs on" in text
@@ -340,43 +339,6 @@ def test_a_curve_tells_the_nearest_epoch_and_goes_along_with_the_arrow_keys(page
     chart.blur()
     expect(told).to_be_hidden()
     assert page.errors == []
-
-
-def test_two_cells_have_the_verdict_of_compare(page, toolnoise, results_folder):
-    go(page, "#compare")
-    page.get_by_label("A", exact=True).select_option(CELL)
-    page.get_by_label("B", exact=True).select_option("smallcnn-bn/digits/cpu/algo_impl")
-    arms = [results_folder / f"predictions/{model}/digits/cpu/algo_impl.npy" for model in ("smallcnn", "smallcnn-bn")]
-    wanted = toolnoise(results_folder, "compare", *arms).stdout.strip().rpartition("\n\n")[2]
-    arrived(page)
-    expect(page.get_by_label("B", exact=True)).to_have_value("smallcnn-bn/digits/cpu/algo_impl")
-    assert wanted in page.locator(".verdictOn .verdict").inner_text().replace("\n\n", "\n")
-    assert "compare?a=" in page.url
-    assert page.errors == []
-
-
-def test_compare_begins_with_the_cells_that_differ_most_and_offers_what_a_can_be_paired_with(page):
-    go(page, "#compare")
-    pairs = page.evaluate("asked('compared').then((all) => all.map(({ a, b }) => [a.join('/'), b.join('/')]))")
-    of_cells = "S.cells.map(({ cell, values }) => [cell.join('/'), values.accuracy_mean[0]])"
-    means = dict(page.evaluate(of_cells))
-    apart = [abs(means[a] - means[b]) for a, b in pairs if not {a, b} & {one for one in means if "control" in one}]
-    a, b = (page.get_by_label(arm, exact=True) for arm in "AB")
-    assert abs(means[a.input_value()] - means[b.input_value()]) == max(apart)
-    a.select_option(CONTROL)
-    arrived(page)
-    offered = b.locator("option").evaluate_all("all => all.map((one) => one.value)")
-    assert set(offered) == {one for pair in pairs if CONTROL in pair for one in pair} - {CONTROL}
-    expect(page.locator(".verdictOn")).to_be_visible()
-    assert page.errors == []
-
-
-def test_histories_of_two_cells_lie_over_each_other_with_their_names(page):
-    go(page, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl")
-    chart = page.get_by_role("application", name=re.compile("^Test accuracy by epoch, 4 runs"))
-    assert chart.locator("text.end0, text.end1").all_text_contents() in (["A", "B"], ["B", "A"])
-    expect(chart.locator("polyline.lit0")).to_have_count(2)
-    expect(chart.locator("polyline.lit1")).to_have_count(2)
 
 
 def test_the_examples_that_flip_most_often_sort_by_number(page):

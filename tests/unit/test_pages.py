@@ -19,7 +19,6 @@ from PIL import Image
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_cells as compared
 from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.raw import PARTS
@@ -177,18 +176,6 @@ def test_the_examples_that_flip_most_often_come_first(make_run):
 
 def of_draws(scores):
     return dict(zip((10_001, 10_002, 20_001, 20_002), scores.values(), strict=True))
-
-
-def test_cells_that_differ_in_one_name_are_compared_variants_first():
-    other = ALGO._replace(hardware="gpu")
-    assert compared.pairs([ALGO, IMPL, other]) == [(ALGO, IMPL), (ALGO, other)]
-    assert compared.pairs([ALGO, ALGO._replace(dataset="faces")]) == []
-
-
-def test_compared_cells_need_a_dump_each(tmp_path, refused):
-    line = refused(compared.show, [ALGO, IMPL], ["digits"], ["a.npy"], ["digits.npz"], tmp_path / "compared.js")
-    assert line == "command line: --logits: found 1 files; 2 expected"
-    assert not list(tmp_path.iterdir())
 
 
 def test_curves_are_thinned_evenly_with_both_ends():

@@ -98,20 +98,10 @@ def _page(study: Study, _: Whole) -> Parameters:
     }
 
 
-def _dumps(study: Study, _: Whole) -> list[str]:
-    """The dump of each cell."""
-    return [study.path(layout.LOGITS, cell) for cell in study.cells]
-
-
-def _data(study: Study, _: Whole) -> list[str]:
-    """Each data set."""
-    return [study.path(layout.DATA, dataset=name) for name in study.datasets]
-
-
 def _parts(study: Study, _: Whole) -> list[str]:
     """What the page shows beside its first view."""
-    parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
-    return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
+    tables = study.path(layout.PAGE_PARTS + "/tables.js")
+    return [tables, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
 def _web(_: Parameters) -> tuple[str, ...]:
@@ -185,18 +175,6 @@ ROWS = {
                 *KINDS[parameters["notebook"]].files,
             ),
         ),
-    ),
-    "compare-cells": Step(
-        "compare_cells",
-        "write the verdicts on pairs of cells, for a study's page",
-        where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
-        parameters=lambda study, _: {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)},
-        reads={
-            "logits": Read(_dumps, (".json",), several=True, optional=True),
-            "data": Read(_data, several=True, optional=True),
-        },
-        writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
-        work=Work("toolnoise.comparison.compared_cells:show"),
     ),
     PAGE: Step(
         "write_page",

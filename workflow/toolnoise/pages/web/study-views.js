@@ -55,7 +55,6 @@ function later(name, draw) {
 function findingsView() {
   const next = [
     ["#cells", "See the runs and the data behind each number"],
-    ["#compare", "Ask whether one network is better than another"],
     additions.views?.audit ? ["#audit", "Check where every file comes from"] : ["#claims", "Read which claims of papers hold here"],
   ];
   const said = (text) => text.split(/(?<=^What was trained:|^What changed:|^How sure:)/);
