@@ -216,10 +216,32 @@ def test_a_table_copies_itself_as_markdown_latex_and_csv(page):
     header, first, *_ = found["CSV"].splitlines()
     assert header.split(",")[4:9] == [
         "accuracy_mean",
-        *(f"accuracy_mean_{end}" for end in ("low", "high", "n", "missing")),
+        *(f"accuracy_mean_{end}" for end in ("low", "high", "runs", "missing")),
     ]
     assert first.split(",")[:4] == ["smallcnn", "digits", "cpu", "ALGO+IMPL"]
     assert first.split(",")[7:9] == ["2", "0"]
+
+
+def test_a_run_is_named_by_all_its_digits(page):
+    # Runs 1 to 3 of draws 1 and 12: rounded to four digits they would be 10000 and 1e5.
+    seeds = [10_001, 10_002, 10_003, 120_001, 120_002, 120_003]
+    run = {"status": "completed", "epochs": 2, "seconds": 1.23456, "initial": "abc"}
+    part = {"runs": [run | {"seed": seed, "draw": seed // 10_000} for seed in seeds], "values": {}}
+    cell = CELL.split("/")
+    page.evaluate("([cell, part]) => main.replaceChildren(runTable(cell, part))", [cell, part])
+    table = page.get_by_role("region", name=re.compile("^Runs of"))
+    assert table.locator("tbody td:first-child").all_inner_texts() == list(map(str, seeds))
+    links = table.get_by_role("link").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    assert links == [f"#run/{CELL}/{seed}" for seed in seeds]
+    assert table.locator("tbody tr").first.locator("td").nth(4).inner_text() == "1.235"
+
+
+def test_the_n_of_an_interval_counts_draws_where_several_runs_share_one(page):
+    shown = "value => entryOf({ kind: 'number' }, value).detail"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 18, 0, 6]) == "0.2000 to 0.8000 · n = 6 draws, 18 runs"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 17, 1, 6]) == "0.2000 to 0.8000 · n = 6 draws, 17 of 18 runs"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 4, 1]) == "0.2000 to 0.8000 · n = 4 of 5"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8]) == "0.2000 to 0.8000"
 
 
 def test_table_2_has_the_intervals_and_leads_to_cells(page):

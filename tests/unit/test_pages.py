@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from toolnoise import streams
+from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets import preparation
@@ -24,7 +25,7 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.formulas import declared
-from toolnoise.formulas.stability import stability
+from toolnoise.formulas.stability import STABILITY, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.what_varies import Row
 from toolnoise.pages import cell_page, first_screen, page_tables, pictures, study_page
@@ -202,9 +203,26 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     assert [(one["label"], one["kind"]) for one in found["columns"]] == [
         ("model", "name"),
         ("size", "plain"),
+        ("n_runs", "plain"),
+        ("n_missing", "plain"),
         ("value", "number"),
     ]
-    assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
+    assert found["rows"] == [["cnn", 3, 4, 1, [0.5, None, None]]]
+
+
+def test_what_several_runs_share_is_what_is_counted_beside_an_interval(tmp_path):
+    """Of 18 runs in 6 draws, an interval is over 6; of 3 runs in one draw, it is over 3."""
+    metrics = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+    rows = [(*IMPL, metric, "all", 0.5, 0.2, 0.8, 18, 0) for metric in metrics]
+    rows.append((*IMPL, "n_draws", "all", 6, NAN, NAN, 18, 0))
+    one = IMPL._replace(model="one")
+    rows += [(*one, "churn", "all", 0.5, 0.2, 0.8, 3, 1), (*one, "n_draws", "all", 1, NAN, NAN, 3, 1)]
+    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    cells = [[*cell, [1]] for cell in (IMPL, one)]
+    page = study_page.Page("s", cells, [], [], [], {study_page.STABILITY: tmp_path / "stability.csv"})
+    of_impl, of_one = (entry["values"] for entry in study_page.first(page, "")["cells"])
+    assert [of_impl[name] for name in metrics] == [[0.5, 0.2, 0.8, 18, 0, 6]] * len(metrics)
+    assert of_one["churn"] == [0.5, 0.2, 0.8, 3, 1]
 
 
 @pytest.mark.parametrize(

@@ -91,11 +91,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                 "cell": list(cell),
                 "seeds": list(seeds[cell]),
                 "equal": gates.get(cell),
-                "values": {
-                    name: [*map(page_tables.number, rows[name][:3]), *rows[name][3:]]
-                    for name in declared.labels()
-                    if name in rows
-                },
+                "values": {name: page_tables.estimate(rows[name]) for name in declared.labels() if name in rows},
             }
             for cell, rows in measured.items()
             if cell in seeds

@@ -99,12 +99,12 @@ def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) ->
     changed = [rows[measure] for rows in cells.values()]
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
-    counts = [row.runs for row in changed]
+    counts = {row.runs: f"{row.runs} in {row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
     moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
         _nothing(study, cells) if variant == "control" else moved,
-        " to ".join(map(str, dict.fromkeys((min(counts), max(counts))))),
+        " to ".join(dict.fromkeys(counts[runs] for runs in (min(counts), max(counts)))),
         extent([row.value * (100 if shares else 1) for row in means]),
     )
 

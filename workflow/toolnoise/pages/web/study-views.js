@@ -115,7 +115,7 @@ function cellTable(state, change) {
       equal === null ? "" : equal ? "bit-equal" : "differs",
     ]),
     notes: [
-      "Small: 95 % interval over runs, and the number of runs; “n = 4 of 5” means that one is missing. A plain 0 is exact.",
+      "Small: 95 % interval, and the number of its independent units: runs, or draws where several runs share one; “4 of 5” means that one is missing. A plain 0 is exact.",
       S.emulated.length ? `Implementation noise is emulated on ${S.emulated.join(", ")}.` : "",
     ].filter(Boolean),
   };
