@@ -50,11 +50,11 @@ from toolnoise.stats.power import LEVEL
 from toolnoise.study import published
 
 # A row is of a claim as a whole (`part` is all), or of a part. `scale` says what the values are. `ci_low` and `ci_high`
-# are the 95 % interval, `decides_low` and `decides_high` the wider one that decides after the adjustment. `pvalue` is
-# for the claim, `against` is against it; the smaller one is adjusted by Holm: that of a claim within its paper, that of
-# a part within its claim. By the claim, the value is between `claimed_low` and `claimed_high`; by a claim of a
-# difference, it is not. `n_units` are the independent units of the first side and, where they differ, of the other; the
-# smallest where there are several arms.
+# are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by Holm: that
+# of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the wider interval
+# that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between `claimed_low`
+# and `claimed_high`; by a claim of a difference, it is not. `n_units` are the independent units of the first side and,
+# where they differ, of the other; the smallest where there are several arms.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
     **dict.fromkeys(
@@ -195,8 +195,8 @@ def _row(
     verdict = _verdict(shown, adjusted)
     side_of_it, units = _needed(claim, shown, each, level) if verdict == OPEN else ("", math.nan)
     # The level at which this claim was tested: its interval excludes what the verdict excludes.
-    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else level
-    decides = shown.interval(tested_at) if shown.name == WHOLE else shown.effect
+    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else LEVEL if math.isnan(adjusted) else level
+    decides = shown.interval(tested_at)
     limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
     about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
     emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""

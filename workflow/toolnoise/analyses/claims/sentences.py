@@ -52,7 +52,7 @@ def sentence(row: Any, *, short: bool = False) -> str:
     if not math.isnan(row.value):
         words += f": {effect(row)}"
         if not math.isnan(row.adjusted):
-            words += f", adjusted p {pvalue(row.adjusted)}"
+            words += f", {claimed(row)}, adjusted p {pvalue(row.adjusted)}"
         if row.n_units:
             words += f", {row.n_units} independent runs per arm"
     if row.verdict == OPEN and row.needed_to:
@@ -66,11 +66,23 @@ def sentence(row: Any, *, short: bool = False) -> str:
 
 
 def effect(row: Any) -> str:
-    """An effect with its scale and its 95 % interval."""
-    interval = "" if math.isnan(row.ci_low) else f" ({row.ci_low:.3g} to {row.ci_high:.3g})"
+    """An effect with its scale and the interval that decides, which is that of its adjusted p-value."""
+    interval = "" if math.isnan(row.decides_low) else f" ({row.decides_low:.3g} to {row.decides_high:.3g})"
     if row.scale in BEFORE:
         return f"{row.scale} {row.value:.3g}{interval}"
     return f"{row.value:.3g} {row.scale}{interval}"
+
+
+def claimed(row: Any) -> str:
+    """The values that a claim allows."""
+    between = f"{row.claimed_low:.3g} to {row.claimed_high:.3g}"
+    if row.test == "equivalence":
+        return f"claimed {between}"
+    if row.test == "difference":
+        return f"claimed outside {between}"
+    if math.isinf(row.claimed_high):
+        return f"claimed above {row.claimed_low:.3g}"
+    return f"claimed below {row.claimed_high:.3g}"
 
 
 def pvalue(value: float) -> str:
