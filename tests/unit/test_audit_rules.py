@@ -214,6 +214,19 @@ def test_a_figure_of_earlier_versions_has_no_form_for_small_screens(study, suffi
     assert {name.removeprefix(start) for name in lacking if name.startswith(start)} == missing
 
 
+@pytest.mark.parametrize("synthetic", [None, ["faces"], ["digits"]])
+def test_no_job_of_earlier_versions_knew_which_data_sets_are_synthetic(study, synthetic):
+    place = Shown("subgroups-cpu-portable")
+    written = {f"figures/{place.figure}.{suffix}": "out" for suffix in ("svg", "pdf", "png", "narrow.svg")}
+    written |= {f"notebooks/{place.figure}.ipynb": "executed"}
+    parameters = steps.STEPS["render"].parameters(study, place)
+    assert parameters["synthetic"] == ["faces"]
+    parameters = {key: value for key, value in parameters.items() if key != "synthetic"}
+    parameters |= {"synthetic": synthetic} if synthetic else {}
+    found = earlier_evidence(study, written, "render", parameters)
+    assert bool(list(specs.made_for_this_study(found))) == (synthetic == ["digits"])
+
+
 def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):
     written = {name.removeprefix("results/demo/"): role for name, role in steps.outputs_at(steps.ROOT, study, Whole())}
     found = earlier_evidence(study, written, verb=steps.ROOT)

@@ -112,6 +112,33 @@ def test_a_program_that_leaves_numbers_has_a_figure_of_how_far_they_are_apart():
     )
 
 
+def test_drawn_pictures_are_synthetic_wherever_the_page_names_their_data_set(tmp_path):
+    drawn, other = ALGO._replace(dataset="faces"), ALGO._replace(variant="impl", dataset="other-faces")
+    rows = [(*cell, "churn", "all", 0.1, 0.05, 0.2, 4, 0) for cell in (drawn, other)]
+    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    files = {study_page.STABILITY: tmp_path / "stability.csv"}
+    page = study_page.Page("s", [[*drawn, [1]], [*other, [1]]], [], [], [], files, synthetic=["faces"])
+    first_view = study_page.first(page, "")
+    assert first_view["synthetic"] == ["faces"]
+    assert " on synthetic faces and other-faces, " in first_view["sentences"][0]
+    assert first_view["hero"]["where"] == "cnn on synthetic faces (cpu)"
+    assert "runs of cnn on synthetic faces (cpu) differ" in first_view["sentences"][1]
+    table = page_tables.measured(files[study_page.STABILITY], "stability", page.synthetic)
+    assert [row[1] for row in table["rows"]] == ["synthetic faces", "other-faces"]
+
+
+NO_PICTURES = {"kernels", "overhead", "language", "table_language", "paper_vs_ours"}  # of times, texts and the papers
+
+
+@pytest.mark.parametrize("path", sorted(render.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_that_shows_data_sets_knows_which_are_synthetic(path):
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    (parameters,) = (cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
+    assert ("synthetic = []" in parameters) == (path.stem not in NO_PICTURES)
+    code = "".join(cell.source for cell in cells if cell.source != parameters)
+    assert ("synthetic)" in code) == (path.stem not in NO_PICTURES)
+
+
 def test_too_few_runs_are_no_finding():
     (trained, sure), hero = first({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})
     assert trained.startswith("What was trained: 1 network")

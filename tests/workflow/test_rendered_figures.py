@@ -316,6 +316,20 @@ GROUPED = [
 ]
 
 
+@pytest.mark.parametrize("kind", ["subgroups", "noise_by_source", "per_class", "table2", "table3", "table4", "table5"])
+def test_drawn_faces_are_synthetic_wherever_a_figure_or_a_table_names_them(written, kind):
+    names = {"class_names": {"faces": []}, "hardware": ["cpu"]} if kind == "per_class" else {}
+    stem = written(kind, faces(), GROUPED, synthetic=["faces"], **ON_FACES, **names)
+    if stem.with_suffix(".svg").exists():
+        text = words(stem)
+        (title,) = re.findall("<dc:description>(.*)", stem.with_suffix(".svg").read_text())
+        assert title.endswith("(synthetic faces)"), "its headline stands alone on the page"
+    else:
+        text = stem.with_suffix(".md").read_text()
+    assert "synthetic faces" in text
+    assert not re.search(r"(?<!synthetic )faces", text)
+
+
 def test_table_1_has_what_each_source_is_in_the_study_and_where_it_varies(written):
     sources = [
         ["init", [["the weights of every network", []]], ["algo_impl", "init+shuffle"]],

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.measures.what_varies import Row
+from toolnoise.study.entries import dataset_name
 
 # A metric file with more rows is shown as far as this; the whole of it is a link.
 MOST_ROWS = 2000
 DIGITS = 5
+DATASET = "dataset"
 
 
 # The marks of a table that a notebook wrote (figures/tables.py).
@@ -43,13 +46,15 @@ def _entry(mark: str, text: str, detail: str) -> str | dict[str, str]:
     return {"text": unescape(text), "detail": unescape(detail)} if mark.startswith("td") else unescape(text)
 
 
-def measured(path: Path, title: str) -> dict[str, Any]:
-    """A metric file; a number and its interval are one column."""
+def measured(path: Path, title: str, synthetic: Sequence[str] = ()) -> dict[str, Any]:
+    """A metric file; a number and its interval are one column, and data sets are called as elsewhere on the page."""
     kinds, every = metric_files.table(path)
     rows = [dict(zip(kinds, row, strict=True)) for row in every[:MOST_ROWS]]
     estimated = metric_files.ESTIMATE.keys() <= kinds.keys()
     names = [column for column in kinds if not (estimated and column in metric_files.NUMBERS)]
     texts = {name: [str(row[name]) for row in rows] for name in names}
+    if DATASET in texts:
+        texts[DATASET] = [dataset_name(name, synthetic) for name in texts[DATASET]]
     shown = {name: "plain" if all(map(is_number, column)) else "name" for name, column in texts.items()}
     columns = [{"label": name, "kind": kind} for name, kind in shown.items()]
     table = [

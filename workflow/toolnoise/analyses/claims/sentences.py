@@ -1,12 +1,13 @@
 """Verdicts in words: a few for a figure or a table, a sentence for a summary."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from toolnoise.analyses.claims.judging import CERTAIN, OPEN, ORDER, PUBLISHED, STUDY, WHOLE
+from toolnoise.study.entries import dataset_name
 
 BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
@@ -63,6 +64,11 @@ def sentence(row: Any, *, short: bool = False) -> str:
     if row.hardware:
         words += f"; on {row.hardware}"
     return f"{words}{f' ({row.note})' if row.note else ''}."
+
+
+def on_synthetic(row: Any, synthetic: Sequence[str]) -> bool:
+    """Whether a verdict rests on one of these synthetic data sets: its note says so."""
+    return any(dataset_name(dataset, synthetic) in row.note for dataset in synthetic)
 
 
 def effect(row: Any) -> str:

@@ -15,6 +15,7 @@ from toolnoise.measures import control_gate, what_varies
 from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import dataset_name
 from toolnoise.study.study import Study
 
 # Lines of the tables, and runs whose records are read for their times.
@@ -29,7 +30,7 @@ def lines(study: Study) -> Iterator[str]:
     table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
     measured = what_varies.rows_by_cell(table)
     yield _head(study, measured, table)
-    yield from _emulated(study)
+    yield from _not_real(study)
     variants = {
         variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
     }
@@ -74,10 +75,13 @@ def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
     return "; ".join(said)
 
 
-def _emulated(study: Study) -> Iterator[str]:
+def _not_real(study: Study) -> Iterator[str]:
+    """What of the results comes from no real device or photograph."""
     if emulated := study.emulated():
         where = ", ".join(emulated) if len(emulated) < 4 else f"{len(emulated)} toolings"
         yield f"implementation noise is emulated (reduction order) on {where}"
+    if synthetic := study.synthetic():
+        yield f"synthetic data sets: {', '.join(synthetic)}"
 
 
 def _took(study: Study) -> str:
@@ -132,4 +136,5 @@ def _hidden(study: Study) -> Iterator[str]:
         widest = f"class {group}" if part_of(group) == "class" else group
         of_all, of_part = extent(values[whole]), extent(values[place])
         yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
+        cell[1] = dataset_name(cell[1], study.synthetic())
         yield f"  the widest range of {among} classes and sub-groups ({'/'.join(cell)}, {len(values[place])} runs)"

@@ -247,7 +247,8 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     """The jobs of a study, those that an earlier version performed as they were in it.
 
     Then the page's own job showed the statements, the parameters of the claims had those of the papers, which are a
-    file of the repository now, figures had no form for small screens, and a job compared cells for the page.
+    file of the repository now, figures had no form for small screens, a job compared cells for the page, and no job
+    knew which data sets are synthetic.
     """
     if (made := tree.producer(COMPARED.format(study=tree.name))) and made.statement.verb == COMPARES:
         read = tuple((needed.name, needed.role) for needed in made.statement.inputs)
@@ -261,9 +262,11 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
         of_then = stated if judges and _have_the_papers(stated, job.parameters["claims"]) else None
         if of_then is not None:
             job = job._replace(parameters=job.parameters | {"claims": of_then})
-        drawn = tree.producer(job.outputs[0][0]) if isinstance(job.place, Shown) else None
-        if drawn and stated_outputs(drawn.statement) == without_narrow(job.outputs):
+        made = tree.producer(job.outputs[0][0])
+        if made and isinstance(job.place, Shown) and stated_outputs(made.statement) == without_narrow(job.outputs):
             job = job._replace(outputs=without_narrow(job.outputs))
+        if made and "synthetic" not in made.statement.parameters:
+            job = job._replace(parameters={key: job.parameters[key] for key in job.parameters if key != "synthetic"})
         yield job
 
 
