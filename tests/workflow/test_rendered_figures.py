@@ -442,7 +442,7 @@ def test_kernels_are_shown_in_milliseconds_with_the_change_of_all(written):
         "kernel 20",
         "by +80 % (+62 to +98), n = 5",
         "1,000 → 3,000",
-        "64 images of 224",
+        "64 synthetic images of 224",
     ):
         assert part in said
     assert "appears" not in said
@@ -520,7 +520,7 @@ def test_what_determinism_costs_stands_beside_what_it_removes(written):
     tasks = [["vgg19", "digits"], ["vgg19", "faces"], ["vgg19", ""]]
     times = list(ratios(["vgg19"], ["cpu"], "cpu", wall_ratio=1.5))
     said = words(written("cost_of_control", ratios=found, overhead=times, tasks=tasks))
-    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 images"):
+    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 synthetic images"):
         assert part in said
     assert said.count("vgg19 / digits on cpu") == 2
     assert said.count("vgg19 / faces on cpu") == 1
