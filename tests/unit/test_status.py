@@ -313,7 +313,7 @@ def test_a_data_set_whose_pictures_are_drawn_is_synthetic_in_every_summary(writt
     assert [re.split(" {2,}", line)[1] for line in cells[:2]] == ["digits", "synthetic own"]
     found = command.as_json(study)
     assert ([cell["dataset"] for cell in found["cells"]], found["synthetic"]) == (["digits", "own"], ["own"])
-    assert "synthetic data sets: own" in command.as_text(study).splitlines()
+    assert "synthetic data: own" in command.as_text(study).splitlines()[0]
 
 
 def test_columns_stand_below_their_names(summary):

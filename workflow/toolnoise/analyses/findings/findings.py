@@ -30,7 +30,7 @@ def lines(study: Study) -> Iterator[str]:
     table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
     measured = what_varies.rows_by_cell(table)
     yield _head(study, measured, table)
-    yield from _not_real(study)
+    yield from _emulated(study)
     variants = {
         variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
     }
@@ -64,7 +64,7 @@ def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int)
 
 
 def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
-    """How much ran, how long it took where, and what about it is no training of a real device."""
+    """How much ran, how long it took where, and what about it is no training of a real device on real data."""
     first = table[table["group"] == ALL].groupby(list(Cell._fields), sort=False)[["n_runs", "n_missing"]].first()
     runs, diverged = (int(number) for number in first.sum())
     said = [f"{study.name}: {runs} runs of {len(measured)} cells" + (f", {diverged} diverged" if diverged else "")]
@@ -72,16 +72,15 @@ def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
         said.append("adopted, how they were made is not known here")
     elif took := _took(study):
         said.append(took)
+    if synthetic := study.synthetic():
+        said.append(f"synthetic data: {', '.join(synthetic) if len(synthetic) < 4 else f'{len(synthetic)} data sets'}")
     return "; ".join(said)
 
 
-def _not_real(study: Study) -> Iterator[str]:
-    """What of the results comes from no real device or photograph."""
+def _emulated(study: Study) -> Iterator[str]:
     if emulated := study.emulated():
         where = ", ".join(emulated) if len(emulated) < 4 else f"{len(emulated)} toolings"
         yield f"implementation noise is emulated (reduction order) on {where}"
-    if synthetic := study.synthetic():
-        yield f"synthetic data sets: {', '.join(synthetic)}"
 
 
 def _took(study: Study) -> str:
@@ -103,7 +102,7 @@ def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) ->
     changed = [rows[measure] for rows in cells.values()]
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
-    counts = {row.runs: f"{row.runs} in {row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
+    counts = {row.runs: f"{row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
     moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
