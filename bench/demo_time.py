@@ -22,7 +22,6 @@ ACTIVITIES = {
     "profile_step": "profiling",
     "render_": "rendering",
     "show_cell": "writing the page",
-    "compare_cells": "writing the page",
     "write_page": "writing the page",
     "write_audit": "writing the page",
 }

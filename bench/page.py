@@ -23,7 +23,6 @@ from playwright.sync_api import sync_playwright
 from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
-from toolnoise.comparison.compared_cells import MOST
 from toolnoise.formulas import declared
 from toolnoise.pages import cell_page, page_tables, study_page
 from toolnoise.pages.document import document, part
@@ -97,7 +96,6 @@ def write(study: Study, folder: Path) -> None:
     shown = {"clean": True, "slim": "", "findings": 0, "stale": 0, "says": [], "ran_on": [], "left_out": []}
     write_text(folder / "page/audit.js", part("audit", shown))
     write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))
-    write_text(folder / "page/compared.js", part("compared", compared(study, chance)))
     for cell in study.cells:
         points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
         block = runs_of(study, cell, points, chance)
@@ -126,16 +124,6 @@ def invented_value(kind: type, study: Study, chance: random.Random) -> str | flo
     if kind is str:
         return chance.choice(chance.choice(study.cells))
     return chance.random() if kind is float else chance.randrange(500)
-
-
-def compared(study: Study, chance: random.Random) -> list[dict[str, Any]]:
-    """As many verdicts as a page has at most, each of a usual length."""
-
-    def line() -> str:
-        return "accuracy %" + "".join(f"   {100 * chance.random():.2f}" for _ in range(3)) + "\n"
-
-    pairs = itertools.islice(itertools.combinations(study.cells, 2), MOST)
-    return [{"a": list(a), "b": list(b), "text": "".join(line() for _ in range(40))} for a, b in pairs]
 
 
 def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:

@@ -49,7 +49,7 @@ NETWORKS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "hidden": ((8, 8, 1), 10, 64),
     "smallcnn": ((32, 32, 3), 10, 128),
     "smallcnn-bn": ((32, 32, 3), 10, 128),
-    "lenet5": ((28, 28, 1), 10, 128),
+    "lenet5-glorot": ((28, 28, 1), 10, 128),
     "mediumcnn-k3": ((64, 64, 3), 10, 16),
     "resnet14": ((32, 32, 3), 10, 128),
     "resnet18": ((32, 32, 3), 10, 32),
@@ -59,7 +59,7 @@ NETWORKS: dict[str, tuple[tuple[int, ...], int, int]] = {
 }
 STEPS, ROUNDS = 4, 7
 # As many as an epoch of digits has; LeNet-5 has 468 with MNIST, which would take long.
-MORE_STEPS = {"hidden": 22, "lenet5": 32}
+MORE_STEPS = {"hidden": 22, "lenet5-glorot": 32}
 EVALUATED, BATCHES = 1024, (32, 64, 128, 256, 512, 1024)
 FLOAT, PAGE = 4, 4096  # bytes
 COPIED = tuple(2**power for power in range(19, 29))  # bytes read and written; below that Python takes the time

@@ -19,7 +19,7 @@ ARRIVED = """new Promise((done) => {
   look();
 })"""
 CELL = "smallcnn/digits/cpu/algo_impl"
-VIEWS = ["", "#cells", "#figures", "#compare", "#claims", "#audit", f"#cell/{CELL}", f"#run/{CELL}/1", "#?q=churn"]
+VIEWS = ["", "#cells", "#figures", "#claims", "#audit", f"#cell/{CELL}", f"#run/{CELL}/1", "#?q=churn"]
 
 
 class Firefox:

@@ -25,10 +25,9 @@ VIEWS = [
     "#table/table2",
     "#figures",
     "#figure/noise_by_source-cpu",
-    "#compare",
     "#claims",
 ]
-VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl"]
+VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE]
 VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
 
 
@@ -91,7 +90,7 @@ def test_the_first_screen_has_the_question_three_sentences_a_figure_and_what_to_
     told = rf"^{100 * churn['algo_impl']:#.3g} %.*, 2 runs; .* in 2 tasks$"
     expect(page.locator(".told")).to_have_text(re.compile(told))
     links = page.get_by_role("region", name="Next").get_by_role("list").get_by_role("link")
-    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#compare", "#audit"]
+    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#audit"]
     text = page.locator("main").inner_text()
     assert "16 of 16 runs in 7 cells, none missing" in text
     assert "cpu-eigen: 2 runs on" in text
@@ -217,10 +216,32 @@ def test_a_table_copies_itself_as_markdown_latex_and_csv(page):
     header, first, *_ = found["CSV"].splitlines()
     assert header.split(",")[4:9] == [
         "accuracy_mean",
-        *(f"accuracy_mean_{end}" for end in ("low", "high", "n", "missing")),
+        *(f"accuracy_mean_{end}" for end in ("low", "high", "runs", "missing")),
     ]
     assert first.split(",")[:4] == ["smallcnn", "digits", "cpu", "ALGO+IMPL"]
     assert first.split(",")[7:9] == ["2", "0"]
+
+
+def test_a_run_is_named_by_all_its_digits(page):
+    # Runs 1 to 3 of draws 1 and 12: rounded to four digits they would be 10000 and 1e5.
+    seeds = [10_001, 10_002, 10_003, 120_001, 120_002, 120_003]
+    run = {"status": "completed", "epochs": 2, "seconds": 1.23456, "initial": "abc"}
+    part = {"runs": [run | {"seed": seed, "draw": seed // 10_000} for seed in seeds], "values": {}}
+    cell = CELL.split("/")
+    page.evaluate("([cell, part]) => main.replaceChildren(runTable(cell, part))", [cell, part])
+    table = page.get_by_role("region", name=re.compile("^Runs of"))
+    assert table.locator("tbody td:first-child").all_inner_texts() == list(map(str, seeds))
+    links = table.get_by_role("link").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    assert links == [f"#run/{CELL}/{seed}" for seed in seeds]
+    assert table.locator("tbody tr").first.locator("td").nth(4).inner_text() == "1.235"
+
+
+def test_the_n_of_an_interval_counts_draws_where_several_runs_share_one(page):
+    shown = "value => entryOf({ kind: 'number' }, value).detail"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 18, 0, 6]) == "0.2000 to 0.8000 · n = 6 draws, 18 runs"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 17, 1, 6]) == "0.2000 to 0.8000 · n = 6 draws, 17 of 18 runs"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8, 4, 1]) == "0.2000 to 0.8000 · n = 4 of 5"
+    assert page.evaluate(shown, [0.5, 0.2, 0.8]) == "0.2000 to 0.8000"
 
 
 def test_table_2_has_the_intervals_and_leads_to_cells(page):
@@ -340,43 +361,6 @@ def test_a_curve_tells_the_nearest_epoch_and_goes_along_with_the_arrow_keys(page
     chart.blur()
     expect(told).to_be_hidden()
     assert page.errors == []
-
-
-def test_two_cells_have_the_verdict_of_compare(page, toolnoise, results_folder):
-    go(page, "#compare")
-    page.get_by_label("A", exact=True).select_option(CELL)
-    page.get_by_label("B", exact=True).select_option("smallcnn-bn/digits/cpu/algo_impl")
-    arms = [results_folder / f"predictions/{model}/digits/cpu/algo_impl.npy" for model in ("smallcnn", "smallcnn-bn")]
-    wanted = toolnoise(results_folder, "compare", *arms).stdout.strip().rpartition("\n\n")[2]
-    arrived(page)
-    expect(page.get_by_label("B", exact=True)).to_have_value("smallcnn-bn/digits/cpu/algo_impl")
-    assert wanted in page.locator(".verdictOn .verdict").inner_text().replace("\n\n", "\n")
-    assert "compare?a=" in page.url
-    assert page.errors == []
-
-
-def test_compare_begins_with_the_cells_that_differ_most_and_offers_what_a_can_be_paired_with(page):
-    go(page, "#compare")
-    pairs = page.evaluate("asked('compared').then((all) => all.map(({ a, b }) => [a.join('/'), b.join('/')]))")
-    of_cells = "S.cells.map(({ cell, values }) => [cell.join('/'), values.accuracy_mean[0]])"
-    means = dict(page.evaluate(of_cells))
-    apart = [abs(means[a] - means[b]) for a, b in pairs if not {a, b} & {one for one in means if "control" in one}]
-    a, b = (page.get_by_label(arm, exact=True) for arm in "AB")
-    assert abs(means[a.input_value()] - means[b.input_value()]) == max(apart)
-    a.select_option(CONTROL)
-    arrived(page)
-    offered = b.locator("option").evaluate_all("all => all.map((one) => one.value)")
-    assert set(offered) == {one for pair in pairs if CONTROL in pair for one in pair} - {CONTROL}
-    expect(page.locator(".verdictOn")).to_be_visible()
-    assert page.errors == []
-
-
-def test_histories_of_two_cells_lie_over_each_other_with_their_names(page):
-    go(page, f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl")
-    chart = page.get_by_role("application", name=re.compile("^Test accuracy by epoch, 4 runs"))
-    assert chart.locator("text.end0, text.end1").all_text_contents() in (["A", "B"], ["B", "A"])
-    expect(chart.locator("polyline.lit0")).to_have_count(2)
-    expect(chart.locator("polyline.lit1")).to_have_count(2)
 
 
 def test_the_examples_that_flip_most_often_sort_by_number(page):

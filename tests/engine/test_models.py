@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import files
@@ -168,6 +169,9 @@ SHALLOW = {
 }
 
 
+SHALLOW["lenet5-glorot"] = SHALLOW["lenet5"]
+
+
 @pytest.mark.parametrize("name", SHALLOW)
 def test_a_shallow_network_has_what_its_layers_add_up_to(name, found):
     assert tuple(one["trained"] for one in found[name]) == SHALLOW[name]
@@ -226,6 +230,24 @@ def test_every_initialiser_of_a_model_can_be_drawn(name, found):
         drawn = initial_weights(parameters, 0, 1, name).values()
         assert drawn
         assert all(np.isfinite(tensor).all() for tensor in drawn)
+
+
+@pytest.mark.parametrize("name", ["lenet1", "lenet4", "lenet5"])
+def test_every_tensor_of_phams_lenets_starts_uniform_between_minus_and_plus_a_half(name, found):
+    # Their models_utils.py sets every array of every layer, biases too, to np.random.sample(shape) - 0.5.
+    (one,) = found[name]
+    parameters = [
+        Parameter(path, tuple(one["shapes"][path]), True, *initializer)
+        for path, initializer in one["initializers"].items()
+    ]
+    drawn = initial_weights(parameters, 0, 1, name)
+    assert {path.rpartition("/")[2] for path in drawn} == {"kernel", "bias"}
+    for path, tensor in drawn.items():
+        assert np.abs(tensor).max() <= 0.5, path
+        assert stats.kstest(tensor.ravel(), stats.uniform(-0.5, 1).cdf).pvalue > 0.01, path
+    everything = np.concatenate([tensor.ravel() for tensor in drawn.values()])
+    assert np.ptp(everything) > 0.999
+    assert stats.kstest(everything, stats.uniform(-0.5, 1).cdf).pvalue > 0.01
 
 
 def test_dropout_is_the_streams_and_drop_connect_drops_whole_examples(found):

@@ -214,13 +214,37 @@ def test_a_figure_of_earlier_versions_has_no_form_for_small_screens(study, suffi
     assert {name.removeprefix(start) for name in lacking if name.startswith(start)} == missing
 
 
+@pytest.mark.parametrize("synthetic", [None, ["faces"], ["digits"]])
+def test_no_job_of_earlier_versions_knew_which_data_sets_are_synthetic(study, synthetic):
+    place = Shown("subgroups-cpu-portable")
+    written = {f"figures/{place.figure}.{suffix}": "out" for suffix in ("svg", "pdf", "png", "narrow.svg")}
+    written |= {f"notebooks/{place.figure}.ipynb": "executed"}
+    parameters = steps.STEPS["render"].parameters(study, place)
+    assert parameters["synthetic"] == ["faces"]
+    parameters = {key: value for key, value in parameters.items() if key != "synthetic"}
+    parameters |= {"synthetic": synthetic} if synthetic else {}
+    found = earlier_evidence(study, written, "render", parameters)
+    assert bool(list(specs.made_for_this_study(found))) == (synthetic == ["digits"])
+
+
 def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):
     written = {name.removeprefix("results/demo/"): role for name, role in steps.outputs_at(steps.ROOT, study, Whole())}
     found = earlier_evidence(study, written, verb=steps.ROOT)
     assert found.tree.top is found.tree.statements[0]
     assert list(specs.path_says_the_spec(found)) == list(specs.made_for_this_study(found)) == []
     missing = {name for name, _ in stated_files.study_is_complete(found)}
-    assert {"results/demo/index.html", "results/demo/page/tables.js", "results/demo/page/compared.js"} <= missing
+    assert {"results/demo/index.html", "results/demo/page/tables.js"} <= missing
+
+
+def test_a_job_of_earlier_versions_that_compared_cells_is_part_of_the_study(study):
+    written, parameters = {"page/compared.js": "out"}, {"cells": [], "datasets": []}
+    found = earlier_evidence(study, written, "compare-cells", parameters)
+    for rule in (stated_files.nothing_else_is_there, specs.path_says_the_spec, specs.made_for_this_study):
+        assert list(rule(found)) == []
+    for rule in (chains.inputs_are_the_jobs, chains.data_is_the_declared):
+        assert list(rule(found)) == []
+    other = earlier_evidence(study, written | {"page/more.js": "out"}, "compare-cells", parameters)
+    assert [name for name, _ in stated_files.nothing_else_is_there(other)] == ["results/demo/page/more.js"]
 
 
 def test_neither_can_be_replayed_and_the_page_of_today_can(study):

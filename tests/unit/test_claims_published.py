@@ -16,7 +16,7 @@ from scipy import stats
 from scripts import loaded
 
 from toolnoise import steps
-from toolnoise.analyses.claims import arms, claim_parts, effects, judging
+from toolnoise.analyses.claims import arms, claim_parts, effects, judging, sentences
 from toolnoise.analyses.claims.decidable import decidable
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
@@ -171,6 +171,23 @@ def test_a_number_without_a_spread_is_shown_and_decides_nothing(whole):
     assert churn["value"] == pytest.approx(14.89 / 14.68)
     assert churn["note"] == "no spread is published"
     assert np.isnan(churn["adjusted"])
+
+
+def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentence(verdicts):
+    """It lies on the claim's side, or on the other, exactly where the adjusted p-value is below 5 %."""
+    tested = verdicts[verdicts["adjusted"].notna() & ~verdicts["note"].str.contains("only")]
+    assert {"all"} < set(tested["part"])
+    assert set(tested["test"]) == {"ratio", "level", "equivalence", "trend"}
+    inside = (tested["claimed_low"] < tested["decides_low"]) & (tested["decides_high"] < tested["claimed_high"])
+    outside = (tested["decides_high"] < tested["claimed_low"]) | (tested["decides_low"] > tested["claimed_high"])
+    assert ((inside | outside) == (tested["adjusted"] < 0.05)).all()
+    assert (inside == (tested["verdict"] == SUPPORTED)).all()
+    assert {SUPPORTED, OPEN} <= set(tested["verdict"])
+    for row in tested.itertuples():
+        ends = (row.decides_low, row.decides_high)
+        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", sentences.sentence(row, short=True))
+        assert [float(number) for number in found.groups()[:2]] == [float(f"{end:.3g}") for end in ends]
+        assert float(found[3]) == pytest.approx(row.adjusted, abs=0.001)
 
 
 def test_one_sd_is_compared_with_a_number_by_chi_squared(verdicts):

@@ -362,6 +362,23 @@ def test_every_line_says_what_is_emulated_and_what_stands_for_an_accelerator():
     assert judged(general, *seeds, toolings=toolings)[0]["emulated"] == "", "no implementation noise is in these"
 
 
+def test_a_verdict_on_synthetic_data_says_so():
+    sides = [(*row[:1], dataset, *row[2:]) for dataset in ("digits", "faces") for row in runs_of("algo_impl", NOISY)]
+    sides += [
+        (*row[:1], dataset, *row[2:])
+        for dataset in ("digits", "faces")
+        for row in runs_of("impl", QUIET, lambda seed: 100 + seed)
+    ]
+    tables = {"runs": pd.DataFrame(sides, columns=list(RUNS))}
+    side = judging.by_study(tables, {}, synthetic=["faces"])
+    found = pd.DataFrame(judging.verdicts(claimed(), side), columns=list(CLAIMS)).set_index("part")
+    assert found.loc["all", "note"] == "on digits and synthetic faces"
+    assert found.loc["small/faces/cpu: algo_impl over impl", "note"] == "on synthetic faces"
+    assert found.loc["small/digits/cpu: algo_impl over impl", "note"] == ""
+    assert "on digits and synthetic faces" in sentences.sentence(found.reset_index().iloc[0])
+    assert [sentences.on_synthetic(row, ["faces"]) for row in found.itertuples()] == [True, False, True]
+
+
 def test_the_interval_that_decides_excludes_what_the_verdict_excludes():
     claims = [claimed()[0] | {"name": f"n{place}", "where": {"model": f"m{place}*"}} for place in range(6)]
     rows = [row for place in range(6) for row in runs_of("algo_impl", QUIET[:8] * (1 + place / 2), model=f"m{place}")]

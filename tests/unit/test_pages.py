@@ -17,15 +17,15 @@ import pytest
 from PIL import Image
 
 from toolnoise import streams
+from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_cells as compared
 from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.formulas import declared
-from toolnoise.formulas.stability import stability
+from toolnoise.formulas.stability import STABILITY, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.what_varies import Row
 from toolnoise.pages import cell_page, first_screen, page_tables, pictures, study_page
@@ -112,6 +112,33 @@ def test_a_program_that_leaves_numbers_has_a_figure_of_how_far_they_are_apart():
     )
 
 
+def test_drawn_pictures_are_synthetic_wherever_the_page_names_their_data_set(tmp_path):
+    drawn, other = ALGO._replace(dataset="faces"), ALGO._replace(variant="impl", dataset="other-faces")
+    rows = [(*cell, "churn", "all", 0.1, 0.05, 0.2, 4, 0) for cell in (drawn, other)]
+    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    files = {study_page.STABILITY: tmp_path / "stability.csv"}
+    page = study_page.Page("s", [[*drawn, [1]], [*other, [1]]], [], [], [], files, synthetic=["faces"])
+    first_view = study_page.first(page, "")
+    assert first_view["synthetic"] == ["faces"]
+    assert " on synthetic faces and other-faces, " in first_view["sentences"][0]
+    assert first_view["hero"]["where"] == "cnn on synthetic faces (cpu)"
+    assert "runs of cnn on synthetic faces (cpu) differ" in first_view["sentences"][1]
+    table = page_tables.measured(files[study_page.STABILITY], "stability", page.synthetic)
+    assert [row[1] for row in table["rows"]] == ["synthetic faces", "other-faces"]
+
+
+NO_PICTURES = {"kernels", "overhead", "language", "table_language", "paper_vs_ours"}  # of times, texts and the papers
+
+
+@pytest.mark.parametrize("path", sorted(render.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_that_shows_data_sets_knows_which_are_synthetic(path):
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    (parameters,) = (cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
+    assert ("synthetic = []" in parameters) == (path.stem not in NO_PICTURES)
+    code = "".join(cell.source for cell in cells if cell.source != parameters)
+    assert ("synthetic)" in code) == (path.stem not in NO_PICTURES)
+
+
 def test_too_few_runs_are_no_finding():
     (trained, sure), hero = first({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})
     assert trained.startswith("What was trained: 1 network")
@@ -179,18 +206,6 @@ def of_draws(scores):
     return dict(zip((10_001, 10_002, 20_001, 20_002), scores.values(), strict=True))
 
 
-def test_cells_that_differ_in_one_name_are_compared_variants_first():
-    other = ALGO._replace(hardware="gpu")
-    assert compared.pairs([ALGO, IMPL, other]) == [(ALGO, IMPL), (ALGO, other)]
-    assert compared.pairs([ALGO, ALGO._replace(dataset="faces")]) == []
-
-
-def test_compared_cells_need_a_dump_each(tmp_path, refused):
-    line = refused(compared.show, [ALGO, IMPL], ["digits"], ["a.npy"], ["digits.npz"], tmp_path / "compared.js")
-    assert line == "command line: --logits: found 1 files; 2 expected"
-    assert not list(tmp_path.iterdir())
-
-
 def test_curves_are_thinned_evenly_with_both_ends():
     assert cell_page.thinned(5, 20) == [1, 2, 3, 4, 5]
     assert cell_page.thinned(200, 3) == [1, 100, 200]
@@ -215,9 +230,26 @@ def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     assert [(one["label"], one["kind"]) for one in found["columns"]] == [
         ("model", "name"),
         ("size", "plain"),
+        ("n_runs", "plain"),
+        ("n_missing", "plain"),
         ("value", "number"),
     ]
-    assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
+    assert found["rows"] == [["cnn", 3, 4, 1, [0.5, None, None]]]
+
+
+def test_what_several_runs_share_is_what_is_counted_beside_an_interval(tmp_path):
+    """Of 18 runs in 6 draws, an interval is over 6; of 3 runs in one draw, it is over 3."""
+    metrics = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+    rows = [(*IMPL, metric, "all", 0.5, 0.2, 0.8, 18, 0) for metric in metrics]
+    rows.append((*IMPL, "n_draws", "all", 6, NAN, NAN, 18, 0))
+    one = IMPL._replace(model="one")
+    rows += [(*one, "churn", "all", 0.5, 0.2, 0.8, 3, 1), (*one, "n_draws", "all", 1, NAN, NAN, 3, 1)]
+    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    cells = [[*cell, [1]] for cell in (IMPL, one)]
+    page = study_page.Page("s", cells, [], [], [], {study_page.STABILITY: tmp_path / "stability.csv"})
+    of_impl, of_one = (entry["values"] for entry in study_page.first(page, "")["cells"])
+    assert [of_impl[name] for name in metrics] == [[0.5, 0.2, 0.8, 18, 0, 6]] * len(metrics)
+    assert of_one["churn"] == [0.5, 0.2, 0.8, 3, 1]
 
 
 @pytest.mark.parametrize(

@@ -302,6 +302,20 @@ def test_each_cell_is_one_line_of_percents(summary):
     assert notes == ["implementation noise is emulated (reduction order) on: cpu"]
 
 
+def test_a_data_set_whose_pictures_are_drawn_is_synthetic_in_every_summary(written, built, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["algo"], "datasets": ["digits", "own"]}
+    own = {"reader": "faces", "train_examples": 40, "test_examples": 40, "image_size": 20}
+    study = built(written | {"grid": [block], "hardware": {}, "datasets": {"own": own}})
+    rows = [(*cell, metric, "all", value, NAN, NAN, 5, 0) for cell in study.cells for metric, value in VALUES.items()]
+    metric_files.write(study.path(layout.COLLECTED, file="stability"), STABILITY, rows)
+    _, _, *cells = command.table(study).splitlines()
+    assert [re.split(" {2,}", line)[1] for line in cells[:2]] == ["digits", "synthetic own"]
+    found = command.as_json(study)
+    assert ([cell["dataset"] for cell in found["cells"]], found["synthetic"]) == (["digits", "own"], ["own"])
+    assert "synthetic data: own" in command.as_text(study).splitlines()[0]
+
+
 def test_columns_stand_below_their_names(summary):
     names, rule, control, *_ = summary()
     starts = [match.start() for match in re.finditer("-+", rule)]
@@ -402,8 +416,8 @@ def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built
     assert lines[:3] == [
         "Zhuang et al.: 49 not run",
         "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
-        "    Not run. Published: Undecided: -0.84 points apart (-1.5 to -0.178), adjusted p 1.000, "
-        "10 independent runs per arm; more than 1000 would be needed to refute it.",
+        "    Not run. Published: Undecided: -0.84 points apart (-1.97 to 0.29), claimed -0.84 to 0.84, "
+        "adjusted p 1.000, 10 independent runs per arm; more than 1000 would be needed to refute it.",
     ]
     assert lines[-1] == "    Not run. Published: Cannot fail: 145 %."
     claims = summary(json=True)["claims"]

@@ -16,20 +16,31 @@ from toolnoise.study.cells import Cell
 
 
 @pytest.mark.parametrize(
-    ("mean", "sd", "runs", "missing", "text"),
+    ("mean", "sd", "runs", "missing", "draws", "text"),
     [
-        (0.9612, 0.0031, 5, 0, "96.12 ± 0.31 (n = 5)"),
-        (0.9612, 0.0031, 4, 1, "96.12 ± 0.31 (n = 4 of 5)"),
-        (0.9612, 0.0, 2, 0, "96.12 ± 0 (n = 2)"),
-        (0.9612, 0.00001, 5, 0, "96.12 ± 0.00 (n = 5)"),
-        (0.962, np.nan, 1, 0, "96.20 (one run)"),
-        (0.962, np.nan, 1, 4, "96.20 (one run of 5)"),
-        (np.nan, np.nan, 0, 5, "no run (n = 0 of 5)"),
-        (0.962, np.nan, 3, 0, "96.20 (SD n/a) (n = 3)"),
+        (0.9612, 0.0031, 5, 0, 5, "96.12 ± 0.31 (n = 5)"),
+        (0.9612, 0.0031, 4, 1, 4, "96.12 ± 0.31 (n = 4 of 5)"),
+        (0.9612, 0.0, 2, 0, 2, "96.12 ± 0 (n = 2)"),
+        (0.9612, 0.00001, 5, 0, 5, "96.12 ± 0.00 (n = 5)"),
+        (0.962, np.nan, 1, 0, 1, "96.20 (one run)"),
+        (0.962, np.nan, 1, 4, 1, "96.20 (one run of 5)"),
+        (np.nan, np.nan, 0, 5, 0, "no run (n = 0 of 5)"),
+        (0.962, np.nan, 3, 0, 3, "96.20 (SD n/a) (n = 3)"),
+        (0.9612, 0.0031, 18, 0, 6, "96.12 ± 0.31 (n = 6 draws, 18 runs)"),
+        (0.9612, 0.0031, 17, 1, 6, "96.12 ± 0.31 (n = 6 draws, 17 of 18 runs)"),
+        (0.9612, 0.0031, 5, 0, 1, "96.12 ± 0.31 (n = 5)"),
+        (0.9612, 0.0031, 5, 0, np.nan, "96.12 ± 0.31 (n = 5)"),
     ],
 )
-def test_a_cell_says_what_its_number_rests_on(mean, sd, runs, missing, text):
-    assert str(tables.mean_and_sd(mean, sd, runs, missing)) == text
+def test_a_cell_says_what_its_number_rests_on(mean, sd, runs, missing, draws, text):
+    assert str(tables.mean_and_sd(mean, sd, runs, missing, draws)) == text
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"), [((5, 0, 5), "5"), ((18, 0, 6), "18 (6 draws)"), ((17.0, 1.0, 6.0), "17 (6 draws, 1 missing)")]
+)
+def test_a_number_of_runs_has_the_draws_that_they_share(counts, text):
+    assert str(tables.runs_and_draws(*counts)) == text
 
 
 def saved(folder, *cells):
@@ -39,7 +50,7 @@ def saved(folder, *cells):
 
 
 def test_every_form_of_a_table_has_the_number_and_its_runs(tmp_path):
-    texts = saved(tmp_path, tables.mean_and_sd(0.9612, 0.0031, 4, 1), tables.mean_and_sd(0.962, np.nan, 1, 0))
+    texts = saved(tmp_path, tables.mean_and_sd(0.9612, 0.0031, 4, 1, 4), tables.mean_and_sd(0.962, np.nan, 1, 0, 1))
     assert r"| cpu_1† | a\|b | 96.12 ± 0.31 (n = 4 of 5) | 96.20 (one run) |" in texts["md"]
     assert r"96.12 $\pm$ 0.31 {\scriptsize (n = 4 of 5)} & 96.20 {\scriptsize (one run)} \\" in texts["tex"]
     assert '<td class="number">96.12 ± 0.31<small>n = 4 of 5</small></td>' in texts["html"]

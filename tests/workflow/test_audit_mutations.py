@@ -98,7 +98,6 @@ KINDS = {
     "cell of the page": ("small", "page/cells/smallcnn/digits/cpu/impl.js"),
     "page": ("small", "index.html"),
     "tables of the page": ("small", "page/tables.js"),
-    "verdicts of the page": ("small", "page/compared.js"),
     "audit of the page": ("small", "page/audit.js"),
     "statements of the page": ("small", "page/statements.js"),
 }

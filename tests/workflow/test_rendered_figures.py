@@ -316,6 +316,20 @@ GROUPED = [
 ]
 
 
+@pytest.mark.parametrize("kind", ["subgroups", "noise_by_source", "per_class", "table2", "table3", "table4", "table5"])
+def test_drawn_faces_are_synthetic_wherever_a_figure_or_a_table_names_them(written, kind):
+    names = {"class_names": {"faces": []}, "hardware": ["cpu"]} if kind == "per_class" else {}
+    stem = written(kind, faces(), GROUPED, synthetic=["faces"], **ON_FACES, **names)
+    if stem.with_suffix(".svg").exists():
+        text = words(stem)
+        (title,) = re.findall("<dc:description>(.*)", stem.with_suffix(".svg").read_text())
+        assert title.endswith("(synthetic faces)"), "its headline stands alone on the page"
+    else:
+        text = stem.with_suffix(".md").read_text()
+    assert "synthetic faces" in text
+    assert not re.search(r"(?<!synthetic )faces", text)
+
+
 def test_table_1_has_what_each_source_is_in_the_study_and_where_it_varies(written):
     sources = [
         ["init", [["the weights of every network", []]], ["algo_impl", "init+shuffle"]],
@@ -428,7 +442,7 @@ def test_kernels_are_shown_in_milliseconds_with_the_change_of_all(written):
         "kernel 20",
         "by +80 % (+62 to +98), n = 5",
         "1,000 → 3,000",
-        "64 images of 224",
+        "64 synthetic images of 224",
     ):
         assert part in said
     assert "appears" not in said
@@ -506,7 +520,7 @@ def test_what_determinism_costs_stands_beside_what_it_removes(written):
     tasks = [["vgg19", "digits"], ["vgg19", "faces"], ["vgg19", ""]]
     times = list(ratios(["vgg19"], ["cpu"], "cpu", wall_ratio=1.5))
     said = words(written("cost_of_control", ratios=found, overhead=times, tasks=tasks))
-    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 images"):
+    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 synthetic images"):
         assert part in said
     assert said.count("vgg19 / digits on cpu") == 2
     assert said.count("vgg19 / faces on cpu") == 1

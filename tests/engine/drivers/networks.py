@@ -31,7 +31,7 @@ TASKS = {
     **{name: [CIFAR10] for name in ("vgg11", "shufflenet-x05")},
     "wrn-28-10": [CIFAR100],
     **{name: [MNIST, CIFAR10] for name in ("linear", "hidden", "hidden-conv")},
-    **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5")},
+    **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5", "lenet5-glorot")},
     **{name: [BYTES] for name in ("lstm", "qrnn", "transformer")},
     "inception-v3": [((299, 299, 3), 1000)],
     "xception": [((299, 299, 3), 1000)],
@@ -54,6 +54,7 @@ def described(entry, shape, classes):
         "ends_in": model.layers[-1].activation.__name__,
         "own_random_numbers": [layer.name for layer in model.layers if hasattr(layer, "seed_generator")],
         "initializers": initializers,
+        "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
         "layers": sorted({type(layer).__name__ for layer in model.layers}),
     }

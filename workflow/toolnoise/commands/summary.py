@@ -12,6 +12,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.study import analyses, layout
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import dataset_name
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
@@ -35,7 +36,7 @@ def claims(study: Study) -> str:
 
 def table(study: Study) -> str:
     """A table of the cells with accuracy, churn, weight distance and the control gate, and what is known of some."""
-    cells = list(_cells(study))
+    cells = [cell | {"dataset": dataset_name(cell["dataset"], study.synthetic())} for cell in _cells(study)]
     classified = [cell for cell in cells if any(cell[name] is not None for name in SHOWN) or "measured" not in cell]
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     lines = aligned(rows + [_row(cell) for cell in classified]) if classified else []
@@ -55,6 +56,7 @@ def as_json(study: Study) -> dict[str, Any]:
     values = {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
+        "synthetic": list(study.synthetic()),
         "page": as_given(study.path(layout.PAGE)),
     }
     for more in analyses.adding("page", "summary_values"):

@@ -59,7 +59,7 @@ def steps_note(rows: pd.DataFrame, kernels: bool = True) -> str:
     """The conditions of timed steps, from rows of their metric file: images, steps, and the meaning of a kernel."""
     notes = []
     for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
-        notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
+        notes.append(f"{steps} training steps a run, each on {batch} synthetic images of {size} x {size} pixels.")
     if kernels and "cpu" in set(rows["accelerator"]):
         notes.append("On a CPU, kernels are the framework's operators, by type.")
     return " ".join(notes)

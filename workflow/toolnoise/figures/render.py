@@ -34,10 +34,10 @@ def render(
     del figure  # its name is in the paths
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
     # The order of parameters in the executed notebook, whatever their order in a statement.
-    order = ("hardware", "tasks", "emulated", "batch_sizes", "accelerators", "label_of", "differences", "class_names")
+    order = ("hardware", "tasks", "emulated", "synthetic", "batch_sizes", "accelerators", "label_of", "differences")
     parameters = {
         **{name: files for name, *files in read},
-        **{key: shown[key] for key in (*order, "sources", "width") if key in shown},
+        **{key: shown[key] for key in (*order, "class_names", "sources", "width") if key in shown},
         "stem": stem,
     }
     Path(stem).parent.mkdir(parents=True, exist_ok=True)

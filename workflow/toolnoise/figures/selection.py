@@ -6,6 +6,7 @@ import pandas as pd
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import CELL, part_of
+from toolnoise.study.entries import dataset_name
 
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
 # The same with churn relative to what the errors of two runs allow, for models of unlike accuracy.
@@ -67,6 +68,11 @@ def named(paths: str | Sequence[str]) -> str:
 def of_tasks(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
     """Rows of some tasks, each a model and a data set."""
     return table[pd.MultiIndex.from_frame(table[["model", "dataset"]]).isin(list(map(tuple, tasks)))]
+
+
+def task_names(table: pd.DataFrame, synthetic: Sequence[str]) -> pd.Series:
+    """The name of each row's task."""
+    return table["model"].str.cat(table["dataset"].map(lambda name: dataset_name(name, synthetic)), " / ")
 
 
 def _listed(names: pd.Series) -> str:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
+from toolnoise.study.entries import dataset_name
+
 
 class Measure(NamedTuple):
     """The display of a metric: its name, its unit, and the factor from the file's unit to this one."""
@@ -56,6 +58,8 @@ GREY = "#BBBBBB"
 FAR = "√2"  # the distance of unit-norm weights that have nothing in common
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
+DOUBLE_DAGGER = "‡"
+SYNTHETIC = f"{DOUBLE_DAGGER} on synthetic data, alone or in part"
 INK, SOFT = "#222222", "#555555"
 STYLE = {
     "font.family": "DejaVu Sans",  # bundled with matplotlib: the same glyphs on every machine
@@ -117,6 +121,19 @@ def cycle(names: Sequence[str], tints: Sequence[str] = CYCLE) -> dict[str, str]:
 def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
     """The tooling's name, with a dagger if its implementation noise is emulated."""
     return hardware + (DAGGER if hardware in emulated else "")
+
+
+def task_name(model: str, dataset: str, synthetic: Sequence[str]) -> str:
+    """A network and its data set, as figures and tables have them."""
+    return f"{model} / {dataset_name(dataset, synthetic)}"
+
+
+def headline(title: str, tasks: Sequence[Sequence[str]], synthetic: Sequence[str]) -> str:
+    """A title, with the names of the data sets that its numbers are about if one of them is synthetic."""
+    datasets = list(dict.fromkeys(dataset for _, dataset in tasks if dataset))
+    if not set(datasets) & set(synthetic):
+        return title
+    return f"{title} ({' and '.join(dataset_name(dataset, synthetic) for dataset in datasets)})"
 
 
 def framework_name(engine: str, version: str = "") -> str:

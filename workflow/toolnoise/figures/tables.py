@@ -22,9 +22,21 @@ class Entry(NamedTuple):
         return f"{self.text} ({self.detail})" if self.detail else self.text
 
 
-def mean_and_sd(mean: float, sd: float, runs: int, missing: int) -> Entry:
+def units(runs: int, missing: int, draws: float) -> str:
+    """The independent units of an interval: runs or, where several runs share a draw, draws; NaN is not known."""
+    counted = f"{runs} of {runs + missing}" if missing else f"{runs}"
+    return f"n = {draws:.0f} draws, {counted} runs" if 1 < draws < runs else f"n = {counted}"
+
+
+def runs_and_draws(runs: int, missing: int, draws: float) -> Entry:
+    """A number of runs; in smaller type their draws, if several share one, and the missing ones."""
+    of_draws = f"{draws:.0f} draws" if 1 < draws < runs else ""
+    return Entry(f"{runs:.0f}", ", ".join(filter(None, [of_draws, f"{missing:.0f} missing" if missing else ""])))
+
+
+def mean_and_sd(mean: float, sd: float, runs: int, missing: int, draws: float) -> Entry:
     """Mean ± SD of accuracy in percent; it states if there is one run, no run, or too few runs."""
-    detail = f"n = {runs} of {runs + missing}" if missing else f"n = {runs}"
+    detail = units(runs, missing, draws)
     if runs == 0 or np.isnan(mean):
         return Entry("no run" if runs == 0 else "n/a", detail)
     if runs == 1:

@@ -28,7 +28,7 @@ DRAWS = "n_draws"
 
 
 class Row(NamedTuple):
-    """A measure of a cell, with its interval, its number of runs and of those that diverged."""
+    """A measure of a cell, with its interval, its number of runs, of those that diverged, and of draws."""
 
     value: float
     low: float
@@ -38,9 +38,14 @@ class Row(NamedTuple):
     draws: int = 1
 
     @property
+    def repeated(self) -> bool:
+        """Whether there are several draws of several runs: then draws are the units of an interval."""
+        return 1 < self.draws < self.runs
+
+    @property
     def pairs(self) -> int:
         """The pairs that are compared: where a cell has several draws of several runs, those of one draw."""
-        draws = self.draws if self.draws < self.runs else 1
+        draws = self.draws if self.repeated else 1
         return draws * (self.runs // draws) * (self.runs // draws - 1) // 2
 
     @property
@@ -59,10 +64,12 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
     for row in stability[stability["group"] == ALL].itertuples(index=False):
         measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
         rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
-    for of_cell in rows.values():
-        if CHURN in of_cell and DRAWS in of_cell and of_cell[DRAWS].value > 0:
-            of_cell[CHURN] = of_cell[CHURN]._replace(draws=int(of_cell[DRAWS].value))
-    return rows
+    return {cell: _with_draws(of_cell) for cell, of_cell in rows.items()}
+
+
+def _with_draws(rows: dict[str, Row]) -> dict[str, Row]:
+    draws = rows[DRAWS].value if DRAWS in rows else 0
+    return {name: row._replace(draws=int(draws)) for name, row in rows.items()} if draws > 0 else rows
 
 
 def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:

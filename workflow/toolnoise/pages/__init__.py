@@ -1,1 +1,1 @@
-"""A study's page: its findings, tables, figures, cells, runs and comparisons, as HTML that opens from disk."""
+"""A study's page: its findings, tables, figures, cells and runs, as HTML that opens from disk."""

@@ -28,9 +28,10 @@ from toolnoise.formulas.likeliest import keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
+from toolnoise.measures.what_varies import rows_by_cell
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
-from toolnoise.pages.page_tables import is_number, number
+from toolnoise.pages.page_tables import estimate, is_number, number
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -155,7 +156,7 @@ def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: st
     """Everything but the partings of runs."""
     tables = [run.history() for run in cell_runs]
     at = thinned(max(map(len, tables), default=0), points)
-    measured = metric_files.read(metrics, STABILITY)
+    (measured,) = rows_by_cell(metric_files.read(metrics, STABILITY)).values()
     of_runs = metric_files.read(values, RUNS)
     single = of_runs[of_runs["group"] == "all"]
     spec = cell_runs[0].record["spec"]
@@ -175,10 +176,7 @@ def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: st
             metric: {str(row.seed): number(row.value) for row in rows.itertuples()}
             for metric, rows in single.groupby("metric", sort=False)
         },
-        "measures": {
-            row.metric: [*map(number, (row.value, row.ci_low, row.ci_high)), row.n_runs, row.n_missing]
-            for row in measured[measured["group"] == "all"].itertuples()
-        },
+        "measures": {name: estimate(row) for name, row in measured.items()},
     }
 
 

@@ -1,7 +1,7 @@
 """An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
 
 It is a study's page, or that of a room beside the kernel alone: what the block has decides which views there are. Such
-a room, or an analysis, adds its scripts and styles, which lie in its folder web or page/web.
+a room, or an analysis, adds its scripts and styles, which lie in its folder page/web or web.
 
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's

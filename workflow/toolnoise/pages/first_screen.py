@@ -11,6 +11,7 @@ from toolnoise.measures import what_varies
 from toolnoise.measures.what_varies import CHURN, CONTROL, VARIES, Row, Rows
 from toolnoise.pages.page_tables import number
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import dataset_name
 
 # The freest variant; a figure calls it ALGO+IMPL.
 FREEST = "algo_impl"
@@ -19,12 +20,16 @@ LISTED = 4
 
 
 class Measured(NamedTuple):
-    """A study's cells with their measures, the verdicts on Control, the seeds, and toolings whose noise is emulated."""
+    """A study's cells with their measures, the verdicts on Control, the seeds, and toolings whose noise is emulated.
+
+    `synthetic` are the data sets whose pictures are drawn.
+    """
 
     cells: Mapping[Cell, Rows]
     gates: Mapping[Cell, bool | None]
     seeds: Mapping[Cell, Sequence[int]]
     emulated: Sequence[str]
+    synthetic: Sequence[str] = ()
 
 
 def hero(study: Measured) -> dict[str, Any]:
@@ -41,12 +46,12 @@ def hero(study: Measured) -> dict[str, Any]:
         # Numbers of other tasks have other units.
         alike = [cell for cell in cells if spreads[cell] == measure and (measure == CHURN or cell[:3] == main)]
         if cell := next((cell for cell in alike if cell[:3] == main), next(iter(alike), None)):
-            told = {} if cell[:3] == main else {"where": f"another task: {_where(cell)}"}
+            told = {} if cell[:3] == main else {"where": f"another task: {_where(study, cell)}"}
             if alike[1:] and variant != CONTROL:
                 told["over"] = what_varies.changes([study.cells[each][measure] for each in alike], shares=True)
             rows.append(_row(study, cell, study.cells[cell][measure], measure) | told)
     rows.sort(key=lambda row: "where" in row)
-    return {"measure": measure, "where": _where(main) if main else "", "rows": rows}
+    return {"measure": measure, "where": _where(study, main) if main else "", "rows": rows}
 
 
 def _row(study: Measured, cell: Cell, row: Row, measure: str) -> dict[str, Any]:
@@ -65,9 +70,9 @@ def _row(study: Measured, cell: Cell, row: Row, measure: str) -> dict[str, Any]:
     }
 
 
-def _where(cell: Sequence[str]) -> str:
+def _where(study: Measured, cell: Sequence[str]) -> str:
     model, dataset, hardware = cell[:3]
-    return f"{model} on {dataset} ({hardware})"
+    return f"{model} on {dataset_name(dataset, study.synthetic)} ({hardware})"
 
 
 def _draws(study: Measured, cell: Cell) -> int:
@@ -84,7 +89,8 @@ def sentences(study: Measured, shown: Mapping[str, Any]) -> Iterator[str]:
     rows = [next(iter(rows.values())) for rows in study.cells.values()]
     lost = sum(row.missing for row in rows)
     models, datasets = (dict.fromkeys(cell[place] for cell in study.cells) for place in (0, 1))
-    networks = f"{sum(row.runs for row in rows)} networks ({_listed(models)}) on {_listed(datasets)}"
+    trained_on = _listed(dataset_name(dataset, study.synthetic) for dataset in datasets)
+    networks = f"{sum(row.runs for row in rows)} networks ({_listed(models)}) on {trained_on}"
     cells = f"{len(study.cells)} cell{'s'[: len(study.cells) > 1]}"
     yield f"What was trained: {networks}, in {cells}{f'; {lost} more diverged' if lost else ''}."
     yield from _changed(shown)

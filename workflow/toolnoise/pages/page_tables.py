@@ -2,18 +2,20 @@
 
 import math
 import re
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.measures.what_varies import Row
+from toolnoise.study.entries import dataset_name
 
 # A metric file with more rows is shown as far as this; the whole of it is a link.
 MOST_ROWS = 2000
-# An estimate's columns, which are shown as one number with its interval and n.
-ESTIMATE = tuple(metric_files.ESTIMATE)
 DIGITS = 5
+DATASET = "dataset"
 
 
 # The marks of a table that a notebook wrote (figures/tables.py).
@@ -44,21 +46,33 @@ def _entry(mark: str, text: str, detail: str) -> str | dict[str, str]:
     return {"text": unescape(text), "detail": unescape(detail)} if mark.startswith("td") else unescape(text)
 
 
-def measured(path: Path, title: str) -> dict[str, Any]:
-    """A metric file; an estimate's columns are one."""
+def measured(path: Path, title: str, synthetic: Sequence[str] = ()) -> dict[str, Any]:
+    """A metric file; a number and its interval are one column, and data sets are called as elsewhere on the page."""
     kinds, every = metric_files.table(path)
     rows = [dict(zip(kinds, row, strict=True)) for row in every[:MOST_ROWS]]
-    estimated = set(ESTIMATE) <= kinds.keys()
-    names = [column for column in kinds if not (estimated and column in ESTIMATE)]
-    numbers = {name: all(is_number(row[name]) for row in rows) for name in names}
-    columns = [{"label": name, "kind": "plain" if numbers[name] else "name"} for name in names]
-    table = [[_number(row[name]) if numbers[name] else row[name] for name in names] for row in rows]
+    estimated = metric_files.ESTIMATE.keys() <= kinds.keys()
+    names = [column for column in kinds if not (estimated and column in metric_files.NUMBERS)]
+    texts = {name: [str(row[name]) for row in rows] for name in names}
+    if DATASET in texts:
+        texts[DATASET] = [dataset_name(name, synthetic) for name in texts[DATASET]]
+    shown = {name: "plain" if all(map(is_number, column)) else "name" for name, column in texts.items()}
+    columns = [{"label": name, "kind": kind} for name, kind in shown.items()]
+    table = [
+        [_number(text) if kind == "plain" else text for text, kind in zip(row, shown.values(), strict=True)]
+        for row in zip(*texts.values(), strict=True)
+    ]
     if estimated:
         columns.append({"label": "value", "kind": "number", "digits": 5})
-        table = [[*cells, [_rounded(row[name]) for name in ESTIMATE]] for cells, row in zip(table, rows, strict=True)]
+        estimates = ([number(row[name], 6) for name in metric_files.NUMBERS] for row in rows)
+        table = [[*cells, measured] for cells, measured in zip(table, estimates, strict=True)]
     more = len(every) - len(rows)
     notes = [f"{more} more rows are in the CSV file."] if more else []
     return {"title": title, "columns": columns, "rows": table, "notes": notes}
+
+
+def estimate(row: Row) -> list[float | int | None]:
+    """A measure of a cell: its number, its interval, its runs, those that are missing and, if they are units, draws."""
+    return [*map(number, row[:3]), row.runs, row.missing, *([row.draws] if row.repeated else [])]
 
 
 def number(value: str | float, digits: int = DIGITS) -> float | None:
@@ -78,8 +92,4 @@ def is_number(text: str) -> bool:
 
 def _number(text: str) -> float | int | None:
     # Python refuses to read thousands of digits.
-    return int(text) if len(text) < 20 and text.removeprefix("-").isdecimal() else _rounded(text or "nan")
-
-
-def _rounded(value: str | float) -> float | int | None:
-    return value if isinstance(value, int) else number(value, 6)
+    return int(text) if len(text) < 20 and text.removeprefix("-").isdecimal() else number(text or "nan", 6)

@@ -36,7 +36,8 @@ class Page(NamedTuple):
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
     the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
     each [format, file], its data, its notebook and its kind. `files` are those that are there, by their
-    places in the study: an unfinished study, or one of older code, lacks some.
+    places in the study: an unfinished study, or one of older code, lacks some. `synthetic` are the data sets whose
+    pictures are drawn.
     """
 
     study: str
@@ -45,6 +46,7 @@ class Page(NamedTuple):
     figures: Sequence[Mapping[str, Any]]
     metrics: Sequence[Sequence[str]]
     files: Mapping[str, Path]
+    synthetic: Sequence[str] = ()
 
     @property
     def seeds(self) -> dict[Cell, Sequence[int]]:
@@ -75,7 +77,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
     """The block of index.html: what the first view shows."""
     table = metric_files.read([page.files[STABILITY]] if STABILITY in page.files else [], STABILITY_COLUMNS)
     measured, seeds, gates = rows_by_cell(table), page.seeds, _gates(page)
-    of_study = Measured(measured, gates, seeds, page.emulated)
+    of_study = Measured(measured, gates, seeds, page.emulated, page.synthetic)
     hero = first_screen.hero(of_study)
     block = {
         "study": page.study,
@@ -83,6 +85,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
         "hero": hero,
         "facts": list(_facts(page, measured)),
         "emulated": list(page.emulated),
+        "synthetic": list(page.synthetic),
         "measures": {name: list(label) for name, label in declared.labels().items()},
         "of_runs": {name: list(label) for name, label in declared.OF_RUNS.items()},
         "usual": list(declared.USUAL),
@@ -91,11 +94,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                 "cell": list(cell),
                 "seeds": list(seeds[cell]),
                 "equal": gates.get(cell),
-                "values": {
-                    name: [*map(page_tables.number, rows[name][:3]), *rows[name][3:]]
-                    for name in declared.labels()
-                    if name in rows
-                },
+                "values": {name: page_tables.estimate(rows[name]) for name in declared.labels() if name in rows},
             }
             for cell, rows in measured.items()
             if cell in seeds
@@ -116,7 +115,7 @@ def all_tables(page: Page) -> dict[str, Any]:
         if not table["picture"]
     }
     return rendered | {
-        f"metrics-{kind}": page_tables.measured(page.files[name], name)
+        f"metrics-{kind}": page_tables.measured(page.files[name], name, page.synthetic)
         for kind, name in page.metrics
         if kind not in NO_TABLE and name in page.files
     }

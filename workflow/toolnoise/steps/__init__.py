@@ -41,8 +41,8 @@ class Job(NamedTuple):
 
     @property
     def needed(self) -> bool:
-        """Whether a whole study has it; if not, it is there if somebody asked for it."""
-        return STEPS[self.verb].needed
+        """Whether a whole study has it; if not, it is there if somebody asked for it, or of an earlier version."""
+        return self.verb in STEPS and STEPS[self.verb].needed
 
 
 def jobs(study: Study) -> Iterator[Job]:

@@ -1,5 +1,7 @@
 """The rows of the jobs that make a study as a whole: they collect, judge, render and report what its parts measured."""
 
+from collections.abc import Iterable
+
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
@@ -35,9 +37,17 @@ def _figure(study: Study, place: Shown) -> Parameters:
         "hardware": list(figure.hardware),
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
+        **_synthetic(study, (dataset for _, dataset in figure.tasks)),
     }
     taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
     return parameters | {name: value for name, value in taken.items() if value is not None}
+
+
+def _synthetic(study: Study, datasets: Iterable[str]) -> Parameters:
+    """Those of some data sets whose pictures are drawn, if there are any."""
+    among = set(datasets)
+    names = [name for name in study.synthetic() if name in among]
+    return {"synthetic": names} if names else {}
 
 
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
@@ -80,6 +90,7 @@ def _page(study: Study, _: Whole) -> Parameters:
         "study": study.name,
         "cells": [[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
         "emulated": list(study.emulated()),
+        **_synthetic(study, study.datasets),
         "metrics": [[kind, name[start:]] for kind, name in collected(study).items()],
         "figures": [
             {
@@ -98,20 +109,10 @@ def _page(study: Study, _: Whole) -> Parameters:
     }
 
 
-def _dumps(study: Study, _: Whole) -> list[str]:
-    """The dump of each cell."""
-    return [study.path(layout.LOGITS, cell) for cell in study.cells]
-
-
-def _data(study: Study, _: Whole) -> list[str]:
-    """Each data set."""
-    return [study.path(layout.DATA, dataset=name) for name in study.datasets]
-
-
 def _parts(study: Study, _: Whole) -> list[str]:
     """What the page shows beside its first view."""
-    parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
-    return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
+    tables = study.path(layout.PAGE_PARTS + "/tables.js")
+    return [tables, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
 def _web(_: Parameters) -> tuple[str, ...]:
@@ -185,18 +186,6 @@ ROWS = {
                 *KINDS[parameters["notebook"]].files,
             ),
         ),
-    ),
-    "compare-cells": Step(
-        "compare_cells",
-        "write the verdicts on pairs of cells, for a study's page",
-        where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
-        parameters=lambda study, _: {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)},
-        reads={
-            "logits": Read(_dumps, (".json",), several=True, optional=True),
-            "data": Read(_data, several=True, optional=True),
-        },
-        writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
-        work=Work("toolnoise.comparison.compared_cells:show"),
     ),
     PAGE: Step(
         "write_page",

@@ -48,5 +48,5 @@ def adding(module: str, name: str) -> tuple[Any, ...]:
 
 def web() -> list[Path]:
     """The files that a study's page is made from: the kernel's, then those of rooms that add views."""
-    patterns = ("pages/web/*", "*/web/*", "*/page/web/*", "analyses/*/web/*")
-    return list(dict.fromkeys(path for pattern in patterns for path in sorted(PACKAGE.glob(pattern))))
+    patterns = ("pages/web/*", "*/page/web/*", "analyses/*/web/*")
+    return [path for pattern in patterns for path in sorted(PACKAGE.glob(pattern))]

@@ -15,9 +15,9 @@ _OF_THE_KERNEL = {
         category=TABLE_2,
         rank=0,
         caption="""Mean and sample SD (ddof 1) of test accuracy over runs in study *{study}*, by tooling, task and
-            source; n is the number of runs. The column Control, which table 2 of Zhuang et al. (arXiv:2106.11872) does
-            not have, shows the noise that remains when every source is fixed: "± 0" means that every run had the same
-            accuracy. The CSV has the 95 % confidence intervals of mean and SD.""",
+            source; n counts runs, or draws where several runs share one. The column Control, which table 2 of Zhuang et
+            al. (arXiv:2106.11872) does not have, shows the noise that remains when every source is fixed: "± 0" means
+            that every run had the same accuracy. The CSV has the 95 % confidence intervals of mean and SD.""",
     ),
     "noise_by_source": Kind(
         ("stability", "runs"),

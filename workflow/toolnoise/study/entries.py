@@ -1,6 +1,6 @@
 """What entries of the registries say of themselves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from toolnoise.datasets.outcomes import LABEL, LABELS, TOKENS
@@ -20,6 +20,16 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
     return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "group", "frequency"))
+
+
+def is_synthetic(dataset: Mapping[str, Any]) -> bool:
+    """Whether a data set's pictures are drawn by its reader, by its entry."""
+    return dataset["reader"] == "faces"
+
+
+def dataset_name(dataset: str, synthetic: Collection[str]) -> str:
+    """A data set's name for people, who must not take drawn pictures for photographs; it may end in `: label`."""
+    return f"synthetic {dataset}" if dataset.partition(":")[0] in synthetic else dataset
 
 
 def outcome(dataset: Mapping[str, Any]) -> str:

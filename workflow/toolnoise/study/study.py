@@ -16,7 +16,7 @@ from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.entries import emulates
+from toolnoise.study.entries import emulates, is_synthetic
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -166,6 +166,10 @@ class Study:
     def emulated(self) -> tuple[str, ...]:
         """The toolings whose implementation noise is emulated."""
         return tuple(name for name, entry in self.config["hardware"].items() if emulates(entry))
+
+    def synthetic(self) -> tuple[str, ...]:
+        """The data sets whose pictures are drawn."""
+        return tuple(name for name in self.datasets if is_synthetic(self.config["datasets"][name]))
 
     def spec(self, cell: Cell, seed: int) -> Spec:
         """Everything that may influence a run, except data and code, which have their own digests."""

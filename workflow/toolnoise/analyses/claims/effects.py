@@ -27,13 +27,17 @@ Sizes = dict[tuple[str, str], float]
 
 
 class Side(NamedTuple):
-    """What claims are judged on: arms and items of a claim, sizes of groups, bounds by size alone, and toolings."""
+    """What claims are judged on: arms and items of a claim, sizes of groups, bounds by size alone, and toolings.
+
+    `synthetic` are the data sets whose pictures are drawn.
+    """
 
     name: str
     arms: Callable[[Claim], Arms]
     sizes: Sizes
     null: Callable[[Claim, Subject], float]
     toolings: Toolings
+    synthetic: tuple[str, ...] = ()
 
 
 class Scale(NamedTuple):

@@ -48,13 +48,14 @@ from toolnoise.base.metric_files import Columns
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL
 from toolnoise.study import published
+from toolnoise.study.entries import dataset_name
 
 # A row is of a claim as a whole (`part` is all), or of a part. `scale` says what the values are. `ci_low` and `ci_high`
-# are the 95 % interval, `decides_low` and `decides_high` the wider one that decides after the adjustment. `pvalue` is
-# for the claim, `against` is against it; the smaller one is adjusted by Holm: that of a claim within its paper, that of
-# a part within its claim. By the claim, the value is between `claimed_low` and `claimed_high`; by a claim of a
-# difference, it is not. `n_units` are the independent units of the first side and, where they differ, of the other; the
-# smallest where there are several arms.
+# are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by Holm: that
+# of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the wider interval
+# that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between `claimed_low`
+# and `claimed_high`; by a claim of a difference, it is not. `n_units` are the independent units of the first side and,
+# where they differ, of the other; the smallest where there are several arms.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
     **dict.fromkeys(
@@ -94,15 +95,17 @@ def judge(
     columns: dict[str, str],
     out: str,
     label_of: dict[str, str] | None = None,
+    synthetic: Sequence[str] = (),
     **metrics: list[str],
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
     `toolings` are the study's entries of the hardware registry, `columns` say where the columns of each kind are
-    defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels.
+    defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels, and
+    `synthetic` the data sets whose pictures are drawn.
     """
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
-    sides = (by_publication(), by_study(tables, toolings, label_of or {}))
+    sides = (by_publication(), by_study(tables, toolings, label_of or {}, synthetic))
     metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
 
 
@@ -125,7 +128,12 @@ def by_publication() -> Side:
     return Side(PUBLISHED, arms, sizes, lambda claim, _: claim["published"].get("reference", math.nan), {})
 
 
-def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = MappingProxyType({})) -> Side:
+def by_study(
+    tables: Tables,
+    toolings: Toolings,
+    label_of: Mapping[str, str] = MappingProxyType({}),
+    synthetic: Sequence[str] = (),
+) -> Side:
     """The side of a study, from its metric files by kind and its toolings."""
     sizes: Sizes = {}
     grouped = {kind: tables[kind] for kind in ("counts", "stability", "runs") if kind in tables}
@@ -143,7 +151,10 @@ def by_study(tables: Tables, toolings: Toolings, label_of: Mapping[str, str] = M
         return read(claim["measure"], bool(label_of) and about_groups(claim))
 
     null = functools.cache(lambda measure: sizes_by_null(measure, grouped.get("stability")))
-    return Side(STUDY, arms, sizes, lambda claim, subject: null(claim["measure"]).get(subject, math.nan), toolings)
+    return Side(
+        *(STUDY, arms, sizes, lambda claim, subject: null(claim["measure"]).get(subject, math.nan)),
+        *(toolings, tuple(synthetic)),
+    )
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
@@ -195,8 +206,8 @@ def _row(
     verdict = _verdict(shown, adjusted)
     side_of_it, units = _needed(claim, shown, each, level) if verdict == OPEN else ("", math.nan)
     # The level at which this claim was tested: its interval excludes what the verdict excludes.
-    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else level
-    decides = shown.interval(tested_at) if shown.name == WHOLE else shown.effect
+    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else LEVEL if math.isnan(adjusted) else level
+    decides = shown.interval(tested_at)
     limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
     about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
     emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
@@ -248,7 +259,7 @@ def _sides(units: Sequence[int]) -> str:
 
 
 def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect]) -> str:
-    notes = [reason for reason in (shown.cannot_fail, shown.short_of) if reason]
+    notes = [reason for reason in (_data(side, shown), shown.cannot_fail, shown.short_of) if reason]
     if shown.finding is None and not shown.cannot_fail:
         notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
     fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
@@ -260,6 +271,14 @@ def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffe
     if shown.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
     return "; ".join(notes)
+
+
+def _data(side: Side, shown: ShownEffect) -> str:
+    """The data sets of an effect, if pictures of one are drawn."""
+    datasets = list(dict.fromkeys(subject.dataset for subject in shown.subjects if subject.dataset))
+    if not set(datasets) & set(side.synthetic):
+        return ""
+    return f"on {' and '.join(dataset_name(dataset, side.synthetic) for dataset in datasets)}"
 
 
 def _not_estimated(shown: ShownEffect) -> str:

@@ -1,12 +1,13 @@
 """Verdicts in words: a few for a figure or a table, a sentence for a summary."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from toolnoise.analyses.claims.judging import CERTAIN, OPEN, ORDER, PUBLISHED, STUDY, WHOLE
+from toolnoise.study.entries import dataset_name
 
 BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
@@ -52,7 +53,7 @@ def sentence(row: Any, *, short: bool = False) -> str:
     if not math.isnan(row.value):
         words += f": {effect(row)}"
         if not math.isnan(row.adjusted):
-            words += f", adjusted p {pvalue(row.adjusted)}"
+            words += f", {claimed(row)}, adjusted p {pvalue(row.adjusted)}"
         if row.n_units:
             words += f", {row.n_units} independent runs per arm"
     if row.verdict == OPEN and row.needed_to:
@@ -65,12 +66,29 @@ def sentence(row: Any, *, short: bool = False) -> str:
     return f"{words}{f' ({row.note})' if row.note else ''}."
 
 
+def on_synthetic(row: Any, synthetic: Sequence[str]) -> bool:
+    """Whether a verdict rests on one of these synthetic data sets: its note says so."""
+    return any(dataset_name(dataset, synthetic) in row.note for dataset in synthetic)
+
+
 def effect(row: Any) -> str:
-    """An effect with its scale and its 95 % interval."""
-    interval = "" if math.isnan(row.ci_low) else f" ({row.ci_low:.3g} to {row.ci_high:.3g})"
+    """An effect with its scale and the interval that decides, which is that of its adjusted p-value."""
+    interval = "" if math.isnan(row.decides_low) else f" ({row.decides_low:.3g} to {row.decides_high:.3g})"
     if row.scale in BEFORE:
         return f"{row.scale} {row.value:.3g}{interval}"
     return f"{row.value:.3g} {row.scale}{interval}"
+
+
+def claimed(row: Any) -> str:
+    """The values that a claim allows."""
+    between = f"{row.claimed_low:.3g} to {row.claimed_high:.3g}"
+    if row.test == "equivalence":
+        return f"claimed {between}"
+    if row.test == "difference":
+        return f"claimed outside {between}"
+    if math.isinf(row.claimed_high):
+        return f"claimed above {row.claimed_low:.3g}"
+    return f"claimed below {row.claimed_high:.3g}"
 
 
 def pvalue(value: float) -> str:

@@ -38,7 +38,7 @@ KINDS = {
         lambda grid: ([*grid.usual, *grid.networks], None),
         category=PUBLISHED,
         caption="""The parts of the claims, by task and tooling, on the published numbers and on study *{study}*: each
-            with its effect, 95 % confidence interval, p-value and p-value after Holm's adjustment within its claim.""",
+            with its effect, p-value after Holm's adjustment within its claim, and the interval that decides.""",
     ),
 }
 

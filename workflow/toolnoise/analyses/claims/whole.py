@@ -38,9 +38,11 @@ def toolings(study: Study) -> dict[str, dict[str, Any]]:
     return {name: dict(sorted(study.tooling(name).items())) for name in sorted(study.config["hardware"])}
 
 
-def _label_of(study: Study) -> Parameters:
-    shown = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
-    return {"label_of": shown} if shown else {}
+def _shown_of(study: Study) -> Parameters:
+    """What verdicts say of data sets: the label of those with many, and which are synthetic, if there are any."""
+    labels = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
+    said = {"label_of": labels, "synthetic": list(study.synthetic())}
+    return {name: value for name, value in said.items() if value}
 
 
 def _judged(kind: str) -> Read:
@@ -58,7 +60,7 @@ ROWS = {
         "judge_claims",
         "judge claims on published numbers and on a study",
         where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
-        parameters=lambda study, _: {"claims": own_claims(study), "toolings": toolings(study)} | _label_of(study),
+        parameters=lambda study, _: {"claims": own_claims(study), "toolings": toolings(study)} | _shown_of(study),
         reads={kind: _judged(kind) for kind in JUDGED},
         writes={"out": Write(layout.CLAIMS)},
         work=Work(

@@ -15,6 +15,7 @@ from toolnoise.measures import control_gate, what_varies
 from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import dataset_name
 from toolnoise.study.study import Study
 
 # Lines of the tables, and runs whose records are read for their times.
@@ -63,7 +64,7 @@ def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int)
 
 
 def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
-    """How much ran, how long it took where, and what about it is no training of a real device."""
+    """How much ran, how long it took where, and what about it is no training of a real device on real data."""
     first = table[table["group"] == ALL].groupby(list(Cell._fields), sort=False)[["n_runs", "n_missing"]].first()
     runs, diverged = (int(number) for number in first.sum())
     said = [f"{study.name}: {runs} runs of {len(measured)} cells" + (f", {diverged} diverged" if diverged else "")]
@@ -71,6 +72,8 @@ def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
         said.append("adopted, how they were made is not known here")
     elif took := _took(study):
         said.append(took)
+    if synthetic := study.synthetic():
+        said.append(f"synthetic data: {', '.join(synthetic) if len(synthetic) < 4 else f'{len(synthetic)} data sets'}")
     return "; ".join(said)
 
 
@@ -99,12 +102,12 @@ def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) ->
     changed = [rows[measure] for rows in cells.values()]
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
-    counts = [row.runs for row in changed]
+    counts = {row.runs: f"{row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
     moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
         _nothing(study, cells) if variant == "control" else moved,
-        " to ".join(map(str, dict.fromkeys((min(counts), max(counts))))),
+        " to ".join(dict.fromkeys(counts[runs] for runs in (min(counts), max(counts)))),
         extent([row.value * (100 if shares else 1) for row in means]),
     )
 
@@ -132,4 +135,5 @@ def _hidden(study: Study) -> Iterator[str]:
         widest = f"class {group}" if part_of(group) == "class" else group
         of_all, of_part = extent(values[whole]), extent(values[place])
         yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
+        cell[1] = dataset_name(cell[1], study.synthetic())
         yield f"  the widest range of {among} classes and sub-groups ({'/'.join(cell)}, {len(values[place])} runs)"

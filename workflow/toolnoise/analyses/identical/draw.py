@@ -36,14 +36,14 @@ def by_first_criterion(data: pd.DataFrame) -> pd.DataFrame:
     return data[data["stopping_type"] == data["stopping_type"].iloc[0]]
 
 
-def about(row: Row, emulated: Sequence[str]) -> list[str | Entry]:
+def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[str | Entry]:
     """What a row is about: tooling and framework, task, variant and their `random_seed`, and its runs."""
     tooling = f"{style.tooling_name(row['hardware'], emulated)}, "
     tooling += style.framework_name(row["backend"], row["backend_version"])
     source = f"{style.variant_name(row['variant'])} (seed {row['random_seed']})"
     others = {"weak": row["n_weak"], "missing": row["n_missing"]}
     runs = Entry(str(row["no_try"]), ", ".join(f"{count} {what}" for what, count in others.items() if count))
-    return [tooling, f"{row['network']} / {row['dataset']}", source, runs]
+    return [tooling, style.task_name(row["network"], row["dataset"], synthetic), source, runs]
 
 
 def apart(row: Row) -> list[Entry]:

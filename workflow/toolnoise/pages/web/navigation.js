@@ -50,7 +50,7 @@ function found(words) {
 }
 
 // The tab of a view that has none of its own.
-const TABS = { figure: "figures", table: "figures", cell: "cells", run: "cells", beside: "compare", stale: "audit", file: "audit" };
+const TABS = { figure: "figures", table: "figures", cell: "cells", run: "cells", beside: "cells", stale: "audit", file: "audit" };
 const remember = (what) => history.replaceState({ ...history.state, seen: true, ...what }, "");
 function show(moved) {
   const [path, query = ""] = location.hash.slice(1).split(/\?(.*)/s);

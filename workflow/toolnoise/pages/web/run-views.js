@@ -27,7 +27,6 @@ function cellView(key) {
       part.flipping?.length > 0 && card(`${part.unit[0].toUpperCase()}${part.unit.slice(1)}s that flip most often`, flippingTable(part)),
       card("Where runs part", partingList(cell, part)),
       card("Measures", measureTable(part)),
-      card("Compare with", el("ul", { class: "plain rows" }, neighbours(cell).map((other) => el("li", null, el("a", { href: `#compare?${queryText(new Map([["a", key], ["b", cellKey(other)]]))}` }, cellName(other)))))),
       card("Spec", opening("What every run of this cell has in common", () => tree(part.spec))),
     ]),
     additions.ofCell?.(key),
@@ -250,14 +249,6 @@ function sideBySide(cell, seed, partA, otherCell, otherSeed, partB) {
     el("div", { class: "two" }, card("A", outcomes(a, partA)), card("B", outcomes(b, partB))),
   ];
 }
-
-// The histories of two cells over each other: the runs of A in one colour, those of B in the other.
-const overlaid = (keys) =>
-  later(`cells/${keys[0]}`, (partA) => later(`cells/${keys[1]}`, (partB) => {
-    const shared = panelsOf(partA).filter(([curve]) => curve in partB.curves);
-    const lines = (curve) => [partA, partB].flatMap((part, arm) => part.runs.map((run, place) => ({ seed: "AB"[arm], name: `${"AB"[arm]}, run ${run.seed}`, values: part.curves[curve][place], epochs: part.epochs })));
-    return el("div", { class: "plots four" }, shared.map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: partA.epochs, lines: lines(curve), lit: ["A", "B"], logarithmic })));
-  }));
 
 // The first epoch whose digests of the weights differ, of those that the page has.
 function partedByDigests(a, b, epochs, others) {

@@ -1,6 +1,6 @@
 // The study's views: findings, figures, tables, cells. What the first view does not show is in data files.
 
-const S = { cells: [], claims: [], figures: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
+const S = { cells: [], claims: [], figures: [], synthetic: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
 // What other scripts add: views by the first name of their address, and parts of the views here; to those of a study alone
 // its views, by that name, and facts of its first view.
 const additions = {};
@@ -9,7 +9,9 @@ const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: 
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
 const cellKey = (cell) => cell.join("/");
 const cells = new Map(S.cells.map((entry) => [cellKey(entry.cell), entry]));
-const cellName = ([model, dataset, hardware, variant]) => `${model} on ${dataset}, ${hardware}, ${variantName(variant)}`;
+// Nobody must take drawn pictures for photographs.
+const datasetName = (name) => (S.synthetic.includes(name) ? `synthetic ${name}` : name);
+const cellName = ([model, dataset, hardware, variant]) => `${model} on ${datasetName(dataset)}, ${hardware}, ${variantName(variant)}`;
 const cellAddress = (cell) => address(`cell/${cellKey(cell)}`);
 const runAddress = (cell, seed) => address(`run/${cellKey(cell)}/${seed}`);
 const measure = (name) => {
@@ -55,7 +57,6 @@ function later(name, draw) {
 function findingsView() {
   const next = [
     ["#cells", "See the runs and the data behind each number"],
-    ["#compare", "Ask whether one network is better than another"],
     additions.views?.audit ? ["#audit", "Check where every file comes from"] : ["#claims", "Read which claims of papers hold here"],
   ];
   const said = (text) => text.split(/(?<=^What was trained:|^What changed:|^How sure:)/);
@@ -93,6 +94,7 @@ const flipsOf = (cell) =>
 
 const line = (text) => el("p", null, shown(text));
 
+const namesOf = ([model, dataset, hardware, variant]) => [model, datasetName(dataset), hardware, variantName(variant)];
 const KEYS = [["model", "Model"], ["dataset", "Data set"], ["hardware", "Tooling"], ["variant", "Variant"]];
 const cellsView = (state, change) => [
   heading("Cells"),
@@ -110,18 +112,17 @@ function cellTable(state, change) {
       { key: "control", label: "Control", kind: "name" },
     ],
     rows: S.cells.map(({ cell, values, equal }) => [
-      ...cell.slice(0, 3),
-      variantName(cell[3]),
+      ...namesOf(cell),
       ...present.map((name) => values[name] || null),
       equal === null ? "" : equal ? "bit-equal" : "differs",
     ]),
     notes: [
-      "Small: 95 % interval over runs, and the number of runs; “n = 4 of 5” means that one is missing. A plain 0 is exact.",
+      "Small: 95 % interval, and the number of its independent units: runs, or draws where several runs share one; “4 of 5” means that one is missing. A plain 0 is exact.",
       S.emulated.length ? `Implementation noise is emulated on ${S.emulated.join(", ")}.` : "",
     ].filter(Boolean),
   };
-  const variants = new Map(S.cells.map(({ cell }) => [variantName(cell[3]), cell[3]]));
-  const leads = (row) => cellAddress([...row.slice(0, 3), variants.get(row[3])]);
+  const addresses = new Map(S.cells.map(({ cell }) => [namesOf(cell).join("/"), cellAddress(cell)]));
+  const leads = (row) => addresses.get(row.slice(0, 4).join("/"));
   return tableView(table, state, change, leads);
 }
 
@@ -133,7 +134,7 @@ function cellOfRow(row, column) {
   const words = new Set(row.filter((text) => typeof text === "string").flatMap((text) => [text.replace("†", ""), ...text.replace("†", "").split(" / ")]));
   const matching = S.cells.filter(
     ({ cell: [model, dataset, hardware, variant] }) =>
-      words.has(model) && words.has(dataset) && words.has(hardware) && (column.label === variantName(variant) || words.has(variant) || words.has(variantName(variant))),
+      words.has(model) && words.has(datasetName(dataset)) && words.has(hardware) && (column.label === variantName(variant) || words.has(variant) || words.has(variantName(variant))),
   );
   return matching.length === 1 ? matching[0] : null;
 }

@@ -7,17 +7,23 @@ function decimal(value, scale, digits) {
   const text = (value * scale).toFixed(digits);
   return Number(text) ? text : (value * scale).toExponential(1);
 }
-const plain = (value) => (value === null ? "" : typeof value === "number" ? short(value) : value);
+// Whole numbers are exact: they name runs and examples, or count.
+const plain = (value) => (value === null ? "" : typeof value === "number" && !Number.isInteger(value) ? short(value) : String(value));
 
-// What an entry shows: its text, and in smaller type its interval and n.
+// The independent units of an interval: runs or, where several runs share a draw, draws.
+function units(runs, missing, draws) {
+  const counted = missing ? `${runs} of ${runs + missing}` : `${runs}`;
+  return draws ? `n = ${draws} draws, ${counted} runs` : `n = ${counted}`;
+}
+
+// What an entry shows: its text, and in smaller type its interval and, unless columns of their own have it, n.
 function entryOf(column, value) {
   if (value === null || value === undefined) return { text: "", detail: "" };
   if (column.kind === "number") {
-    const [number, low, high, runs, missing] = value;
+    const [number, low, high, ...counts] = value;
     const { scale = 1, digits = 4 } = column;
     const interval = low === null ? [] : [`${decimal(low, scale, digits)} to ${decimal(high, scale, digits)}`];
-    const counted = missing ? `n = ${runs} of ${runs + missing}` : `n = ${runs}`;
-    return { text: decimal(number, scale, digits), detail: [...interval, counted].join(" · ") };
+    return { text: decimal(number, scale, digits), detail: [...interval, ...(counts.length ? [units(...counts)] : [])].join(" · ") };
   }
   if (column.kind === "entry" && typeof value === "object") return value;
   return { text: column.kind === "plain" ? plain(value) : String(value), detail: "" };
@@ -172,14 +178,14 @@ const COPIES = {
       "",
     ].join("\n");
   },
-  // A number's interval and n have columns of their own, unrounded.
+  // A number's interval and its units have columns of their own, unrounded.
   CSV(table, columns, rows) {
     const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const names = columns.flatMap(({ kind, key }) =>
-      kind === "number" ? [key, `${key}_low`, `${key}_high`, `${key}_n`, `${key}_missing`] : kind === "entry" ? [key, `${key} (detail)`] : [key],
-    );
+    const endings = ["", "_low", "_high", "_runs", "_missing", "_draws"];
+    const ends = ({ place }) => endings.slice(0, Math.max(...table.rows.map((row) => row[place]?.length ?? 0)));
+    const names = columns.flatMap((column) => (column.kind === "number" ? ends(column).map((end) => column.key + end) : column.kind === "entry" ? [column.key, `${column.key} (detail)`] : [column.key]));
     const cells = (column, value) => {
-      if (column.kind === "number") return (value || Array(5).fill(null)).map((one) => (one === null ? "" : String(one)));
+      if (column.kind === "number") return ends(column).map((_, place) => String(value?.[place] ?? ""));
       if (column.kind === "entry") return typeof value === "object" ? [value.text, value.detail] : [String(value), ""];
       return [value === null ? "" : String(value)];
     };

@@ -22,7 +22,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import PAGE, Job
 from toolnoise.study import config, layout
-from toolnoise.study.cells import Shown
+from toolnoise.study.cells import Shown, Whole
 from toolnoise.study.kind import NARROW
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -39,12 +39,14 @@ ODD = (
     OSError,
 )
 
+# Verdicts on pairs of cells, which a job of its own wrote in earlier results, and before that the job of the page.
+COMPARED, COMPARES = layout.PAGE_PARTS + "/compared.js", "compare-cells"
 # What the job of the page wrote, by its options, when it wrote all of the page and was the root.
 PAGE_WROTE = {
     "out": layout.PAGE,
     "out-statements": layout.STATEMENTS,
     "out-tables": layout.PAGE_PARTS + "/tables.js",
-    "out-compared": layout.PAGE_PARTS + "/compared.js",
+    "out-compared": COMPARED,
 }
 # The verbs whose runs have their draws from here.
 DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
@@ -245,8 +247,13 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     """The jobs of a study, those that an earlier version performed as they were in it.
 
     Then the page's own job showed the statements, the parameters of the claims had those of the papers, which are a
-    file of the repository now, and figures had no form for small screens.
+    file of the repository now, figures had no form for small screens, a job compared cells for the page, and no job
+    knew which data sets are synthetic.
     """
+    if (made := tree.producer(COMPARED.format(study=tree.name))) and made.statement.verb == COMPARES:
+        read = tuple((needed.name, needed.role) for needed in made.statement.inputs)
+        wrote = ((COMPARED.format(study=tree.name), "out"),)
+        yield Job(COMPARES, Whole(), made.statement.parameters, read, wrote)
     verdicts = layout.CLAIMS.format(study=tree.name)
     judged = tree.producer(verdicts)
     stated = judged.statement.parameters.get("claims") if judged else None
@@ -255,9 +262,11 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
         of_then = stated if judges and _have_the_papers(stated, job.parameters["claims"]) else None
         if of_then is not None:
             job = job._replace(parameters=job.parameters | {"claims": of_then})
-        drawn = tree.producer(job.outputs[0][0]) if isinstance(job.place, Shown) else None
-        if drawn and stated_outputs(drawn.statement) == without_narrow(job.outputs):
+        made = tree.producer(job.outputs[0][0])
+        if made and isinstance(job.place, Shown) and stated_outputs(made.statement) == without_narrow(job.outputs):
             job = job._replace(outputs=without_narrow(job.outputs))
+        if made and "synthetic" not in made.statement.parameters:
+            job = job._replace(parameters={key: job.parameters[key] for key in job.parameters if key != "synthetic"})
         yield job
 
 

@@ -78,7 +78,7 @@ def _machines(study: Tree) -> Iterator[str]:
     """Each tooling with the number of its runs, what computed them and on how many machines."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for stated in study.statements:
-        if STEPS[stated.statement.verb].where.place is Training:
+        if (step := STEPS.get(stated.statement.verb)) and step.where.place is Training:
             name = stated.statement.parameters["spec"]["hardware"]["name"]
             seen.setdefault(name, []).append(stated.statement.observed)
     for name, observed in seen.items():

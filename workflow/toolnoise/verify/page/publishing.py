@@ -1,7 +1,7 @@
 """A study's page in a folder of its own, to send or to publish: made anew from results, with all that it links to."""
 
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from toolnoise.pages import cell_page, study_page
 from toolnoise.pages.document import document, part
 from toolnoise.pages.study_page import Page
 from toolnoise.steps import PAGE, STEPS
-from toolnoise.study import analyses, layout
+from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
 from toolnoise.verify import anonymous, credentials, tree
@@ -61,7 +61,6 @@ def publish(
             "audit": verdict,
             "statements": of_audit.data(audit, strict=False),
             "tables": study_page.all_tables(page),
-            "compared": _compared(loaded),
         }
         parts |= {cell_page.name(cell): block for cell in loaded.study.cells if (block := _cell(loaded, cell))}
         for name, block in parts.items():
@@ -71,23 +70,6 @@ def publish(
             made = (path for path in folder.rglob("*") if path.is_file())
             credentials.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
     return copied + 1 + len(parts), left_out
-
-
-def _compared(loaded: Tree) -> list[dict[str, Any]]:
-    """The verdicts on all pairs of cells that make sense, with the names that files have in the results."""
-    dumps = {cell: loaded.study.path(layout.LOGITS, cell) for cell in loaded.study.cells}
-    sets = {dataset: loaded.study.path(layout.DATA, dataset=dataset) for dataset in loaded.study.datasets}
-
-    def present(names: Mapping[Any, str]) -> dict[Any, str]:
-        paths = ((key, loaded.inside(name)) for key, name in names.items())
-        return {key: str(loaded.root / path) for key, path in paths if path in loaded.files}
-
-    named = f"{loaded.root}/"
-    return [
-        comparison | {"text": str(comparison["text"]).replace(named, f"{tree.RESULTS}/{loaded.study.name}/")}
-        for compared in analyses.adding("compared_cells", "compared")
-        for comparison in compared(loaded.study.cells, present(dumps), present(sets))
-    ]
 
 
 def _cell(loaded: Tree, cell: Cell) -> dict[str, Any] | None:

@@ -41,7 +41,7 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
     job = evidence.job(statement)
     stated = tuple((artifact.name, artifact.role) for artifact in statement.inputs)
     # Where the outcome cannot be made again, as of a report, the order does not matter.
-    same = sorted if job and STEPS[job.verb].unrepeatable else tuple
+    same = sorted if job and job.verb in STEPS and STEPS[job.verb].unrepeatable else tuple
     if job and same(stated) != same(job.inputs) and not changed_since(evidence, statement):
         other = sorted(set(stated) ^ set(job.inputs))
         which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
@@ -69,7 +69,7 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.name
-    if job is None or STEPS[job.verb].outside is None:
+    if job is None or job.verb not in STEPS or STEPS[job.verb].outside is None:
         return
     if isinstance(job.place, Training):
         yield from _as_adopted(evidence, statement)

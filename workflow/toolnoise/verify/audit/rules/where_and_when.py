@@ -65,7 +65,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
     for needed in statement.inputs:
         made = evidence.tree.producer(needed.name)
         # Runs from another cluster lie beside data that was prepared here, perhaps later.
-        elsewhere = needed.role == "data" and STEPS[statement.verb].record.travels
+        elsewhere = needed.role == "data" and statement.verb in STEPS and STEPS[statement.verb].record.travels
         if made and not elsewhere and made.statement.finished > statement.started + evidence.skew:
             behind, other = made.statement.finished - statement.started, _host(made.statement)
             # Snakemake does not repeat a job whose input was deleted and made again, if its bits are equal.
