@@ -38,7 +38,7 @@ from toolnoise.stats.estimates import (
 from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import by_size, sd_ratio
-from toolnoise.stats.spread import root_mean_square, sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.stats.two_means import mean_difference
 
@@ -101,7 +101,6 @@ def spreads(draws: np.random.Generator) -> None:
         arms = [sample((RUNS,)) for _ in range(STUDIES)]
         covered(f"chi-square, {kind}", (sd_chi2(arm) for arm in arms), sd)
         covered(f"Bonett, {kind}", (sd_robust(arm) for arm in arms), sd)
-        covered(f"BCa, {kind}", (sd_bootstrap(arm, study) for study, arm in enumerate(arms[:SLOW_STUDIES])), sd)
 
 
 def of_components(rows: int, columns: int, draws: np.random.Generator, examples: int = 1000) -> None:

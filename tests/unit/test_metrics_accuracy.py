@@ -167,8 +167,7 @@ def test_ensembles_by_size_are_measured_as_runs_are():
     labels = rng.integers(0, 3, 300)
     logits = (rng.normal(size=(9, 300, 3)) * 2 + 1.5 * np.eye(3)[labels]).astype(np.float32)
     found = {
-        (members, metric): (estimate, count)
-        for members, (metric, _, estimate), count in by_size(logits, labels, 9, STREAM)
+        (members, metric): (estimate, count) for members, (metric, _, estimate), count in by_size(logits, labels, 9)
     }
     assert {count for (members, _), (_, count) in found.items() if members == 4} == {2}
     means = [found[members, "accuracy_mean"][0].value for members in (1, 3, 9)]

@@ -23,7 +23,7 @@ from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
-from toolnoise.stats.spread import equal_runs_sd, sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust
 from toolnoise.stats.testset import (
     binomial_sd,
     distribution_wise_sd,
@@ -54,7 +54,7 @@ def measured(logits, vectors, labels=LABELS, groups=None):
     return found
 
 
-SPREAD = ("mean", "sd", "sd_bootstrap", "sd_robust")
+SPREAD = ("mean", "sd", "sd_robust")
 SIMILARITIES = {"correlation_pearson", "correlation_spearman", "cka", "cka_debiased"}
 CHANGES = {"ensemble_accuracy_change", "ensemble_cross_entropy_change"}
 OVERALL = {f"{measure}_{what}" for measure in ("accuracy", "cross_entropy") for what in SPREAD}
@@ -133,7 +133,7 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_mean", "all"].value == pytest.approx(overall.mean(), rel=1e-12)
     assert found["accuracy_mean", "2"].value == pytest.approx(per_class[:, 2].mean(), rel=1e-12)
     assert found["accuracy_sd", "all"] == sd_chi2(overall)
-    assert found["accuracy_sd_bootstrap", "1"] == sd_bootstrap(per_class[:, 1], STREAM)
+    assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
     assert found["accuracy_sd_ratio", "1"] == sd_ratio([per_class[:, 1]], [overall])
     assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(7)
     largest = largest_by_size(np.array([20, 20, 20]), 8)
@@ -251,9 +251,7 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
         (of_programs.Errors(FEW_LABELS), LOGITS[:, :, 0]),
         (of_programs.Losses(), np.abs(LOGITS[:, :, 0])),
     ):
-        found += over_draws(
-            [of_programs.stability(how, numbers[some], everyone, mine, STREAM) for some, mine in of_draws]
-        )
+        found += over_draws([of_programs.stability(how, numbers[some], everyone, mine) for some, mine in of_draws])
     assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
     for metric, _, (_, low, high) in found:
         lowest, highest = METRICS[metric].range

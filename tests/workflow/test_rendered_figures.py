@@ -755,7 +755,7 @@ def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
 def ensemble_rows(runs=8, **missing):
     for variant in VARIANTS:
         count = missing.get(variant, runs)
-        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2), streams.key(0, "init", 1))
+        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2))
         for members, (metric, group, estimate), ensembles in found:
             yield ("smallcnn", "digits", "cpu", variant, members, metric, group, *estimate, ensembles, 0)
 
@@ -1000,7 +1000,7 @@ def of_text(variants, runs=4, segments=30, units=8, tokens=6):
         found += of_all_draws(predictions(logits), labels, tokens, rare, [np.arange(runs)], found, units)
         rows += [(*cell, *names, *estimate, runs, 0) for *names, estimate in found]
         rows.append((*cell, "n_draws", "all", 1.0, np.nan, np.nan, runs, 0))
-        of_runs = language(logits, labels, units, written, bit_equal(logits), streams.key(0, "init", 1))
+        of_runs = language(logits, labels, units, written, bit_equal(logits))
         of_language += [(*cell, *names, *estimate, runs, 0) for *names, estimate in of_runs]
     return rows, of_language
 

@@ -66,7 +66,6 @@ def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, 
     return {
         f"{name}_mean": Metric(limits, mean_t, mean),
         f"{name}_sd": Metric(POSITIVE, root_mean_square, sd),
-        f"{name}_sd_bootstrap": Metric(POSITIVE, root_mean_square),
         f"{name}_sd_robust": Metric(POSITIVE, root_mean_square),
     }
 

@@ -104,7 +104,7 @@ def _rows(logits: np.ndarray) -> list[slice]:
     return [slice(start, start + step) for start in range(0, examples, step)]
 
 
-def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
+def by_size(logits: np.ndarray, labels: np.ndarray, largest: int) -> list[tuple[int, Row, int]]:
     """Measures of ensembles of 1, 2, ... `largest` runs each, at most `LARGEST`, as (size, row, number of ensembles).
 
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
@@ -115,8 +115,8 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -
     for members in range(1, min(largest, LARGEST) + 1):
         predicted, entropies = _measured(logits, labels, members)
         measured = [
-            *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
-            *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream),
+            *spread_rows("accuracy", "all", accuracies(predicted, labels), step),
+            *spread_rows("cross_entropy", "all", entropies, value_step(equal)),
             ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
         rows += [(members, row, len(predicted)) for row in bounded(with_width(measured, equal))]

@@ -42,8 +42,8 @@ def stability(
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and distances of weights.
 
-    Every part is bootstrapped with the same resamples of the runs, so one stream serves all. With several `units` an
-    example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
+    Churn on other examples is bootstrapped from `stream`. With several `units` an example, such as the tokens of a
+    segment, N counts units, and those of an example are drawn together.
     """
     classes = logits.shape[-1] if keeps_all(logits) else 0
     return of_classes(predictions(logits), classes, labels, groups, weights, stream, units, logits)
@@ -68,22 +68,22 @@ def of_classes(
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     rows: list[Row] = []
     for name, rate in whole.items():
-        rows += spread_rows(name, "all", rate.values, step(rate), stream)
+        rows += spread_rows(name, "all", rate.values, step(rate))
     if logits is not None:
         entropies = cross_entropies(logits, labels)
-        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
+        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal))
     rows += _churns(predicted, labels, "all")
     rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
     rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
     for name, group, rate in parts:
-        rows += spread_rows(name, group, rate.values, step(rate), stream)
+        rows += spread_rows(name, group, rate.values, step(rate))
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
         if logits is not None:
             entropies = cross_entropies_of(member, logits, labels)
-            rows += spread_rows("cross_entropy", group, entropies, value_step(equal), stream)
+            rows += spread_rows("cross_entropy", group, entropies, value_step(equal))
     return bounded(with_width(rows, equal))
 
 

@@ -17,7 +17,7 @@ from toolnoise.measures.reading import counts, predictions_of
 
 def measure(
     cell: Sequence[str],
-    study_seed: int,
+    study_seed: int,  # noqa: ARG001 (every measure of a cell is given it)
     data: str | Path,
     logits: str | Path,
     index: str | Path,
@@ -31,11 +31,11 @@ def measure(
     if about["seeds"] != dump.seeds or about["diverged"] != dump.diverged:
         raise BadInput(texts_index, "seeds", f"found {about['seeds']}", f"the runs of {index}")
     together, scores = by_draw.grouped(dump.kept_draws), dump.kept
-    texts_of, stream = written[dump.finished], noise.bootstrap(study_seed, cell)
+    texts_of = written[dump.finished]
 
     def of_draw(chosen: np.ndarray) -> list[Row]:
         stack, labels = noise.some_of(scores, chosen), dataset.test.labels
-        return language(stack, labels, dataset.test.units, texts_of[chosen], bit_equal(stack), stream)
+        return language(stack, labels, dataset.test.units, texts_of[chosen], bit_equal(stack))
 
     rows = by_draw.over_draws([of_draw(chosen) for chosen in together.groups], DECLARED)
     number = counts(dump.finished)

@@ -32,15 +32,13 @@ DECLARED: Mapping[str, Metric] = {
 BLOCK = 2**20  # probabilities of all runs in float64 at a time
 
 
-def language(
-    logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray, equal: bool, stream: int
-) -> list[Row]:
+def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray, equal: bool) -> list[Row]:
     """The rows of runs with logits [S, U, C] on labels [U], in segments of `units`, and with continuations [S, P, L].
 
     `equal` says whether the runs are bit-equal.
     """
     perplexities = np.exp(cross_entropies(logits, labels))
-    rows = spread_rows("perplexity", "all", perplexities, value_step(equal), stream)
+    rows = spread_rows("perplexity", "all", perplexities, value_step(equal))
     answers = predictions(logits).reshape(len(logits), -1, units)
 
     def of(runs: slice) -> list[Pairs]:

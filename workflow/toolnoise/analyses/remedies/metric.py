@@ -74,7 +74,7 @@ class Measured(NamedTuple):
             "ensemble_accuracy_change": over_pairs(self.accuracy_change),
         }
 
-    def rows(self, stream: int) -> list[Row]:
+    def rows(self) -> list[Row]:
         """Each measure with its interval, as in a cell's stability."""
         estimates = [
             ("churn", pairwise_jackknife(self.churn)),
@@ -85,8 +85,8 @@ class Measured(NamedTuple):
         ]
         steps = rate_step(self.examples, self.equal), value_step(self.equal)
         rows = [
-            *spread_rows("accuracy", "all", self.accuracies, steps[0], stream),
-            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream),
+            *spread_rows("accuracy", "all", self.accuracies, steps[0]),
+            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1]),
             *((metric, "all", estimate) for metric, estimate in estimates),
         ]
         return bounded(with_width(rows, self.equal))
