@@ -154,8 +154,17 @@ def test_no_run_is_in_two_ensembles_and_what_is_left_over_in_none():
     logits = np.arange(7 * 2 * 3, dtype=np.float32).reshape(7, 2, 3)
     found = np.array(list(ensembles(logits, 3)))
     np.testing.assert_array_equal(found, [logits[:3].mean(axis=0), logits[3:6].mean(axis=0)])
-    assert found.dtype == np.float32
     assert not list(ensembles(logits, 8))
+
+
+def test_the_cross_entropy_of_an_ensemble_is_that_of_logits_averaged_in_float64():
+    rng = np.random.Generator(np.random.Philox(3))
+    labels = rng.integers(0, 4, 200)
+    logits = (1000 + rng.normal(size=(6, 200, 4))).astype(np.float32)
+    wanted = [cross_entropy(logits[runs].astype(float).mean(axis=0) - 1000, labels) for runs in (slice(3), slice(3, 6))]
+    found = {row[0]: row[2].value for members, row, _ in by_size(logits, labels, 3) if members == 3}
+    assert found["cross_entropy_mean"] == pytest.approx(np.mean(wanted), rel=1e-12)
+    assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
 
 def test_an_average_is_summed_in_float64():

@@ -75,10 +75,10 @@ def ensembles(logits: np.ndarray, members: int) -> Iterator[np.ndarray]:
     """Ensembles of `members` runs each, [N, C], from logits [S, N, C] in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
-    runs are not used. One ensemble at a time: all together may have half as many bytes as the runs.
+    runs are not used. One ensemble at a time: all together may have as many bytes as the runs.
     """
     for start in range(0, len(logits) - members + 1, members):
-        yield average(logits[start : start + members]).astype(np.float32)
+        yield average(logits[start : start + members])
 
 
 def average(logits: np.ndarray) -> np.ndarray:
