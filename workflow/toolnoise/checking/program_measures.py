@@ -206,7 +206,7 @@ def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
     step = value_step(bit_equal(np.stack(list(by_name.values()), axis=1)) and weights.equal)
     rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs, step)]
-    return [*rows, *distances(weights)]
+    return bounded([*rows, *distances(weights)], declared_as(by_name))
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:

@@ -25,8 +25,11 @@ class Estimate(NamedTuple):
     high: float = np.nan
 
     def within(self, lowest: float, highest: float) -> "Estimate":
-        """Clip the bounds to the range of the measure; the value itself is unchanged."""
-        low, high = np.clip([self.low, self.high], lowest, highest)
+        """Clip the bounds to the range of what is estimated, or to an estimate beyond it; the value is unchanged.
+
+        The sample SD of few runs of a share may be above 0.5, and an unbiased similarity above 1.
+        """
+        low, high = np.clip([self.low, self.high], min(lowest, self.value), max(highest, self.value))
         return Estimate(self.value, float(low), float(high))
 
 

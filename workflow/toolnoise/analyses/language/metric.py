@@ -13,7 +13,7 @@ from scipy.special import softmax, xlogy
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.declared import POSITIVE, SHARE, Metric, bounded, spread
+from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, bounded, spread
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import value_step, with_width
 from toolnoise.formulas.groups import spread_rows
@@ -23,7 +23,7 @@ from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 
 LANGUAGE: Columns = {**CELL, **MEASURE}
 DECLARED: Mapping[str, Metric] = {
-    **spread("perplexity", POSITIVE),
+    **spread("perplexity", PERPLEXITY),
     "divergence": Metric(SHARE, positive_mean_t),
     "segment_churn": Metric(SHARE, positive_mean_t),
     "continuation_churn": Metric(SHARE, positive_mean_t),
