@@ -58,6 +58,7 @@ def outside(rows):
     found = []
     for name, (value, low, high) in rows:
         lowest, highest = next(limits for pattern, limits in RANGES.items() if re.fullmatch(pattern, name))
+        assert low != high, name
         if low == low and not min(lowest, value) <= low <= high <= max(highest, value):
             found.append((name, value, low, high))
     return found
@@ -95,7 +96,7 @@ class Cell:
         logits, labels, weights, rng = self.logits, self.labels, self.weights, self.rng
         yield from ((metric, estimate) for metric, _, estimate in remedies.measure(logits, labels).rows())
         texts = rng.integers(0, 2, (len(logits), 3, 4))
-        rows = language(logits, labels, 1, texts, equal=False)
+        rows = language(logits, labels, 1, texts)
         yield from ((metric, estimate) for metric, _, estimate in rows)
         grams = np.einsum("snc,smc->snm", logits, logits)[:, np.newaxis]
         yield from ((metric, estimate) for _, metric, estimate in layers(["dense"], grams))

@@ -171,7 +171,7 @@ def test_where_runs_are_equal_there_is_nothing_to_reduce():
 
 def test_remedied_runs_that_are_equal_are_a_reduction_of_all():
     equal = measure(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
-    assert reduction(measure(SINGLE, LABELS), equal, same_runs=False) == (1, 1, 1)
+    assert reduction(measure(SINGLE, LABELS), equal, same_runs=False).value == 1
 
 
 # Sets of remedies

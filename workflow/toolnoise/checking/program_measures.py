@@ -19,7 +19,7 @@ from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row
 from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
-from toolnoise.formulas.equal_runs import bit_equal, value_step
+from toolnoise.formulas.equal_runs import bit_equal, equality
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.per_run import RUNS, Values
 from toolnoise.formulas.stability import STABILITY, distances
@@ -43,10 +43,10 @@ class Errors(NamedTuple):
         wrong = found - self.labels[member]
         return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float) -> list[Row]:
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of both."""
         each = self.each(found, member)
-        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs, step)]
+        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs)]
 
 
 class Losses:
@@ -57,13 +57,13 @@ class Losses:
         losses = found.mean(axis=1) if found.size else np.full(len(found), np.nan)
         return {"loss": losses, "perplexity": _perplexity(losses)}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float) -> list[Row]:
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of the loss, and what they are for the perplexity.
 
         That of the mean loss is the exponential of its estimate, bounds included: exact. Its SDs are those of the loss
         times it (the delta method): right up to a share of about the SD of the loss.
         """
-        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"], step)
+        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"])
         perplexity = Estimate(*_perplexity(np.array(mean)).tolist())
         scaled = ((metric.replace("loss", "perplexity"), perplexity.value * np.array(sd)) for metric, _, sd in sds)
         return [
@@ -188,11 +188,10 @@ def pairwise_difference(found: np.ndarray) -> np.ndarray:
 
 def stability(measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Measures and differences of the runs' numbers [S, U], over the units of each group."""
-    equal = bit_equal(numbers) and weights.equal
-    rows: list[Row] = []
+    rows = [equality(bit_equal(numbers) and weights.equal, len(numbers))]
     for group, member in groups.items():
         chosen = numbers[:, member]
-        rows += measured.rows(chosen, member, group, value_step(equal))
+        rows += measured.rows(chosen, member, group)
 
         def of(runs: slice, chosen: np.ndarray = chosen) -> list[Pairs]:
             return [Pairs.of(pairwise_difference(chosen[runs]))]
@@ -204,9 +203,10 @@ def stability(measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.nd
 
 def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
-    step = value_step(bit_equal(np.stack(list(by_name.values()), axis=1)) and weights.equal)
-    rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs, step)]
-    return bounded([*rows, *distances(weights)], declared_as(by_name))
+    metrics = np.stack(list(by_name.values()), axis=1)
+    rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs)]
+    rows += [*distances(weights), equality(bit_equal(metrics) and weights.equal, len(metrics))]
+    return bounded(rows, declared_as(by_name))
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:

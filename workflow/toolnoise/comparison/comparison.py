@@ -224,7 +224,7 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> ExactMatch:
     whole_a, whole_b = (arm.right.reshape(len(arm.right), -1, arm.answers.units).all(axis=2) for arm in (a, b))
     test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * a.answers.units)
     of_a, of_b = (means.mean(axis=0) for means in unit_means(plan, whole_a, whole_b))
-    over_examples = mean_t(of_b - of_a).within(-1, 1)
+    over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
     return ExactMatch(float(of_a.mean()), float(of_b.mean()), test.effect.within(-1, 1), test.pvalue, over_examples)
 
 

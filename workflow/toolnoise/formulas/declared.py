@@ -129,6 +129,7 @@ METRICS: Mapping[str, Metric] = {
     **spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
     "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
+    "bit_equal": Metric(SHARE, value),  # over draws, the share of those whose runs are
 }
 # The columns of the page's first table before anybody chooses others.
 USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")
@@ -150,5 +151,6 @@ def labels() -> dict[str, Label]:
 
 
 def bounded(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
-    """Rows whose bounds are within the range of their measure."""
-    return [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]
+    """Rows whose bounds are within the range of their measure; bounds that rounding has made equal are left out."""
+    clipped = [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]
+    return [(*row, Estimate(found.value) if found.low == found.high else found) for *row, found in clipped]

@@ -15,7 +15,7 @@ from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.entropy import cross_entropies, example_entropies
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
@@ -110,14 +110,13 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int) -> list[tuple[
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
     with only one ensemble has means only.
     """
-    rows, equal = [], bit_equal(logits)  # ensembles of bit-equal runs are bit-equal
-    step = rate_step(len(labels), equal)
+    rows, step = [], rate_step(len(labels), bit_equal(logits))  # ensembles of bit-equal runs are bit-equal
     for members in range(1, min(largest, LARGEST) + 1):
         predicted, entropies = _measured(logits, labels, members)
         measured = [
             *spread_rows("accuracy", "all", accuracies(predicted, labels), step),
-            *spread_rows("cross_entropy", "all", entropies, value_step(equal)),
+            *spread_rows("cross_entropy", "all", entropies),
             ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
-        rows += [(members, row, len(predicted)) for row in bounded(with_width(measured, equal))]
+        rows += [(members, row, len(predicted)) for row in bounded(measured)]
     return rows

@@ -42,8 +42,8 @@ def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[st
     return counted
 
 
-def spread_rows(rate: str, group: str, values: np.ndarray, step: float) -> list[Row]:
-    """Mean and SD over runs of a rate, or of another quantity, with its `step`."""
+def spread_rows(rate: str, group: str, values: np.ndarray, step: float = np.nan) -> list[Row]:
+    """Mean and SD over runs of a rate, with its `step`, or of another quantity."""
     return [
         (f"{rate}_mean", group, mean_t(values, step)),
         (f"{rate}_sd", group, sd_chi2(values, step)),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from toolnoise.datasets.outcomes import ALL
+from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.study.cells import Cell
 
 # What varies, by the variant; any other is called by its name.
@@ -28,7 +29,10 @@ DRAWS = "n_draws"
 
 
 class Row(NamedTuple):
-    """A measure of a cell, with its interval, its number of runs and of those that diverged."""
+    """A measure of a cell, with its interval, its number of runs and of those that diverged.
+
+    `bit_equal` says that the runs are equal bit by bit: that is why they have no interval.
+    """
 
     value: float
     low: float
@@ -36,17 +40,13 @@ class Row(NamedTuple):
     runs: int
     missing: int = 0
     draws: int = 1
+    bit_equal: bool = False
 
     @property
     def pairs(self) -> int:
         """The pairs that are compared: where a cell has several draws of several runs, those of one draw."""
         draws = self.draws if self.draws < self.runs else 1
         return draws * (self.runs // draws) * (self.runs // draws - 1) // 2
-
-    @property
-    def bit_equal(self) -> bool:
-        """Whether the runs are bit-equal: no other interval has no width."""
-        return self.value == self.low == self.high == 0
 
 
 UNKNOWN = Row(math.nan, math.nan, math.nan, 0)
@@ -62,6 +62,8 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
     for of_cell in rows.values():
         if CHURN in of_cell and DRAWS in of_cell and of_cell[DRAWS].value > 0:
             of_cell[CHURN] = of_cell[CHURN]._replace(draws=int(of_cell[DRAWS].value))
+        if BIT_EQUAL in of_cell and of_cell[BIT_EQUAL].value == 1:
+            of_cell.update({name: row._replace(bit_equal=True) for name, row in of_cell.items()})
     return rows
 
 
@@ -90,7 +92,7 @@ def changes(changed: Sequence[Row], *, shares: bool) -> str:
     if len(known) > 1:
         return f"{found} in {len(known)} tasks"
     (_, *interval), *_ = known
-    return found if math.isnan(interval[0]) else f"{found} ({extent(interval)})"
+    return f"{found} ({extent(interval)})" if interval[0] < interval[1] else found
 
 
 def nothing(verdicts: Sequence[bool | None]) -> str:

@@ -15,7 +15,7 @@ from toolnoise.stats.jackknife import MANY
 FURTHEST = 100  # times an SD over draws: an interval that reaches further says nothing of it
 
 
-def sd_chi2(values: np.ndarray, step: float = 0.0) -> Estimate:
+def sd_chi2(values: np.ndarray, step: float = np.nan) -> Estimate:
     """SD of the runs with the chi-square interval; all NaN for fewer than two runs."""
     if len(values) < 2:
         return UNDEFINED
@@ -61,7 +61,7 @@ def _largest_sd_of_equal_runs(runs: int) -> float:
     return float(np.sqrt(optimize.brentq(excess, 0, 400)))
 
 
-def sd_robust(values: np.ndarray, step: float = 0.0) -> Estimate:
+def sd_robust(values: np.ndarray, step: float = np.nan) -> Estimate:
     """SD of the runs with Bonett's (2006) interval, which estimates the tails of the distribution from the runs.
 
     With ten runs it contains the SD in about 95 % of cases, whether the runs are normal or not (bench/coverage.py). The

@@ -13,7 +13,7 @@ import numpy as np
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.declared import DISTANCE, SHARE
-from toolnoise.formulas.equal_runs import first_epochs, value_step
+from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
@@ -97,10 +97,7 @@ def pair(
     """The rows of two toolings, each with the number of its draws."""
     both, apart = alike[:, tooling, other], first[:, tooling, other]
     parted, count = apart[~np.isnan(apart)], len(both)
-    rows = [
-        ((metric, "all", mean_t(gaps.toolings[:, tooling, other], value_step(both.all()))), count)
-        for metric, gaps in measured.items()
-    ]
+    rows = [((metric, "all", mean_t(gaps.toolings[:, tooling, other])), count) for metric, gaps in measured.items()]
     rows.append((("bit_equal", "all", wilson(int(both.sum()), count)), count))
     rows.append((("first_epoch", "all", mean_t(parted)), len(parted)))
     return [((metric, group, estimate.within(*RANGES[metric])), number) for (metric, group, estimate), number in rows]
@@ -122,7 +119,7 @@ def factors(
             sums, counts = (np.where(picked, gaps.toolings, 0).sum(axis=(1, 2)), picked.sum(axis=(1, 2)))
             means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
             means = means[counts > 0]
-            yield factor, metric, pairs, mean_t(means, value_step(not sums.any())).within(*RANGES[metric])
+            yield factor, metric, pairs, mean_t(means).within(*RANGES[metric])
             yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
         yield SEED, metric, len(parts), Estimate(seeds.value)
         for factor, (shares, chance) in explained(parts, gaps.toolings**gaps.power).items():

@@ -10,7 +10,6 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
-from toolnoise.formulas.equal_runs import bit_equal
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.reading import counts, predictions_of
 
@@ -35,7 +34,7 @@ def measure(
 
     def of_draw(chosen: np.ndarray) -> list[Row]:
         stack, labels = noise.some_of(scores, chosen), dataset.test.labels
-        return language(stack, labels, dataset.test.units, texts_of[chosen], bit_equal(stack))
+        return language(stack, labels, dataset.test.units, texts_of[chosen])
 
     rows = by_draw.over_draws([of_draw(chosen) for chosen in together.groups], DECLARED)
     number = counts(dump.finished)
