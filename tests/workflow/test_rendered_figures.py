@@ -517,10 +517,13 @@ def test_what_determinism_costs_stands_beside_what_it_removes(written):
 
 def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     found = [*over_algo_impl(algo=0.9, control=0.0), *over_algo_impl("faces", draws=1, impl=0.256)]
+    for row in over_algo_impl(init=0.4):
+        found.append((*row[:9], np.nan, np.nan, *row[11:]) if row[6] == "accuracy_sd" else row)
     stem = written("ratios", ratios=found, tasks=[["vgg19", "digits"], ["vgg19", "faces"]])
     text = stem.with_suffix(".md").read_text()
     assert "| cpu | vgg19 / digits | all | ALGO / ALGO+IMPL | 0.9 (0.45 to 1.8) |" in text
     assert "| Control / ALGO+IMPL | 0 | 0 | 0 | 0 | 5 over 5 (paired) |" in text
+    assert "| 0.4 (0.2 to 0.8) | 0.4 (too few runs to tell) | 0.4 (0.2 to 0.8) | 5 over 5 (paired) |" in text
     assert "| IMPL / ALGO+IMPL | 0.256 | 0.256 | 0.256 | 0.256 | 1 over 5 (one draw) |" in text
     assert "the ratio holds for that draw" in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)

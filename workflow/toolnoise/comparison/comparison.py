@@ -32,9 +32,8 @@ from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
-from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.draws import Drawn
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import Result, mean_difference
 
@@ -295,13 +294,8 @@ def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, 
 
 
 def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
-    if plan.way == "paired" and len(a) == len(b) == plan.shared:
-        a, b = unit_means(plan, a, b)
-        logarithm = paired_sd_ratio(a, b)
-        if logarithm:
-            return Estimate(*np.exp(logarithm.estimate).tolist())
-    return pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5)
+    """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
+    return unless_too_wide(pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5))
 
 
 def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:

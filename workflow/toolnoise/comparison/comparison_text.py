@@ -10,7 +10,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned, counted
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.datasets.outcomes import OUTCOMES
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import TOO_FEW, Estimate
 
 LEVEL = 0.05
 # A name, the numbers of both arms and of their difference, its interval, and what that is over.
@@ -44,7 +44,7 @@ def _block(comparison: Comparison, tests: int) -> str:
         ("  these runs", "", "", *points(comparison.accuracy_difference_over_examples, examples)),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
-        ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *sd_ratio(comparison.accuracy_sd_ratio, by)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if comparison.cross_entropy_difference is not None:
@@ -287,6 +287,12 @@ def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     """A value, its interval, and what that is over."""
     value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+
+
+def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    """A ratio of SDs, its interval, and what that is over, or why there is none."""
+    value, interval, over = shown(estimate, "x {:.2f}", over)
+    return value, TOO_FEW if interval == "n/a" != value else interval, over
 
 
 def plain(value: object) -> Any:

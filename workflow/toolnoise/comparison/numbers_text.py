@@ -7,7 +7,7 @@ from typing import Any
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
-from toolnoise.comparison.comparison_text import in_own_unit, over_what, shares, shown
+from toolnoise.comparison.comparison_text import in_own_unit, over_what, sd_ratio, shares, shown
 from toolnoise.datasets.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
@@ -31,7 +31,7 @@ def _block(found: NumberComparison, tests: int) -> str:
         ("  these runs", "", "", *shown(found.difference_over_examples, "{:+.4g}", examples)),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} is lower, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
-        ("  SD", *in_own_unit(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
+        ("  SD", *in_own_unit(a, b, "sd"), *sd_ratio(found.sd_ratio, by)),
     ]
     if found.outcome == LOSSES:
         of_examples = shown(found.perplexity_ratio_over_examples, "x {:.4f}", examples)

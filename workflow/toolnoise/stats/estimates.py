@@ -35,6 +35,13 @@ class Estimate(NamedTuple):
 
 
 UNDEFINED = Estimate(np.nan)
+WIDEST = 20
+TOO_FEW = "too few runs to tell"
+
+
+def unless_too_wide(ratio: Estimate) -> Estimate:
+    """A ratio of two SDs, without an interval whose upper end is more than `WIDEST` times the lower: `TOO_FEW`."""
+    return ratio if ratio.high <= WIDEST * ratio.low else Estimate(ratio.value)
 
 
 def t_interval(value: float, error: float, freedom: float) -> Estimate:

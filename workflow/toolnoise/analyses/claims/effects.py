@@ -83,7 +83,7 @@ class ShownEffect(NamedTuple):
     def interval(self, level: float) -> Estimate:
         """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
         contrast = self.contrast
-        if contrast is None or self.finding is None:
+        if contrast is None or self.finding is None or math.isnan(self.effect.low):
             return UNDEFINED
         tail = min(level, 1.0) / self.looks / 2
         low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)

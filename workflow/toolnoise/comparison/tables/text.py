@@ -10,6 +10,7 @@ from toolnoise.comparison.comparison_text import (
     in_own_unit,
     not_significant,
     plain,
+    sd_ratio,
     shares,
     shown,
     with_numbers,
@@ -55,7 +56,7 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
                 (name, *in_own_unit(each.a, each.b, "mean"), *shown(each.difference, "{:+.4g}", by)),
                 ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
                 (f"  {b} is better, % of pairs", "", "", *shares(each.probability_of_improvement, by)),
-                ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
+                ("  SD", *in_own_unit(each.a, each.b, "sd"), *sd_ratio(each.sd_ratio, by)),
             ]
         )
     says = [sentence(each) for each in found]
