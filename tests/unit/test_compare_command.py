@@ -104,6 +104,17 @@ def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
     assert line.rstrip().endswith("too few runs to tell")
 
 
+def test_the_sd_of_two_runs_ends_at_a_half():
+    a, b = (
+        answers._replace(predicted=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
+        for answers in (arm(0.3, 2), arm(0.3, 2))
+    )
+    a.predicted[0, :40] = 9
+    found = compared(a, b).a.accuracy_sd
+    assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
+    assert (found.low < found.value, found.high) == (True, 0.5)
+
+
 def test_the_order_of_runs_does_not_matter_to_pairs():
     a, b = of_draws(range(5)), of_draws(range(5), 0.05, 2)
     turned = b._replace(predicted=b.predicted[::-1], drawn=b.drawn[::-1])

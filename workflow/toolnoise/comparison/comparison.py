@@ -31,6 +31,7 @@ from toolnoise.comparison.two_arms import (
 from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
@@ -244,6 +245,7 @@ def _arm(side: ArmRuns) -> ArmSummary:
     entropies = None if answers.entropies is None else designs.unit_means(answers.entropies, unit_of, units)
     variance = in_arm(pair_means(variances(side.scores), unit_of, units), units)
     step = 1 / side.right.shape[1]
+    sd = sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance)
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
     return ArmSummary(
@@ -254,8 +256,8 @@ def _arm(side: ArmRuns) -> ArmSummary:
         len(units),
         draws.shared(side.drawn) if len(units) == 1 else [],
         mean_t(scores, step).within(0, 1),
-        sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance),
-        sd_same_draw(side, step_of_draw),
+        sd.within(*METRICS["accuracy_sd"].range),
+        sd_same_draw(side, step_of_draw).within(*METRICS["accuracy_sd"].range),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
         pairs_of_units.estimate(in_arm(pair_means(churn, unit_of, units), units)).within(0, 1),
         mean_t(designs.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
