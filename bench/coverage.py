@@ -31,6 +31,7 @@ from toolnoise.stats.components import components
 from toolnoise.stats.estimates import (
     UNDEFINED,
     Estimate,
+    log_t_interval,
     mean_t,
     positive_mean_t,
     t_interval,
@@ -38,7 +39,7 @@ from toolnoise.stats.estimates import (
 from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import by_size, sd_ratio
-from toolnoise.stats.spread import root_mean_square, sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.stats.two_means import mean_difference
 
@@ -101,7 +102,6 @@ def spreads(draws: np.random.Generator) -> None:
         arms = [sample((RUNS,)) for _ in range(STUDIES)]
         covered(f"chi-square, {kind}", (sd_chi2(arm) for arm in arms), sd)
         covered(f"Bonett, {kind}", (sd_robust(arm) for arm in arms), sd)
-        covered(f"BCa, {kind}", (sd_bootstrap(arm, study) for study, arm in enumerate(arms[:SLOW_STUDIES])), sd)
 
 
 def of_components(rows: int, columns: int, draws: np.random.Generator, examples: int = 1000) -> None:
@@ -206,9 +206,10 @@ def _of_unequal_draws(
 def log_normal_draws(draws: np.random.Generator) -> None:
     """Means over draws whose values are log-normal, however noisy the noisiest, and what is made of their SDs.
 
-    A draw's value is the variance of its runs: 4 of each of 3 to 5 draws, 10 of each of 10. The line below a mean has
-    what is covered if intervals are left out that reach further than `WIDE` times the mean. The interaction is that of
-    normal runs. At last, not the variances are log-normal with this sigma, but the SDs.
+    A draw's value is the variance of its runs: 4 of each of 3 to 5 draws, 10 of each of 10. The lines below a mean have
+    what two simpler methods cover, and what is covered if intervals are left out that reach further than `WIDE` times
+    the mean. The interaction is that of normal runs. At last, not the variances are log-normal with this sigma, but the
+    SDs.
     """
     for sigma in (0, 0.7, 1.0, 1.3):
         for noisy in (1, 0.75):
@@ -219,6 +220,8 @@ def log_normal_draws(draws: np.random.Generator) -> None:
                 now = [positive_mean_t(study) for study in variances]
                 held = f"mean of {what}" + (", a quarter without noise" if noisy < 1 else "")
                 covered(held, now, truth, most=1)
+                covered("  by the delta method", map(delta_method, variances), truth, most=1)
+                covered("  by Student's t", map(mean_t, variances), truth, most=1)
                 covered(
                     "  without the widest",
                     (one if one.high < WIDE * one.value else UNDEFINED for one in now),
@@ -242,6 +245,12 @@ def log_normal_draws(draws: np.random.Generator) -> None:
             what = f"{rows} draws whose SDs have sensitivity {sigma:g}"
             covered(f"SD of {what}", map(root_mean_square, sds), np.sqrt(truth), most=1)
             covered(f"variance of {what}", map(positive_mean_t, sds**2), truth, most=1)
+
+
+def delta_method(values: np.ndarray) -> Estimate:
+    """The mean with Student's interval of its logarithm, whose standard error is the mean's over the mean."""
+    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    return log_t_interval(mean, error / mean, len(values) - 1) if mean > 0 else UNDEFINED
 
 
 def _log_normal(
@@ -305,7 +314,7 @@ def easy_classes(draws: np.random.Generator) -> None:
             same = np.mean(np.ptp(arms, axis=1) == 0)
             what = f"{kind}, {runs} runs (all equal in {100 * same:.0f} %)"
             covered(f"SD, {what}", (sd_chi2(arm, step) for arm in arms), sd, most=1)
-            covered("  if equal runs had an SD of 0 for sure", (sd_chi2(arm) for arm in arms), sd, most=1)
+            covered("  if equal runs had an SD of 0 for sure", (sd_chi2(arm, 0.0) for arm in arms), sd, most=1)
             covered("  its mean", (mean_t(arm, step) for arm in arms), mean, most=1)
 
 
@@ -378,7 +387,9 @@ def splits(draws: np.random.Generator) -> None:
 
 
 def without_floor(pairs: Pairs) -> Estimate:
-    return t_interval(pairwise_mean(pairs).value, standard_error(pairs_without_each(pairs)), len(pairs.sums) - 1)
+    """Where the jackknife finds no error, the interval has no width."""
+    mean, error = pairwise_mean(pairs).value, standard_error(pairs_without_each(pairs))
+    return t_interval(mean, error, len(pairs.sums) - 1) if error else Estimate(mean, mean, mean)
 
 
 def reductions(draws: np.random.Generator) -> None:

@@ -443,7 +443,7 @@ def test_churn_is_the_mean_over_pairs():
     assert tn.churn(scores(A))["churn"] == tn.churn(list(A))["churn"] == found["churn"]
     assert tn.churn(np.array(["ant", "bee", "cat", "dog"])[A])["churn"] == found["churn"]
     assert tn.churn([list(np.array(["ant", "bee"])[run % 2]) for run in A])["runs"] == 5
-    assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": None, "high": None}
     with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
         tn.churn(A[0])
 

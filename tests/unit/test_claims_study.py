@@ -70,7 +70,10 @@ def test_a_larger_sd_is_supported_and_its_reverse_refuted():
     rows = [list(runs_of("algo_impl", NOISY)), list(runs_of("impl", QUIET, lambda seed: 100 + seed))]
     whole, parts = judged(claimed(), *rows)
     assert whole["verdict"] == SUPPORTED
-    assert whole["ci_low"] > 4
+    logs = [np.log([np.std(np.delete(values, run), ddof=1) for run in range(20)]) for values in (NOISY, QUIET)]
+    half = stats.t.ppf(0.975, 19) * np.sqrt(19 / 20 * sum(np.sum((each - each.mean()) ** 2) for each in logs))
+    ratio = np.std(NOISY) / np.std(QUIET)
+    assert [whole["ci_low"], whole["ci_high"]] == pytest.approx([ratio / np.exp(half), ratio * np.exp(half)])
     assert whole["hardware"] == "cpu"
     assert list(parts["part"]) == ["small/digits/cpu: algo_impl over impl"]
     assert judged(claimed(direction="below"), *rows)[0]["verdict"] == REFUTED
@@ -84,9 +87,23 @@ def test_runs_of_one_draw_are_judged_for_that_draw_and_said_to_be():
     assert (whole["n_units"], several["n_units"]) == ("20", "20 and 4"), "draws are the units, not runs"
 
 
+def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_and_a_note():
+    few = runs_of("algo_impl", NOISY[:5]), runs_of("impl", NOISY[10:15], lambda seed: 100 + seed)
+    whole, parts = judged(claimed(), *few)
+    ends = ["ci_low", "ci_high", "decides_low", "decides_high"]
+    assert whole["value"] == pytest.approx(np.std(NOISY[:5]) / np.std(NOISY[10:15]))
+    assert np.isnan(list(whole[ends])).all()
+    assert np.isnan(parts[ends]).all(axis=None)
+    assert (whole["verdict"], whole["note"]) == (OPEN, "no interval: too few runs to tell")
+    assert whole["pvalue"] > 0.05
+    assert "to nan" not in sentences.sentence(whole)
+
+
 @pytest.mark.parametrize(("factor", "side"), [(0.5, "support"), (2, "refute")])
 def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict(factor, side):
-    rows = runs_of("algo_impl", NOISY[:4]), list(runs_of("impl", factor * NOISY[:4], lambda seed: 100 + seed))
+    # The jackknife's error of these four is that of normal runs.
+    four = NOISY[[7, 8, 9, 10]]
+    rows = runs_of("algo_impl", four), list(runs_of("impl", factor * four, lambda seed: 100 + seed))
     whole, _ = judged(claimed(), *rows)
     assert whole["verdict"] == OPEN
     assert (whole["n_needed"], whole["needed_to"]) == (20, side), "80 % power at the ratio 2 takes 17 to 18 runs"
@@ -95,7 +112,7 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict(factor, sid
 
 def test_units_needed_include_the_number_of_parts():
     rows = [list(runs_of("impl", QUIET[:6], lambda seed: 100 + seed, hardware=name)) for name in "abcdefgh"]
-    rows += [list(runs_of("algo_impl", 2.2 * QUIET[:6], hardware=name)) for name in "abcdefgh"]
+    rows += [list(runs_of("algo_impl", 2.6 * QUIET[:6], hardware=name)) for name in "abcdefgh"]
     needed = {rule: judged(claimed(parts=rule), *rows)[0] for rule in ("every", "any")}
     alone = judged(claimed(), rows[0], rows[8])[0]
     assert all(row["verdict"] == OPEN for row in (*needed.values(), alone))
@@ -340,6 +357,8 @@ def test_what_cannot_fail_is_shown_and_neither_judged_nor_counted():
     assert np.isnan(found.loc["certain", "adjusted"])
     assert found.loc["certain", "value"] == found.loc["mine", "value"]
     assert sentences.counts(found) == {SUPPORTED: 1}
+    few = [*runs_of("algo_impl", NOISY[:2]), *runs_of("impl", QUIET[:2], lambda seed: 100 + seed)]
+    assert list(as_wholes([one, certain], few)["note"]) == ["too few runs", "a tautology"]
 
 
 def test_every_line_says_what_is_emulated_and_what_stands_for_an_accelerator():

@@ -14,7 +14,6 @@ from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
-from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.two_means import mean_difference
 from toolnoise.study.variants import VARIANTS
 
@@ -83,13 +82,37 @@ def test_paired_arms_are_compared_draw_by_draw():
         one, other = getattr(paired, quantity), getattr(apart, quantity)
         assert one.high - one.low < other.high - other.low, quantity
     scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
-    assert paired.accuracy_sd_ratio == pytest.approx(tuple(np.exp(paired_sd_ratio(*scores).estimate)))
+    without = [np.log([np.std(np.delete(runs, unit), ddof=1) for unit in range(6)]) for runs in scores]
+    half = stats.t.ppf(0.975, 5) * np.sqrt(5 / 6) * np.linalg.norm(np.subtract(*without) - np.subtract(*without).mean())
+    ratio = np.std(scores[1]) / np.std(scores[0])
+    assert paired.accuracy_sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
     # Pairs of the same draw are no part of the churn of other draws.
     assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
     text = comparison_text.as_text([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms.\n" in text
     assert "95 % over 6 paired draws" in verdict(paired)
     assert "With the same draws, " in verdict(paired)
+
+
+def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
+    a, b = of_draws(range(3)), of_draws(range(10, 13), 0.05, 2)
+    found = compared(a, b)
+    scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
+    assert found.accuracy_sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
+    assert np.isnan(found.accuracy_sd_ratio[1:]).all()
+    (line,) = (line for line in comparison_text.as_text([found]).splitlines() if line.startswith("  SD "))
+    assert line.rstrip().endswith("too few runs to tell")
+
+
+def test_the_sd_of_two_runs_ends_at_a_half():
+    a, b = (
+        answers._replace(predicted=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
+        for answers in (arm(0.3, 2), arm(0.3, 2))
+    )
+    a.predicted[0, :40] = 9
+    found = compared(a, b).a.accuracy_sd
+    assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
+    assert (found.low < found.value, found.high) == (True, 0.5)
 
 
 def test_the_order_of_runs_does_not_matter_to_pairs():

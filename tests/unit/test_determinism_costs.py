@@ -12,7 +12,7 @@ from toolnoise.analyses.overhead import xplane
 from toolnoise.analyses.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
 from toolnoise.analyses.overhead.xplane import Kernel
 from toolnoise.base import files, metric_files
-from toolnoise.stats.estimates import UNDEFINED
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 
 # What determinism costs: numbers from runs, and files from files
 
@@ -115,21 +115,21 @@ def test_files_have_fixed_bytes(measured, tmp_path):
         [
             "# toolnoise metrics 1",
             "model,hardware,accelerator,batch_size,image_size,steps,metric,value,ci_low,ci_high,n_runs,n_missing",
-            f"{about},kernel_seconds_default,1.25,1.25,1.25,3,0",
-            f"{about},kernel_seconds_deterministic,1.25,1.25,1.25,3,0",
-            f"{about},kernel_ratio,1.0,1.0,1.0,3,0",
-            f"{about},wall_seconds_default,1.0,1.0,1.0,3,0",
-            f"{about},wall_seconds_deterministic,2.0,2.0,2.0,3,0",
-            f"{about},wall_ratio,2.0,2.0,2.0,3,0",
+            f"{about},kernel_seconds_default,1.25,,,3,0",
+            f"{about},kernel_seconds_deterministic,1.25,,,3,0",
+            f"{about},kernel_ratio,1.0,,,3,0",
+            f"{about},wall_seconds_default,1.0,,,3,0",
+            f"{about},wall_seconds_deterministic,2.0,,,3,0",
+            f"{about},wall_ratio,2.0,,,3,0",
             "",
         ]
     )
     assert kernels.read_text().splitlines()[1:3] == [
         "model,hardware,accelerator,batch_size,image_size,steps,mode,rank,kernel,calls_per_step"
         ",value,ci_low,ci_high,n_runs,n_missing",
-        f"{about},default,1,Conv2D,3.0,1.0,1.0,1.0,3,0",
+        f"{about},default,1,Conv2D,3.0,1.0,,,3,0",
     ]
-    assert f'{about},deterministic,2,"ReLU, fused",1.0,0.25,0.25,0.25,3,0' in kernels.read_text()
+    assert f'{about},deterministic,2,"ReLU, fused",1.0,0.25,,,3,0' in kernels.read_text()
 
 
 def test_the_order_of_the_records_changes_nothing(measured, tmp_path):
@@ -188,8 +188,8 @@ def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():
     assert 1 < ratio.low < 2 < ratio.high < 4
 
 
-def test_equal_runs_have_an_interval_of_no_width():
-    assert ratio_of_means(np.full(3, 0.3), np.full(4, 0.1)) == (pytest.approx(3),) * 3
+def test_equal_times_have_no_interval():
+    assert ratio_of_means(np.full(3, 0.3), np.full(4, 0.1)) == pytest.approx(Estimate(3), nan_ok=True)
 
 
 def test_a_single_run_of_either_has_a_ratio_and_no_interval():

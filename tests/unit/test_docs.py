@@ -39,11 +39,11 @@ PAGES = [
         "**The same noise as an engine's?**",
         "## Runs that already exist",
         ["outside-small"],
-        ["-0.26 points (-1.18 to 0.66", "1.00 (0.50 to 2.00", "0.11 points (-1.12 to 1.34"],
+        ["-0.26 points (-1.18 to 0.66", "1.00 (0.47 to 2.12", "0.11 points (-1.12 to 1.34"],
     ),
     ("rarity", "## Rare tokens", "## What it does not show", ["rarity-tokens"], []),
     # A ratio of SDs that is computed from `runs.csv`.
-    ("rarity", "## A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.24 to 1.05"]),
+    ("rarity", "## A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.22 to 1.15"]),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 
 from toolnoise import steps
 from toolnoise.analyses.frameworks import measure as frameworks
@@ -19,6 +20,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
+from toolnoise.stats.estimates import Estimate
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Pair
@@ -67,7 +69,7 @@ def test_where_replicates_are_bit_equal_intervals_are_over_examples():
 def test_no_churn_on_a_few_examples_is_not_no_churn_on_all():
     found = dict(total(Predicted(A, A), Predicted(A, A), EXAMPLES))
     assert found["churn"] == pytest.approx((0, 0, 0.2775328), rel=1e-6)  # z^2 / (10 + z^2)
-    assert found["churn_training"] == (0, 0, 0)
+    assert_equal(found["churn_training"], Estimate(0.0))
 
 
 def test_inference_alone_is_measured_on_the_very_same_networks():
@@ -90,7 +92,7 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
 def test_predictions_that_are_bit_equal_elsewhere_are_exactly_no_distance_away():
     for over in (RUNS, EXAMPLES):
         found = dict(inference(Predicted(B, B), over))
-        assert found["logits_relative_difference"] == (0, 0, 0)
+        assert_equal(found["logits_relative_difference"], Estimate(0.0))
         assert found["logits_max_difference"].value == found["churn_inference"].value == 0
 
 

@@ -120,7 +120,7 @@ def test_parts_of_one_whole_are_adjusted_together(many):
 def test_a_label_among_others_has_the_bits_that_it_would_have_alone(many):
     alone = measured(data_of(ANSWERS[:, 0]), LOGITS.reshape(RUNS, PEOPLE, 3, 2)[:, :, 0])
     of_groups = {key: estimate for key, estimate in alone.items() if key[1] in GROUPS}
-    assert len(of_groups) == 2 * (3 * (4 + 5) + 2 + 4)
+    assert len(of_groups) == 2 * (3 * (3 + 5) + 2 + 3)
     for (metric, group), estimate in of_groups.items():
         np.testing.assert_array_equal(many[metric, f"Blond_Hair:{group}"], estimate, err_msg=f"{metric} {group}")
 

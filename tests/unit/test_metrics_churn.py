@@ -13,7 +13,8 @@ from toolnoise.comparison.two_arms import bad_flips, cross_churn, good_flips
 from toolnoise.formulas import churn as module
 from toolnoise.formulas import example_churn
 from toolnoise.formulas.churn import churn, normalised_churn, paired_churn, pairwise_churn
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
@@ -220,11 +221,15 @@ def test_runs_are_bit_equal_or_they_are_not():
 
 
 def test_only_the_rates_of_runs_that_differ_have_a_step():
-    assert (rate_step(50, equal=False), rate_step(50, equal=True), value_step(equal=True)) == (0.02, 0, 0)
-    assert np.isnan([rate_step(0, equal=False), value_step(equal=False)]).all()
+    assert rate_step(50, equal=False) == 0.02
+    assert np.isnan([rate_step(50, equal=True), rate_step(0, equal=False)]).all()
 
 
-def test_an_interval_without_width_belongs_to_bit_equal_runs_alone():
+@pytest.mark.parametrize(("equal", "runs", "value"), [(True, 2, 1), (False, 2, 0), (True, 1, np.nan)])
+def test_a_row_says_whether_runs_are_bit_equal(equal, runs, value):
+    assert_equal(equality(equal, runs), ("bit_equal", "all", Estimate(value, np.nan, np.nan)))
+
+
+def test_bounds_that_rounding_makes_equal_are_no_interval():
     rows = [("churn", "all", Estimate(0.1, 0.1, 0.1)), ("cka", "all", Estimate(0.9, 0.8, 1.0))]
-    assert with_width(rows, equal=True) == rows
-    assert_equal(with_width(rows, equal=False), [("churn", "all", Estimate(0.1, np.nan, np.nan)), rows[1]])
+    assert_equal(bounded(rows), [("churn", "all", Estimate(0.1, np.nan, np.nan)), rows[1]])

@@ -130,7 +130,8 @@ def test_at_full_size_it_is_the_sd_of_the_runs():
 def test_variances_are_averaged_over_draws_and_the_interval_is_over_draws():
     groups = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
     each = [WRONG[group].mean(axis=1).std(ddof=1) for group in groups]
-    assert found_sizes(WRONG, groups)["sd", 16] == pytest.approx(root_mean_square(np.array(each)), rel=1e-12)
+    wanted = root_mean_square(np.array(each)).within(0, 0.5)
+    assert found_sizes(WRONG, groups)["sd", 16] == pytest.approx(wanted, rel=1e-12)
     # A draw of one run has no variance of its own.
     assert found_sizes(WRONG[:5], [*groups[:2], np.array([4])])["sd", 16].value == pytest.approx(
         np.sqrt(np.mean(np.square(each[:2])))

@@ -8,7 +8,7 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.stats import sd_ratio as module
-from toolnoise.stats.contrasts import contrast, paired_sd_ratio, ratio
+from toolnoise.stats.contrasts import contrast, ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, jackknifed, normal_sd, of_runs, together
 from toolnoise.stats.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
@@ -98,14 +98,60 @@ def test_an_sd_that_is_zero_without_one_run_has_the_error_of_normal_runs():
     assert found.error == pytest.approx(np.sqrt(normal_sd(0.5, 4).error ** 2 + moved) / 2)
 
 
+def without_each(values):
+    """The logarithm of the SD without each run, relative to their mean."""
+    logs = np.log([np.std(np.delete(values, run), ddof=1) for run in range(len(values))])
+    return logs - logs.mean()
+
+
 def test_two_sds_of_the_same_units_are_paired_and_those_of_others_are_not():
     rng = np.random.default_rng(3)
     one = rng.normal(size=6)
     other = 2 * one + 0.1 * rng.normal(size=6)
     paired, apart = contrast([(1, sds(other)), (-1, sds(one))]), contrast([(1, sds(other)), (-1, sds(one, 6))])
-    assert paired.estimate == pytest.approx(paired_sd_ratio(one, other).estimate)
+    of_pairs = np.square(without_each(other) - without_each(one))
+    of_others = np.square(without_each(other)) + np.square(without_each(one))
+    for found, squares in ((paired, of_pairs), (apart, of_others)):
+        error = np.sqrt(5 / 6 * squares.sum())
+        assert (found.value, found.error, found.freedom) == pytest.approx(
+            (np.log(np.std(other) / np.std(one)), error, 5)
+        )
+        assert found.above(0) == pytest.approx(stats.t.sf(found.value / error, 5))
     assert paired.above(0) < 0.001 < 0.05 < apart.above(0)
-    assert (paired.value, paired.units) == (apart.value, (6,))
+    assert paired.units == apart.units == (6,)
+
+
+@pytest.mark.parametrize("one", [[0.1, 0.4], [0.0, 0.0, 0.0, 1.0]])
+def test_two_sds_that_the_jackknife_cannot_see_have_neither_interval_nor_test(one):
+    found = contrast([(1, sds(one)), (-1, sds([0.3, 0.1, 0.5, 0.7], 4))])
+    assert found.value == pytest.approx(np.log(np.std(one, ddof=1) / np.std([0.3, 0.1, 0.5, 0.7], ddof=1)))
+    assert np.isnan([*found.estimate[1:], found.above(0), found.below(0)]).all()
+
+
+def test_what_is_known_of_two_sds_alone_has_an_interval_unless_its_ends_are_a_factor_of_20_apart():
+    for runs, shown in ((3, False), (4, True)):
+        low, high = contrast([(1, normal_sd(0.3, runs)), (-1, normal_sd(0.9, runs))]).estimate[1:]
+        factor = stats.f.ppf(0.975, runs - 1, runs - 1)  # of the ends, which are its root and 1 over it away
+        assert shown == (factor < 20)
+        assert (high - low == pytest.approx(np.log(factor))) if shown else np.isnan([low, high]).all()
+
+
+def test_one_sd_has_its_interval_however_wide():
+    known = Arm(1.0, 2, error=0.0, squares=10**9)
+    low, high = np.exp(contrast([(1, sds([0.0, 1.0])), (-1, known)]).estimate[1:])
+    assert (low, high) == pytest.approx(np.sqrt(0.5 / stats.chi2.ppf([0.975, 0.025], 1)), rel=1e-3)
+    assert high > 20 * low
+
+
+def test_heavy_tails_do_not_make_equal_sds_differ():
+    """Of ten runs, F calls equal SDs different in a tenth of studies and more; the jackknife in 5 to 7 %."""
+    draws, studies = np.random.default_rng(11).standard_t(5, (1500, 2, 10)), []
+    for one, other in draws:
+        found = contrast([(1, sds(one)), (-1, sds(other, 10))])
+        by_f = stats.f.cdf(np.var(one) / np.var(other), 9, 9)
+        studies.append((min(found.above(0), found.below(0)) < 0.025, min(by_f, 1 - by_f) < 0.025))
+    jackknife, f = np.mean(studies, axis=0)
+    assert 0.03 < jackknife < 0.07 < 0.1 < f
 
 
 def test_sds_of_equal_values_have_no_interval():
@@ -201,7 +247,12 @@ def test_ratio_has_the_jackknife_interval_of_its_logarithm():
     error = np.sqrt(6 / 7 * sum((log - np.mean(logs)) ** 2 for log in logs))
     ratio = np.std(part, ddof=1) / np.std(whole, ddof=1)
     factor = np.exp(2.446911851 * error)  # t at .975 with 6 degrees of freedom, from a printed table
+    assert factor**2 < 20
     assert sd_ratio(part, whole) == pytest.approx((ratio, ratio / factor, ratio * factor), rel=1e-8)
+    # The same ratio of three of these runs: the ends would be more than a factor of 20 apart.
+    few = sd_ratio(part[:3], whole[:3])
+    assert np.isfinite(few.value)
+    assert np.isnan(few[1:]).all()
 
 
 def test_ratio_to_an_sd_of_zero_is_undefined():
@@ -225,9 +276,9 @@ def test_ratio_of_a_class_without_examples_is_undefined():
     assert_equal(sd_ratio(np.full(5, NAN), normal(5)), UNDEFINED)
 
 
-def test_ratio_too_uncertain_for_a_float_ends_at_zero_and_infinity():
+def test_ratio_too_uncertain_for_a_float_has_no_interval():
     found = sd_ratio(np.array([0.0, 1e-150, 1.0]), np.array([1.0, 0.0, 1e-150]))
-    assert (found.low, found.high) == (0, np.inf)
+    assert_equal(found, Estimate(found.value, NAN, NAN))
 
 
 @given(FRACTIONS, st.integers(1, 4))

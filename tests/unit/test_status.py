@@ -348,17 +348,18 @@ def test_a_plain_zero_is_exact_and_what_is_nearly_zero_is_no_zero(summary):
 
 
 def test_a_source_that_varies_and_changes_no_bit_is_named(summary):
-    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}
-    (line,) = [line for line in summary(zeros, width=0.0) if "bit-equal, so" in line]
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    (line,) = [line for line in summary(zeros) if "bit-equal, so" in line]
     assert line.startswith("smallcnn/digits/cpu/algo: the runs are bit-equal, so nothing")
     assert line.endswith("depends on init, shuffle, augment, dropout, which may vary")
     # Runs that differ may agree in every answer.
-    assert not [line for line in summary(zeros, width=0.01) if "bit-equal, so" in line]
+    assert not [line for line in summary(zeros | {"bit_equal": 0.0}) if "bit-equal, so" in line]
 
 
 def test_a_cell_that_the_study_no_longer_has_is_shown(summary):
-    zeros, gone = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}, ("cnn", "digits", "cpu", "some")
-    lines = summary(zeros, width=0.0, more=[gone])
+    gone = ("cnn", "digits", "cpu", "some")
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    lines = summary(zeros, more=[gone])
     assert [tuple(line.split()[:4]) for line in lines if line.startswith("cnn")] == [gone]
 
 
@@ -468,19 +469,19 @@ def test_of_several_tasks_a_range_is_told(summary):
 
 
 def test_what_changes_no_bit_changed_nothing_in_so_many_pairs(summary):
-    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}
-    (algo,) = (line for line in screen(summary, values=zeros, width=0.0) if line.startswith("a new seed"))
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    (algo,) = (line for line in screen(summary, values=zeros) if line.startswith("a new seed"))
     assert "nothing: 10 of 10 pairs bit-equal" in algo
     # Runs that differ may agree in every answer.
-    (algo,) = (line for line in screen(summary, values=zeros, width=NAN) if line.startswith("a new seed"))
+    (algo,) = (line for line in screen(summary, values=zeros | {"bit_equal": 0.0}) if line.startswith("a new seed"))
     assert "bit-equal" not in algo
 
 
 def test_of_several_draws_the_pairs_are_those_of_one_draw(summary):
-    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "n_draws": 6.0}
-    told = screen(summary, values=zeros, width=0.0, runs=18)
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "n_draws": 6.0, "bit_equal": 1.0}
+    told = screen(summary, values=zeros, runs=18)
     assert [line for line in told if "nothing: 18 of 18 pairs bit-equal" in line], "6 draws of 3 runs"
-    of_each = screen(summary, values=zeros | {"n_draws": 18.0}, width=0.0, runs=18)
+    of_each = screen(summary, values=zeros | {"n_draws": 18.0}, runs=18)
     assert [line for line in of_each if "nothing: 153 of 153 pairs bit-equal" in line]
 
 

@@ -3,7 +3,6 @@ import itertools
 import os
 import subprocess
 import sys
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -116,14 +115,6 @@ def test_integers_are_in_their_range(stream, bound, count):
     drawn = streams.integers(stream, (count,), bound)
     assert drawn.dtype == np.int32
     assert ((drawn >= 0) & (drawn < bound)).all()
-
-
-@given(KEYS, st.integers(1, 9), st.integers(1, 40))
-def test_rows_of_integers_are_the_same_some_at_a_time(stream, rows, columns):
-    with mock.patch.object(streams, "BLOCK", 2 * columns):
-        found = list(streams.integer_rows(stream, (rows, columns), 1000))
-    assert len(found) == -(-rows // 2)
-    np.testing.assert_array_equal(np.concatenate(found), streams.integers(stream, (rows, columns), 1000))
 
 
 @given(KEYS, st.integers(0, 300))

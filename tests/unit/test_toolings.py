@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 
 from toolnoise import steps
 from toolnoise.analyses.atlas import measure as measures_atlas
@@ -13,6 +14,7 @@ from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING, cross_too
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.stats.estimates import Estimate
 from toolnoise.study.cells import Task
 
 LABELS = np.array([0, 1, 0, 1])
@@ -86,9 +88,9 @@ def test_pairs_of_one_unit_count_as_their_mean():
     assert found == measured(A, B, LABELS, WEIGHTS_A, WEIGHTS_B)
 
 
-def test_a_tooling_against_itself_is_zero():
+def test_a_tooling_against_itself_is_exactly_zero_without_intervals():
     for estimate in measured(A, A, LABELS, WEIGHTS_A, WEIGHTS_A).values():
-        assert estimate == (0, 0, 0)
+        assert_equal(estimate, Estimate(0.0))
 
 
 def test_one_run_has_values_without_intervals():
@@ -212,12 +214,12 @@ def test_a_factors_distance_is_the_mean_over_draws_of_the_mean_over_its_pairs():
     assert ("kernels", "churn") not in found
 
 
-def test_toolings_of_equal_bits_are_exactly_zero_apart_and_without_doubt():
+def test_toolings_of_equal_bits_are_exactly_zero_apart_without_an_interval():
     found = factor_rows()
-    assert found["isa", "churn"][1] == (0, 0, 0)
+    assert_equal(found["isa", "churn"][1], Estimate(0.0))
     assert found["isa", "churn_to_seeds"][1].value == 0
-    assert found["isa", "bit_equal"][1] == (1, 1, 1)
-    assert found["version", "bit_equal"][1] == (0, 0, 0)
+    assert_equal(found["isa", "bit_equal"][1], Estimate(1.0))
+    assert_equal(found["version", "bit_equal"][1], Estimate(0.0))
 
 
 def test_a_ratio_is_to_two_draws_on_one_tooling():

@@ -35,7 +35,6 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.equal_runs import bit_equal
 from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
@@ -532,10 +531,13 @@ def test_what_determinism_costs_stands_beside_what_it_removes(written):
 
 def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     found = [*over_algo_impl(algo=0.9, control=0.0), *over_algo_impl("faces", draws=1, impl=0.256)]
+    for row in over_algo_impl(init=0.4):
+        found.append((*row[:9], np.nan, np.nan, *row[11:]) if row[6] == "accuracy_sd" else row)
     stem = written("ratios", ratios=found, tasks=[["vgg19", "digits"], ["vgg19", "faces"]])
     text = stem.with_suffix(".md").read_text()
     assert "| cpu | vgg19 / digits | all | ALGO / ALGO+IMPL | 0.9 (0.45 to 1.8) |" in text
     assert "| Control / ALGO+IMPL | 0 | 0 | 0 | 0 | 5 over 5 (paired) |" in text
+    assert "| 0.4 (0.2 to 0.8) | 0.4 (too few runs to tell) | 0.4 (0.2 to 0.8) | 5 over 5 (paired) |" in text
     assert "| IMPL / ALGO+IMPL | 0.256 | 0.256 | 0.256 | 0.256 | 1 over 5 (one draw) |" in text
     assert "the ratio holds for that draw" in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)
@@ -568,13 +570,18 @@ def test_components_of_noise_are_shown_with_their_draws_and_intervals(written):
 def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written):
     rows = measured(("vgg19", "digits", "cpu", "init"), DIGITS, 10, {}, 0.5)
     rows += measured(("vgg19", "digits", "cpu", "algo_impl"), DIGITS, 10, {}, 1.0)
+    rows += measured(("vgg19", "digits", "cpu", "control"), DIGITS, 10, {}, 0)
     rows.append(("vgg19", "digits", "cpu", "init", "n_draws", "all", 1.0, np.nan, np.nan, RUNS, 0))
     given = {"ratios": list(over_algo_impl(init=0.75)), "tasks": [["vgg19", "digits"]]}
     stem = written("sources", rows, **given)
     full = {line["variant"]: line for line in csv.DictReader(stem.with_suffix(".csv").read_text().splitlines())}
     assert [full["init"][name] for name in ("churn_of_all", "churn_of_all_low")] == ["0.75", "0.375"]
     assert full["algo_impl"]["churn_of_all"] == ""
-    assert "init: one choice of the seeds that stay fixed." in stem.with_suffix(".md").read_text()
+    text = stem.with_suffix(".md").read_text()
+    assert "init: one choice of the seeds that stay fixed." in text
+    (control,) = (line for line in text.splitlines() if line.startswith("| Control | ours"))
+    assert f"| {RUNS} (bit-equal) |" in control
+    assert " to " not in control
 
 
 def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
@@ -769,7 +776,7 @@ def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
 def ensemble_rows(runs=8, **missing):
     for variant in VARIANTS:
         count = missing.get(variant, runs)
-        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2), streams.key(0, "init", 1))
+        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2))
         for members, (metric, group, estimate), ensembles in found:
             yield ("smallcnn", "digits", "cpu", variant, members, metric, group, *estimate, ensembles, 0)
 
@@ -1014,7 +1021,7 @@ def of_text(variants, runs=4, segments=30, units=8, tokens=6):
         found += of_all_draws(predictions(logits), labels, tokens, rare, [np.arange(runs)], found, units)
         rows += [(*cell, *names, *estimate, runs, 0) for *names, estimate in found]
         rows.append((*cell, "n_draws", "all", 1.0, np.nan, np.nan, runs, 0))
-        of_runs = language(logits, labels, units, written, bit_equal(logits), streams.key(0, "init", 1))
+        of_runs = language(logits, labels, units, written)
         of_language += [(*cell, *names, *estimate, runs, 0) for *names, estimate in of_runs]
     return rows, of_language
 
@@ -1072,7 +1079,8 @@ def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(writte
         assert float(row["pair_perplexity_change"]) == pytest.approx(np.e**change - 1, rel=1e-5)
     text = stem.with_suffix(".md").read_text()
     control = next(line for line in text.splitlines() if "| Control |" in line)
-    assert re.search(r"\| [0-9.]+ ± 0 \| 0 \| 0 \| 1 \| 0 \| 0 \| 0 \|$", control)
+    assert re.search(r"\| 4 \(bit-equal\) \| [0-9.]+ ± 0 \| 0 \| 0 \| 1 \| 0 \| 0 \| 0 \|$", control)
+    assert text.count("(bit-equal)") == 1
     assert "not at hand" in text and "up-to-10 times in training (poem)" in text
 
 

@@ -8,7 +8,6 @@ maths library or number of threads can change a draw. Epoch 7 needs nothing from
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -75,15 +74,6 @@ def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
     """int32 in [0, bound), from 32 bits each (no bound used here comes near the bias that leaves)."""
     return below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
-
-
-def integer_rows(stream: int, shape: tuple[int, int], bound: int) -> Iterator[np.ndarray]:
-    """The rows of `integers` of this shape, some at a time."""
-    generator, (rows, columns) = np.random.Philox(key=stream), shape
-    at_once = max(1, BLOCK // max(1, columns))
-    for start in range(0, rows, at_once):
-        count = min(at_once, rows - start)
-        yield below(generator.random_raw(count * columns), bound).reshape(count, columns)
 
 
 def permutation(stream: int, length: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import Row, stability
+from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.probabilities import kind
 from toolnoise.formulas.weights import Apart
 
@@ -69,7 +70,8 @@ def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
         rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream, logits=logits)
     together = [np.arange(answers.runs)]
     rows += stability.of_all_draws(answers.predicted, labels, classes, groups, together, rows)
-    return [row for row in rows if not np.isnan(row[-1].value)]
+    # Of the runs, only their answers are known, not their bits.
+    return [row for row in rows if not np.isnan(row[-1].value) and row[0] != BIT_EQUAL]
 
 
 def _logits(scores: np.ndarray) -> np.ndarray:

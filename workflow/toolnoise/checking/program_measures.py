@@ -19,7 +19,7 @@ from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row
 from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
-from toolnoise.formulas.equal_runs import bit_equal, value_step
+from toolnoise.formulas.equal_runs import bit_equal, equality
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.per_run import RUNS, Values
 from toolnoise.formulas.stability import STABILITY, distances
@@ -43,10 +43,10 @@ class Errors(NamedTuple):
         wrong = found - self.labels[member]
         return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float, stream: int) -> list[Row]:
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of both."""
         each = self.each(found, member)
-        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs, step, stream)]
+        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs)]
 
 
 class Losses:
@@ -57,13 +57,13 @@ class Losses:
         losses = found.mean(axis=1) if found.size else np.full(len(found), np.nan)
         return {"loss": losses, "perplexity": _perplexity(losses)}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str, step: float, stream: int) -> list[Row]:
+    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of the loss, and what they are for the perplexity.
 
         That of the mean loss is the exponential of its estimate, bounds included: exact. Its SDs are those of the loss
         times it (the delta method): right up to a share of about the SD of the loss.
         """
-        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"], step, stream)
+        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"])
         perplexity = Estimate(*_perplexity(np.array(mean)).tolist())
         scaled = ((metric.replace("loss", "perplexity"), perplexity.value * np.array(sd)) for metric, _, sd in sds)
         return [
@@ -98,19 +98,17 @@ def measure(
     if outcome == outcomes.CLASSES:
         rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
-        dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
+        dump = stacks.read_predictions(logits, index)
         vectors = TrainedVectors(finished_runs(records, dump))
         if outcome in MEASURED:
-            rows = _of_numbers(cell, MEASURED[outcome](dump, data, index), dump, vectors, stream)
+            rows = _of_numbers(cell, MEASURED[outcome](dump, data, index), dump, vectors)
         else:
-            rows = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
+            rows = _of_metrics(cell, dump, _names(index, dump), vectors)
     metric_files.write(out, STABILITY, rows.stability)
     metric_files.write(out_runs, RUNS, rows.runs)
 
 
-def _of_numbers(
-    cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors, stream: int
-) -> Noise:
+def _of_numbers(cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors) -> Noise:
     of_runs, groups = measured
     stack = dump.kept
     each = [
@@ -120,7 +118,7 @@ def _of_numbers(
     ]
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return stability(of_runs, noise.some_of(stack, chosen), groups, weights, stream)
+        return stability(of_runs, noise.some_of(stack, chosen), groups, weights)
 
     return _rows(cell, dump, vectors, of_draw, each)
 
@@ -163,13 +161,11 @@ def _names(index: str | Path, dump: Predictions) -> list[str]:
     return names
 
 
-def _of_metrics(
-    cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
-) -> Noise:
+def _of_metrics(cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors) -> Noise:
     each = dict(zip(names, dump.kept.T, strict=True))
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights, stream)
+        return of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights)
 
     of_each = [(name, "all", of_runs) for name, of_runs in each.items()]
     return _rows(cell, dump, vectors, of_draw, of_each, declared_as(names))
@@ -190,15 +186,12 @@ def pairwise_difference(found: np.ndarray) -> np.ndarray:
     return np.array([np.abs(found - run).mean(axis=1) if run.size else np.full(len(found), np.nan) for run in found])
 
 
-def stability(
-    measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart, stream: int
-) -> list[Row]:
+def stability(measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Measures and differences of the runs' numbers [S, U], over the units of each group."""
-    equal = bit_equal(numbers) and weights.equal
-    rows: list[Row] = []
+    rows = [equality(bit_equal(numbers) and weights.equal, len(numbers))]
     for group, member in groups.items():
         chosen = numbers[:, member]
-        rows += measured.rows(chosen, member, group, value_step(equal), stream)
+        rows += measured.rows(chosen, member, group)
 
         def of(runs: slice, chosen: np.ndarray = chosen) -> list[Pairs]:
             return [Pairs.of(pairwise_difference(chosen[runs]))]
@@ -208,11 +201,12 @@ def stability(
     return bounded([*rows, *distances(weights)])
 
 
-def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart, stream: int) -> list[Row]:
+def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
-    step = value_step(bit_equal(np.stack(list(by_name.values()), axis=1)) and weights.equal)
-    rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs, step, stream)]
-    return [*rows, *distances(weights)]
+    metrics = np.stack(list(by_name.values()), axis=1)
+    rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs)]
+    rows += [*distances(weights), equality(bit_equal(metrics) and weights.equal, len(metrics))]
+    return bounded(rows, declared_as(by_name))
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:

@@ -8,6 +8,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import as_given
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.study import analyses, layout
@@ -82,9 +83,7 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
         others = [name for mean in means for name in (mean, f"{mean.removesuffix('_mean')}_sd")]
         others += [name for name in ("mean_absolute_difference",) if name in metrics]
         measured = {"measured": {name: _value(metrics, name) for name in others}} if others else {}
-        spreads = [row for name, row in metrics.items() if name.endswith("_sd")]
-        # Only bit-equal runs have an interval of no width.
-        equal = bool(spreads) and all(row.value == row.ci_low == row.ci_high == 0 for row in spreads)
+        equal = _value(metrics, BIT_EQUAL) == 1
         # A study may have had this cell before.
         without_effect = _varying(study, cell) if equal and cell in study.seeds else []
         verdicts = {"control_bit_equal": bit_equal, "without_effect": without_effect}

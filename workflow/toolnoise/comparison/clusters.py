@@ -6,14 +6,16 @@ treats an example as one draw with all its units. Taken for examples, units woul
 
 import numpy as np
 
-from toolnoise.stats.estimates import Estimate, mean_t, standard_deviation, t_interval
+from toolnoise.stats.estimates import Estimate, standard_deviation, t_interval
 
 
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
-    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N]."""
-    if (lengths == lengths[0]).all():
-        return mean_t(_sums(values, lengths) / lengths[0])
-    return t_interval(*mean_error(values, lengths))
+    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
+
+    It has no width if all examples have the same value.
+    """
+    mean, error, freedom = mean_error(values, lengths)
+    return t_interval(mean, error, freedom) if error else Estimate(mean, mean, mean)
 
 
 def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:

@@ -31,10 +31,10 @@ from toolnoise.comparison.two_arms import (
 from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats import draws
-from toolnoise.stats.contrasts import paired_sd_ratio
 from toolnoise.stats.draws import Drawn
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import Result, mean_difference
 
@@ -238,7 +238,7 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> ExactMatch:
     whole_a, whole_b = (arm.right.reshape(len(arm.right), -1, arm.answers.units).all(axis=2) for arm in (a, b))
     test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * a.answers.units)
     of_a, of_b = (means.mean(axis=0) for means in unit_means(plan, whole_a, whole_b))
-    over_examples = mean_t(of_b - of_a).within(-1, 1)
+    over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
     return ExactMatch(float(of_a.mean()), float(of_b.mean()), test.effect.within(-1, 1), test.pvalue, over_examples)
 
 
@@ -259,6 +259,7 @@ def _arm(side: ArmRuns) -> ArmSummary:
     entropies = None if answers.entropies is None else designs.unit_means(answers.entropies, unit_of, units)
     variance = in_arm(pair_means(variances(side.scores), unit_of, units), units)
     step = 1 / side.right.shape[1]
+    sd = sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance)
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
     return ArmSummary(
@@ -269,8 +270,8 @@ def _arm(side: ArmRuns) -> ArmSummary:
         len(units),
         draws.shared(side.drawn) if len(units) == 1 else [],
         mean_t(scores, step).within(0, 1),
-        sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance),
-        sd_same_draw(side, step_of_draw),
+        sd.within(*METRICS["accuracy_sd"].range),
+        sd_same_draw(side, step_of_draw).within(*METRICS["accuracy_sd"].range),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
         pairs_of_units.estimate(in_arm(pair_means(churn, unit_of, units), units)).within(0, 1),
         mean_t(designs.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
@@ -309,13 +310,8 @@ def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, 
 
 
 def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
-    if plan.way == "paired" and len(a) == len(b) == plan.shared:
-        a, b = unit_means(plan, a, b)
-        logarithm = paired_sd_ratio(a, b)
-        if logarithm:
-            return Estimate(*np.exp(logarithm.estimate).tolist())
-    return pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5)
+    """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
+    return unless_too_wide(pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5))
 
 
 def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:

@@ -11,7 +11,7 @@ from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, r
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.datasets.outcomes import OUTCOMES
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import TOO_FEW, Estimate
 
 LEVEL = 0.05
 PERCENT = 100
@@ -47,7 +47,7 @@ def _block(comparison: Comparison, tests: int) -> str:
         difference_row("  these runs", comparison.accuracy_difference_over_examples, examples, PERCENT),
         ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
-        ("  SD", *_percents(a, b, "accuracy_sd"), *shown(comparison.accuracy_sd_ratio, "x {:.2f}", by)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *sd_ratio(comparison.accuracy_sd_ratio, by)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if comparison.cross_entropy_difference is not None:
@@ -347,6 +347,12 @@ def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     """A value, its interval, and what that is over."""
     value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+
+
+def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    """A ratio of SDs, its interval, and what that is over, or why there is none."""
+    value, interval, over = shown(estimate, "x {:.2f}", over)
+    return value, TOO_FEW if interval == "n/a" != value else interval, over
 
 
 def plain(value: object) -> Any:

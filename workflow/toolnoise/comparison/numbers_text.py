@@ -15,6 +15,7 @@ from toolnoise.comparison.comparison_text import (
     number_text,
     other_way_round,
     over_what,
+    sd_ratio,
     shares,
     shown,
 )
@@ -42,7 +43,7 @@ def _block(found: NumberComparison, tests: int) -> str:
         difference_row("  these runs", found.difference_over_examples, examples),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {b.name} is lower, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
-        ("  SD", *in_own_unit(a, b, "sd"), *shown(found.sd_ratio, "x {:.2f}", by)),
+        ("  SD", *in_own_unit(a, b, "sd"), *sd_ratio(found.sd_ratio, by)),
     ]
     if found.outcome == LOSSES:
         of_examples = shown(found.perplexity_ratio_over_examples, "x {:.4f}", examples)

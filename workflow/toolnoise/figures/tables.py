@@ -28,10 +28,11 @@ def units(runs: int, missing: int, draws: float) -> str:
     return f"n = {draws:.0f} draws, {counted} runs" if 1 < draws < runs else f"n = {counted}"
 
 
-def runs_and_draws(runs: int, missing: int, draws: float) -> Entry:
-    """A number of runs; in smaller type their draws, if several share one, and the missing ones."""
-    of_draws = f"{draws:.0f} draws" if 1 < draws < runs else ""
-    return Entry(f"{runs:.0f}", ", ".join(filter(None, [of_draws, f"{missing:.0f} missing" if missing else ""])))
+def runs_and_draws(runs: int, missing: int, draws: float, *, bit_equal: bool = False) -> Entry:
+    """A number of runs; in smaller type their draws, if several share one, the missing ones, and if all are equal."""
+    of_draws = [f"{draws:.0f} draws"] * (1 < draws < runs)
+    details = [*of_draws, *[f"{missing:.0f} missing"] * bool(missing), *["bit-equal"] * bit_equal]
+    return Entry(f"{runs:.0f}", ", ".join(details))
 
 
 def mean_and_sd(mean: float, sd: float, runs: int, missing: int, draws: float) -> Entry:

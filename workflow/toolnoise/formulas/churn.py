@@ -67,12 +67,13 @@ def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """The position of every two runs' churn, [S, S], within the range that their error rates, [S], allow.
 
     Two runs' churn is at least the difference of their error rates and at most the sum (no more than 1): 0 is the
-    minimum and 1 the maximum. NaN where the range is a single value, as for two runs without errors.
+    minimum and 1 the maximum, also after rounding. NaN where the range is a single value, as for two runs without
+    errors.
     """
     least = np.abs(errors[:, np.newaxis] - errors)
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
     span = most - least
-    return np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > 0)
+    return np.clip(np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > 0), 0, 1)
 
 
 def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:

@@ -1,6 +1,7 @@
 """Every measure of a cell, declared: its range, what several draws make of it, and its label on the page.
 
-A measure without a row here is an error wherever it is made, so a new one is a function that yields it and a row.
+A measure without a row here is an error wherever it is made, so a new one is a function that yields it and a row. No
+bound of an interval is outside the range, except where the estimate itself is.
 Where a cell has several algorithmic draws with several runs each, a measure is made for each draw, and `over` gives
 that of all draws from their values. It is None for a measure that is made from all draws at once.
 """
@@ -56,18 +57,28 @@ def value(values: np.ndarray) -> Estimate:
     return Estimate(float(values.mean()))
 
 
-ANY, POSITIVE, SHARE, CHANGE, SIMILARITY = (-np.inf, np.inf), (0, np.inf), (0, 1), (-1, 1), (-np.inf, 1)
+ANY, POSITIVE, SHARE, CHANGE = (-np.inf, np.inf), (0, np.inf), (0, 1), (-1, 1)
+CORRELATION = (-1, 1)  # and the cosine of two matrices
+DISTANCE = (0, 2)  # of vectors of length 1, or relative to the lengths of both
+PERPLEXITY = (1, np.inf)
+# Two runs are right on an example together, or are not: half of it is gained where one is, all where neither is.
+GAIN = (-0.5, 1)
+# Differences of variances of a share, which are at most a quarter; negative ones are shown. The roots keep the sign.
+VARIANCE, SIGNED_SD = (-0.25, 0.25), (-0.5, 0.5)
 PERCENT, POINTS = ("%", 100, 2), ("points", 100, 2)
 
 
 def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
-    """The mean and the SDs over runs of a quantity; labels are those of the mean and the first SD."""
+    """The mean and the SDs over runs of a quantity; labels are those of the mean and the first SD.
+
+    No SD is more than half the width of the range.
+    """
     mean, sd = labels or (None, None)
+    of_sd = 0, (limits[1] - limits[0]) / 2
     return {
         f"{name}_mean": Metric(limits, mean_t, mean),
-        f"{name}_sd": Metric(POSITIVE, root_mean_square, sd),
-        f"{name}_sd_bootstrap": Metric(POSITIVE, root_mean_square),
-        f"{name}_sd_robust": Metric(POSITIVE, root_mean_square),
+        f"{name}_sd": Metric(of_sd, root_mean_square, sd),
+        f"{name}_sd_robust": Metric(of_sd, root_mean_square),
     }
 
 
@@ -86,38 +97,39 @@ def rate(name: str, *labels: Label) -> dict[str, Metric]:
 METRICS: Mapping[str, Metric] = {
     **rate("accuracy", Label("Accuracy", *PERCENT), Label("SD of accuracy", *POINTS)),
     "churn": Metric(SHARE, positive_mean_t, Label("Churn", *PERCENT)),
-    "l2_unit": Metric(POSITIVE, positive_mean_t, Label("L2 distance of unit-norm weights")),
+    "l2_unit": Metric(DISTANCE, positive_mean_t, Label("L2 distance of unit-norm weights")),
     "churn_normalised": Metric(SHARE, positive_mean_t, Label("Normalised churn", *PERCENT)),
     "churn_same_draw": Metric(SHARE, label=Label("Churn, same draw", *PERCENT)),
     "churn_other_draw": Metric(SHARE, label=Label("Churn, other draw", *PERCENT)),
     "churn_impl_share": Metric(SHARE, label=Label("IMPL's share of churn", *PERCENT)),
     **spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
     "cka": Metric(SHARE, similarity, Label("CKA of logits")),
-    "correlation_pearson": Metric(CHANGE, similarity, Label("Correlation of logits (Pearson)")),
-    "ensemble_accuracy_change": Metric(CHANGE, change, Label("Accuracy gain of an ensemble of two", *POINTS)),
+    "correlation_pearson": Metric(CORRELATION, similarity, Label("Correlation of logits (Pearson)")),
+    "ensemble_accuracy_change": Metric(GAIN, change, Label("Accuracy gain of an ensemble of two", *POINTS)),
     "accuracy_sd_independent_null": Metric(POSITIVE, label=Label("SD if examples erred independently", *POINTS)),
     "accuracy_sd_binomial_null": Metric(POSITIVE),
     "accuracy_sd_ratio_largest_null": Metric(POSITIVE),
-    "accuracy_variance_distribution": Metric(ANY),
-    "accuracy_sd_distribution": Metric(ANY),
+    "accuracy_variance_distribution": Metric(VARIANCE),
+    "accuracy_sd_distribution": Metric(SIGNED_SD),
     **rate("fpr"),
     **rate("fnr"),
     "l2_raw": Metric(POSITIVE, positive_mean_t),
     "churn_new_examples": Metric(SHARE, value),  # the examples are the same in every draw
-    "correlation_spearman": Metric(CHANGE, similarity),
-    "cka_debiased": Metric(SIMILARITY, similarity),
+    "correlation_spearman": Metric(CORRELATION, similarity),
+    "cka_debiased": Metric(CORRELATION, similarity),
     "ensemble_cross_entropy_change": Metric((-np.inf, 0), loss),
     **{
-        f"{of}_variance_{part}": Metric(ANY)
+        f"{of}_variance_{part}": Metric(VARIANCE)
         for of in ("accuracy", "correctness")
         for part in ("algo", "impl", "impl_alone", "interaction")
     },
     **spread("mean_absolute_error", POSITIVE, Label("Mean absolute error"), Label("SD of mean absolute error")),
     **spread("rmse", POSITIVE, Label("RMSE"), Label("SD of RMSE")),
     **spread("loss", POSITIVE, Label("Loss of a token", "nats"), Label("SD of a token's mean loss", "nats")),
-    **spread("perplexity", POSITIVE, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
+    **spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
     "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
+    "bit_equal": Metric(SHARE, value),  # over draws, the share of those whose runs are
 }
 # The columns of the page's first table before anybody chooses others.
 USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")
@@ -139,5 +151,6 @@ def labels() -> dict[str, Label]:
 
 
 def bounded(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
-    """Rows whose bounds are within the range of their measure."""
-    return [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]
+    """Rows whose bounds are within the range of their measure; bounds that rounding has made equal are left out."""
+    clipped = [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]
+    return [(*row, Estimate(found.value) if found.low == found.high else found) for *row, found in clipped]

@@ -15,7 +15,7 @@ from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.entropy import cross_entropies, example_entropies
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
@@ -75,10 +75,10 @@ def ensembles(logits: np.ndarray, members: int) -> Iterator[np.ndarray]:
     """Ensembles of `members` runs each, [N, C], from logits [S, N, C] in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
-    runs are not used. One ensemble at a time: all together may have half as many bytes as the runs.
+    runs are not used. One ensemble at a time: all together may have as many bytes as the runs.
     """
     for start in range(0, len(logits) - members + 1, members):
-        yield average(logits[start : start + members]).astype(np.float32)
+        yield average(logits[start : start + members])
 
 
 def average(logits: np.ndarray) -> np.ndarray:
@@ -104,20 +104,19 @@ def _rows(logits: np.ndarray) -> list[slice]:
     return [slice(start, start + step) for start in range(0, examples, step)]
 
 
-def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
+def by_size(logits: np.ndarray, labels: np.ndarray, largest: int) -> list[tuple[int, Row, int]]:
     """Measures of ensembles of 1, 2, ... `largest` runs each, at most `LARGEST`, as (size, row, number of ensembles).
 
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
     with only one ensemble has means only.
     """
-    rows, equal = [], bit_equal(logits)  # ensembles of bit-equal runs are bit-equal
-    step = rate_step(len(labels), equal)
+    rows, step = [], rate_step(len(labels), bit_equal(logits))  # ensembles of bit-equal runs are bit-equal
     for members in range(1, min(largest, LARGEST) + 1):
         predicted, entropies = _measured(logits, labels, members)
         measured = [
-            *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
-            *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream),
+            *spread_rows("accuracy", "all", accuracies(predicted, labels), step),
+            *spread_rows("cross_entropy", "all", entropies),
             ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
-        rows += [(members, row, len(predicted)) for row in bounded(with_width(measured, equal))]
+        rows += [(members, row, len(predicted)) for row in bounded(measured)]
     return rows

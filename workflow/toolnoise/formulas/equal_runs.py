@@ -1,4 +1,4 @@
-"""Are runs equal bit by bit? Only then may an interval have no width.
+"""Are runs equal bit by bit? Then they have no intervals.
 
 Bit-equal runs show what a deterministic training does, and another run would be equal, too. Runs that differ anywhere
 may agree in one measure by luck: they are all right on a class, or equally often wrong.
@@ -12,7 +12,9 @@ import numpy as np
 
 from toolnoise.base.arrays import as_bytes
 from toolnoise.formulas import Row
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+
+BIT_EQUAL = "bit_equal"
 
 
 class PerRun(Protocol):
@@ -30,31 +32,19 @@ def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
     return all(np.array_equal(as_bytes(runs[place]), as_bytes(runs[0])) for place in range(1, len(runs)))
 
 
+def equality(equal: bool, runs: int) -> Row:
+    """The row that says whether all runs are bit-equal, which is why they have no intervals; of one run, it is open."""
+    return BIT_EQUAL, "all", Estimate(float(equal)) if runs > 1 else UNDEFINED
+
+
 def digests(runs: Iterable[np.ndarray]) -> list[str]:
     """The SHA-256 of each run's numbers: equal runs have equal ones."""
     return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in runs]
 
 
 def rate_step(examples: int, equal: bool) -> float:
-    """The `step` (see stats/estimates.py) of a rate over so many examples, for runs that are bit-equal or not."""
-    if equal:
-        return 0.0
-    return 1 / examples if examples else np.nan
-
-
-def value_step(equal: bool) -> float:
-    """The `step` of a quantity without a smallest difference, such as cross-entropy."""
-    return 0.0 if equal else np.nan
-
-
-def with_width(rows: Iterable[Row], equal: bool) -> list[Row]:
-    """Rows without any interval that has no width, unless the runs are bit-equal."""
-    if equal:
-        return list(rows)
-    return [
-        (metric, group, Estimate(estimate.value) if estimate.low == estimate.high else estimate)
-        for metric, group, estimate in rows
-    ]
+    """The `step` (see stats/estimates.py) of a rate over so many examples; bit-equal runs have none."""
+    return 1 / examples if examples and not equal else np.nan
 
 
 def first_epochs(first: Sequence[Any], second: Sequence[Any]) -> np.ndarray:

@@ -115,6 +115,6 @@ def two_way_bootstrap(measure: ExampleChurn, stream: int, resamples: int = RESAM
     in_both = both - drawn_runs - theirs
     variance = max(ours + theirs - in_both, ours, theirs)
     if variance == 0:
-        return Estimate(value, value, value)
+        return Estimate(value)
     freedom = variance**2 / (ours**2 / (runs - 1) + theirs**2 / (examples - 1))
     return t_interval(value, np.sqrt(variance), freedom)

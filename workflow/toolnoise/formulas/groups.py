@@ -15,7 +15,7 @@ from toolnoise.formulas import Row
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio
-from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.spread import sd_chi2, sd_robust
 from toolnoise.stats.testset import independent_errors_sd
 
 
@@ -42,12 +42,11 @@ def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[st
     return counted
 
 
-def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int) -> list[Row]:
-    """Mean and SD over runs of a rate, or of another quantity, with its `step`."""
+def spread_rows(rate: str, group: str, values: np.ndarray, step: float = np.nan) -> list[Row]:
+    """Mean and SD over runs of a rate, with its `step`, or of another quantity."""
     return [
         (f"{rate}_mean", group, mean_t(values, step)),
         (f"{rate}_sd", group, sd_chi2(values, step)),
-        (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream, step)),
         (f"{rate}_sd_robust", group, sd_robust(values, step)),
     ]
 

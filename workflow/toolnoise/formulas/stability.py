@@ -17,7 +17,7 @@ from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
@@ -42,8 +42,8 @@ def stability(
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and distances of weights.
 
-    Every part is bootstrapped with the same resamples of the runs, so one stream serves all. With several `units` an
-    example, such as the tokens of a segment, N counts units, and those of an example are drawn together.
+    Churn on other examples is bootstrapped from `stream`. With several `units` an example, such as the tokens of a
+    segment, N counts units, and those of an example are drawn together.
     """
     classes = logits.shape[-1] if keeps_all(logits) else 0
     return of_classes(predictions(logits), classes, labels, groups, weights, stream, units, logits)
@@ -68,23 +68,23 @@ def of_classes(
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     rows: list[Row] = []
     for name, rate in whole.items():
-        rows += spread_rows(name, "all", rate.values, step(rate), stream)
+        rows += spread_rows(name, "all", rate.values, step(rate))
     if logits is not None:
         entropies = cross_entropies(logits, labels)
-        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
+        rows += spread_rows("cross_entropy", "all", entropies)
     rows += _churns(predicted, labels, "all")
     rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
     rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
     rows += distances(weights)
     parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
     for name, group, rate in parts:
-        rows += spread_rows(name, group, rate.values, step(rate), stream)
+        rows += spread_rows(name, group, rate.values, step(rate))
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
         if logits is not None:
             entropies = cross_entropies_of(member, logits, labels)
-            rows += spread_rows("cross_entropy", group, entropies, value_step(equal), stream)
-    return bounded(with_width(rows, equal))
+            rows += spread_rows("cross_entropy", group, entropies)
+    return bounded([*rows, equality(equal, len(predicted))])
 
 
 def of_all_draws(
@@ -133,8 +133,7 @@ def of_all_draws(
                 (f"{rate}_sd_ratio_holm", group, Estimate(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, Estimate(difficulty)),
             ]
-    # An SD has an interval without width only if the runs are bit-equal.
-    return bounded(with_width(rows, equal=sd.low == sd.high))
+    return bounded(rows)
 
 
 def whole_of(group: str, groups: Container[str]) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from toolnoise.formulas import Row
 from toolnoise.formulas.churn import pairs_that_differ
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.equal_runs import with_width
 from toolnoise.stats.components import components, of_own_row
 from toolnoise.stats.estimates import UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error
@@ -28,7 +27,7 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     estimates += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
     same, other, share = _churns(predicted[table], crossed)
     estimates += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
-    return bounded(with_width(((metric, "all", estimate) for metric, estimate in estimates), equal=False))
+    return bounded((metric, "all", estimate) for metric, estimate in estimates)
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:

@@ -122,7 +122,7 @@ def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:
     values = np.array([estimate.value for estimate in estimates])
     of_all = over(values)
     if (values == values[0]).all():
-        # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
+        # Draws with equal values leave the interval of one draw; one whose runs are bit-equal has none.
         _, lows, highs = zip(*estimates, strict=True)
         of_all = Estimate(of_all.value, float(np.min(lows)), float(np.max(highs)))
     return metric, group, of_all

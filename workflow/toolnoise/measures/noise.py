@@ -37,7 +37,7 @@ class Noise(NamedTuple):
 def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
     """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
     test = dataset.test
-    stream = bootstrap(study_seed, cell)
+    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     stack, together = dump.kept, by_draw.grouped(dump.kept_draws)
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
@@ -71,13 +71,8 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     if scored:
         # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
         largest = max(1, min(map(len, together.groups)) // 2) if every else 1
-        sizes = [by_size(some_of(stack, chosen), test.labels, largest, stream) for chosen in together.groups]
+        sizes = [by_size(some_of(stack, chosen), test.labels, largest) for chosen in together.groups]
     return as_rows(cell, dump, together, rows, values, sizes)
-
-
-def bootstrap(study_seed: int, cell: Sequence[str]) -> int:
-    """The stream of a cell's resamples."""
-    return streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
 
 
 def as_rows(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from toolnoise.datasets.outcomes import ALL
+from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.study.cells import Cell
 
 # What varies, by the variant; any other is called by its name.
@@ -28,7 +29,10 @@ DRAWS = "n_draws"
 
 
 class Row(NamedTuple):
-    """A measure of a cell, with its interval, its number of runs, of those that diverged, and of draws."""
+    """A measure of a cell, with its interval, its number of runs, of those that diverged, and of draws.
+
+    `bit_equal` says that the runs are equal bit by bit: that is why they have no interval.
+    """
 
     value: float
     low: float
@@ -36,6 +40,7 @@ class Row(NamedTuple):
     runs: int
     missing: int = 0
     draws: int = 1
+    bit_equal: bool = False
 
     @property
     def repeated(self) -> bool:
@@ -48,11 +53,6 @@ class Row(NamedTuple):
         draws = self.draws if self.repeated else 1
         return draws * (self.runs // draws) * (self.runs // draws - 1) // 2
 
-    @property
-    def bit_equal(self) -> bool:
-        """Whether the runs are bit-equal: no other interval has no width."""
-        return self.value == self.low == self.high == 0
-
 
 UNKNOWN = Row(math.nan, math.nan, math.nan, 0)
 Rows = Mapping[str, Row]
@@ -64,12 +64,14 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
     for row in stability[stability["group"] == ALL].itertuples(index=False):
         measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
         rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
-    return {cell: _with_draws(of_cell) for cell, of_cell in rows.items()}
+    return {cell: _with_draws_and_bits(of_cell) for cell, of_cell in rows.items()}
 
 
-def _with_draws(rows: dict[str, Row]) -> dict[str, Row]:
-    draws = rows[DRAWS].value if DRAWS in rows else 0
-    return {name: row._replace(draws=int(draws)) for name, row in rows.items()} if draws > 0 else rows
+def _with_draws_and_bits(rows: dict[str, Row]) -> dict[str, Row]:
+    """The rows of a cell, each with the cell's number of draws and whether its runs are bit-equal."""
+    draws = max(1, int(rows[DRAWS].value)) if DRAWS in rows else 1
+    bit_equal = BIT_EQUAL in rows and rows[BIT_EQUAL].value == 1
+    return {name: row._replace(draws=draws, bit_equal=bit_equal) for name, row in rows.items()}
 
 
 def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:
@@ -97,7 +99,7 @@ def changes(changed: Sequence[Row], *, shares: bool) -> str:
     if len(known) > 1:
         return f"{found} in {len(known)} tasks"
     (_, *interval), *_ = known
-    return found if math.isnan(interval[0]) else f"{found} ({extent(interval)})"
+    return f"{found} ({extent(interval)})" if interval[0] < interval[1] else found
 
 
 def nothing(verdicts: Sequence[bool | None]) -> str:

@@ -8,9 +8,9 @@ A unit that several arms share moves all of them at once, so such arms are paire
 the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
 them, as in Welch's test, are too liberal at small levels where one arm is four draws (bench/contrasts.py).
 
-A ratio of two SDs has a test that is exact for normal runs: Pitman's and Morgan's if both arms have the same units with
-one run each, and F otherwise. F rejects too seldom where some runs are paired, or where several runs of each draw are
-about equally noisy. The jackknife is too liberal for the smallest of many p-values of few runs.
+A ratio of two SDs has this test, too, whether runs are paired or not: the exact ones of normal runs, F and that of
+Pitman and Morgan, reject far too often where runs have heavy tails (bench/winners.py). F remains where no more is
+known than SDs and their numbers of runs, as of published numbers. An interval that says next to nothing is left out.
 """
 
 from collections.abc import Hashable, Sequence
@@ -19,82 +19,36 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation
+from toolnoise.stats.estimates import TAIL, UNDEFINED, WIDEST, Estimate
 from toolnoise.stats.quantities import Arm
-
-
-class PairedRatio(NamedTuple):
-    """The logarithm of the second of two SDs of paired runs over the first, on the scale `sinh`.
-
-    Run u of both arms has the same draw, so their values are correlated. For normal runs with correlation r,
-    sinh(log(ratio of SDs / true ratio)) * sqrt((n - 2) / (1 - r^2)) has Student's distribution with n - 2 degrees of
-    freedom: Pitman's and Morgan's test (1939), and the interval that it inverts. The F test takes the arms for
-    independent: it rejects far too seldom where r is large.
-    """
-
-    logarithm: float
-    scale: float
-    freedom: int
-
-    def above(self, bound: float) -> float:
-        """The one-sided p-value for a true logarithm above a bound."""
-        return float(stats.t.sf(np.sinh(self.logarithm - bound) / self.scale, self.freedom))
-
-    def below(self, bound: float) -> float:
-        """The one-sided p-value for a true logarithm below a bound."""
-        return float(stats.t.cdf(np.sinh(self.logarithm - bound) / self.scale, self.freedom))
-
-    @property
-    def estimate(self) -> Estimate:
-        """The logarithm with its interval."""
-        half = float(np.arcsinh(stats.t.ppf(1 - TAIL, self.freedom) * self.scale))
-        return Estimate(self.logarithm, self.logarithm - half, self.logarithm + half)
-
-
-def paired_sd_ratio(a: np.ndarray, b: np.ndarray) -> PairedRatio | None:
-    """SD of `b` over SD of `a` of paired runs; None where an SD is 0, of fewer than three pairs, or where |r| is 1."""
-    if len(a) < 3:
-        return None
-    sd_a, sd_b = float(standard_deviation(a)), float(standard_deviation(b))
-    if not (sd_a > 0 and sd_b > 0):
-        return None
-    correlation = float(np.mean((a - a.mean()) * (b - b.mean())) * len(a) / (len(a) - 1) / (sd_a * sd_b))
-    if not abs(correlation) < 1 - 1e-12:
-        return None
-    scale = float(np.sqrt((1 - correlation**2) / (len(a) - 2)))
-    return PairedRatio(float(np.log(sd_b / sd_a)), scale, len(a) - 2)
 
 
 class Contrast(NamedTuple):
     """A weighted sum of logarithms with its standard error.
 
     `units` are the numbers of units on each side: of the arms with a positive weight, and with a negative one; the
-    smallest on each side, and one number if both are equal. A ratio of two SDs has the degrees of freedom of F, or the
-    test of paired runs.
+    smallest on each side, and one number if both are equal. `of_sds` says that it is the ratio of two SDs, and `known`
+    has the degrees of freedom of F where no more is known of them.
     """
 
     value: float
     error: float
     freedom: float
     units: tuple[int, ...]
-    ratio: tuple[int, int] | None = None
-    paired: PairedRatio | None = None
     fixed: bool = False
+    of_sds: bool = False
+    known: tuple[int, int] | None = None
 
     def above(self, bound: float) -> float:
         """The one-sided p-value for a true value above a bound."""
-        if self.paired:
-            return self.paired.above(bound)
-        if self.ratio:
-            return float(stats.f.sf(np.exp(2 * (self.value - bound)), *self.ratio))
+        if self.known:
+            return float(stats.f.sf(np.exp(2 * (self.value - bound)), *self.known))
         return self._tail(self.value - bound)
 
     def below(self, bound: float) -> float:
         """The one-sided p-value for a true value below a bound."""
-        if self.paired:
-            return self.paired.below(bound)
-        if self.ratio:
-            return float(stats.f.cdf(np.exp(2 * (self.value - bound)), *self.ratio))
+        if self.known:
+            return float(stats.f.cdf(np.exp(2 * (self.value - bound)), *self.known))
         return self._tail(bound - self.value)
 
     def _tail(self, distance: float) -> float:
@@ -105,13 +59,14 @@ class Contrast(NamedTuple):
     @property
     def estimate(self) -> Estimate:
         """The value with its interval."""
-        if self.paired:
-            return self.paired.estimate
-        if self.ratio:
-            low, high = self.value - np.log(stats.f.ppf([1 - TAIL, TAIL], *self.ratio)) / 2
-            return Estimate(self.value, float(low), float(high))
-        half = stats.t.ppf(1 - TAIL, self.freedom) * self.error
-        return Estimate(self.value, float(self.value - half), float(self.value + half))
+        if self.known:
+            low, high = self.value - np.log(stats.f.ppf([1 - TAIL, TAIL], *self.known)) / 2
+        else:
+            half = stats.t.ppf(1 - TAIL, self.freedom) * self.error
+            low, high = self.value - half, self.value + half
+        if self.of_sds and not high - low <= np.log(WIDEST):
+            return Estimate(self.value)
+        return Estimate(self.value, float(low), float(high))
 
 
 UNDECIDED = Contrast(*UNDEFINED, ())
@@ -125,15 +80,13 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     if not (values > 0).all():
         return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
-    if len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]:
-        numerator, denominator = arms
-        if numerator.runs and numerator.runs.keys() == denominator.runs.keys():
-            first, second = (np.array([arm.runs[unit] for unit in numerator.runs]) for arm in arms)
-            if paired := paired_sd_ratio(second, first):
-                return Contrast(whole, paired.scale, paired.freedom, units, paired=paired, fixed=fixed)
-        else:
-            error = float(np.hypot(numerator.error, denominator.error))
-            return Contrast(whole, error, np.inf, units, (numerator.squares, denominator.squares), fixed=fixed)
+    both = len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]
+    of_sds = both and all(arm.error != 0 for arm in arms)
+    if both and not all(arm.measured for arm in arms):
+        error, known = float(np.hypot(*(arm.error for arm in arms))), (arms[0].squares, arms[1].squares)
+        return Contrast(whole, error, np.inf, units, fixed, of_sds, known)
+    if both and not all(arm.moves for arm in arms):
+        return UNDECIDED._replace(value=whole, units=units, fixed=fixed)
     moves: dict[Hashable, float] = {}
     for weight, arm in terms:
         for unit, moved in arm.moves.items():
@@ -144,7 +97,7 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
         # Units that agree show no variance: by chance, or because both sides are the same runs bit by bit.
         return UNDECIDED._replace(value=whole, units=units, fixed=fixed)
     freedom = min(arm.units - 1 if arm.moves else arm.freedom for arm in arms)
-    return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed=fixed)
+    return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed, of_sds)
 
 
 def ratio(numerator: Arm, denominator: Arm) -> Estimate:

@@ -4,8 +4,9 @@ Every statistic of this package is an `Estimate`. A quantity that the available 
 guess or a warning: one run has a mean but no interval.
 
 Equal values need not be equal for sure: five runs that are right on a whole class may err on it next time. So a method
-for runs takes a `step`, the smallest difference that two values can have: 1 / N for a rate over N examples, 0 if the
-runs are equal bit by bit, NaN if it is unknown. Equal values have an interval of no width only if the step is 0.
+for runs takes a `step`, the smallest difference that two values can have: 1 / N for a rate over N examples. Equal
+values without a step have no interval: those of a quantity without a smallest difference, and of runs that are
+bit-equal. Nor has a value without an error, so every interval has a width.
 """
 
 from typing import NamedTuple
@@ -25,21 +26,33 @@ class Estimate(NamedTuple):
     high: float = np.nan
 
     def within(self, lowest: float, highest: float) -> "Estimate":
-        """Clip the bounds to the range of the measure; the value itself is unchanged."""
-        low, high = np.clip([self.low, self.high], lowest, highest)
+        """Clip the bounds to the range of what is estimated, or to an estimate beyond it; the value is unchanged.
+
+        The sample SD of few runs of a share may be above 0.5, and an unbiased similarity above 1.
+        """
+        low, high = np.clip([self.low, self.high], min(lowest, self.value), max(highest, self.value))
         return Estimate(self.value, float(low), float(high))
 
 
 UNDEFINED = Estimate(np.nan)
+WIDEST = 20
+TOO_FEW = "too few runs to tell"
+
+
+def unless_too_wide(ratio: Estimate) -> Estimate:
+    """A ratio of two SDs, without an interval whose upper end is more than `WIDEST` times the lower: `TOO_FEW`."""
+    return ratio if ratio.high <= WIDEST * ratio.low else Estimate(ratio.value)
 
 
 def t_interval(value: float, error: float, freedom: float) -> Estimate:
-    """`value` plus and minus its standard error times Student's t."""
+    """`value` plus and minus its standard error times Student's t; no interval without an error."""
+    if error == 0:
+        return Estimate(float(value))
     half = stats.t.ppf(1 - TAIL, freedom) * error
     return Estimate(float(value), float(value - half), float(value + half))
 
 
-def mean_t(values: np.ndarray, step: float = 0.0) -> Estimate:
+def mean_t(values: np.ndarray, step: float = np.nan) -> Estimate:
     """Mean of the runs with Student's interval; one run has no interval, no run has no mean.
 
     Equal values of a rate have the interval of `equal_reach`.
@@ -91,7 +104,9 @@ def wilson(count: int, examples: int) -> Estimate:
 
 
 def log_t_interval(value: float, error: float, freedom: float) -> Estimate:
-    """`value` times and over the exponential of Student's t times the standard error of its logarithm."""
+    """`value` times and over the exponential of Student's t times its logarithm's error; no interval without one."""
+    if error == 0:
+        return Estimate(float(value))
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         factor = np.exp(stats.t.ppf(1 - TAIL, freedom) * error)
         return Estimate(float(value), float(value / factor), float(value * factor))

@@ -23,8 +23,8 @@ FEWEST = 3  # units of which the variance of a quantity can be seen
 class Arm(NamedTuple):
     """A positive quantity of some units, with how far each unit `moves` its logarithm, or with the logarithm's `error`.
 
-    `squares` are the degrees of freedom of an SD, and `runs` the values whose SD it is, by unit, if each unit has one.
-    An arm is `fixed` if it holds for one draw only of what its runs share.
+    `squares` are the degrees of freedom of an SD. An arm is `measured` if its single runs are known, and `fixed` if it
+    holds for one draw only of what its runs share.
     """
 
     value: float
@@ -33,7 +33,7 @@ class Arm(NamedTuple):
     error: float = np.nan
     freedom: float = np.inf
     squares: int = 0
-    runs: Mapping[Hashable, float] = NOBODY
+    measured: bool = False
     fixed: bool = False
 
     @property
@@ -60,12 +60,14 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     for unit, value in zip(units, values.tolist(), strict=True):
         members.setdefault(unit, []).append(value)
     if max(map(len, members.values()), default=1) > 1:
-        return _over_units({unit: np.array(in_unit) for unit, in_unit in members.items()}, statistic)
+        arm = _over_units({unit: np.array(in_unit) for unit, in_unit in members.items()}, statistic)
+        return arm._replace(measured=True)
     arm = normal_sd(float(standard_deviation(values)), len(values)) if statistic == SD else _mean(values)
+    arm = arm._replace(measured=True)
     if len(values) < FEWEST:
         return arm
     if statistic == SD:
-        arm = arm._replace(freedom=len(values) - 1, runs=dict(zip(units, values.tolist(), strict=True)))
+        arm = arm._replace(freedom=len(values) - 1)
     return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
 
 
@@ -114,7 +116,7 @@ def _over_units(members: Mapping[Hashable, np.ndarray], statistic: str) -> Arm:
     arm = normal_sd(mean**power, len(by_unit)) if statistic == SD else Arm(mean, len(by_unit))
     if len(by_unit) < FEWEST or not mean > 0:
         return arm
-    # Of the logarithm of a mean to first order: a single unit may be 0.
+    # The jackknife of the logarithm of a mean, to first order: a single unit may be 0.
     moves = power * (by_unit - mean) / (mean * np.sqrt(len(by_unit) * (len(by_unit) - 1)))
     return arm._replace(moves=dict(zip(each, moves.tolist(), strict=True)))
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation, unless_too_wide
 from toolnoise.stats.jackknife import standard_error
 from toolnoise.stats.spread import sd_without_each
 
@@ -90,7 +90,8 @@ def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estim
 
     It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
     sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/coverage.py). A ratio to an SD of 0 is
-    undefined. There is no interval with two draws, or if either SD is 0, over all or without any one of them.
+    undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
+    would be too wide.
     """
     pairs = [pair for pair in zip(parts, wholes, strict=True) if len(pair[0]) > 1]
     if not pairs:
@@ -111,7 +112,7 @@ def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estim
     if len(without_part) < 3 or not (np.all(without_part > 0) and np.all(without_whole > 0)):
         return Estimate(ratio)
     error = few * standard_error(np.log(without_part) - np.log(without_whole))
-    return log_t_interval(ratio, error, len(without_part) - 1)
+    return unless_too_wide(log_t_interval(ratio, error, len(without_part) - 1))
 
 
 def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:

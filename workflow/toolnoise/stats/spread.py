@@ -1,7 +1,7 @@
 """Spread of runs: the SD with its intervals.
 
-The chi-square interval assumes normal runs. The bootstrap does not; both are reported because accuracies are bounded
-and discrete. Bounds of an SD are never negative. All three intervals treat an SD of exactly 0 alike (`equal_runs_sd`).
+The chi-square interval assumes normal runs. Bonett's does not; both are reported because accuracies are bounded and
+discrete. Bounds of an SD are never negative. Both intervals treat an SD of exactly 0 alike (`equal_runs_sd`).
 """
 
 from functools import cache
@@ -9,20 +9,13 @@ from functools import cache
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolnoise import streams
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t, standard_deviation
 from toolnoise.stats.jackknife import MANY
 
-RESAMPLES = 9_999
-
 FURTHEST = 100  # times an SD over draws: an interval that reaches further says nothing of it
 
-# SDs closer than this, relative to the SD of all runs, count as equal. Accuracies are discrete, so many resamples tie
-# with the runs themselves, and the order of a sum must not decide the side of a tie.
-ROUNDING = 1e-12
 
-
-def sd_chi2(values: np.ndarray, step: float = 0.0) -> Estimate:
+def sd_chi2(values: np.ndarray, step: float = np.nan) -> Estimate:
     """SD of the runs with the chi-square interval; all NaN for fewer than two runs."""
     if len(values) < 2:
         return UNDEFINED
@@ -68,33 +61,11 @@ def _largest_sd_of_equal_runs(runs: int) -> float:
     return float(np.sqrt(optimize.brentq(excess, 0, 400)))
 
 
-def sd_bootstrap(values: np.ndarray, stream: int, step: float = 0.0) -> Estimate:
-    """SD of the runs with the BCa bootstrap interval over runs; resamples are drawn from `stream`.
-
-    Fewer than three runs have no interval unless they are equal: the acceleration needs the SD without each run.
-    """
-    sd = float(standard_deviation(values))
-    if sd == 0:
-        return equal_runs_sd(len(values), step)
-    if len(values) < 3 or np.isnan(sd):
-        return Estimate(sd)
-    rows = streams.integer_rows(stream, (RESAMPLES, len(values)), len(values))
-    resampled = np.concatenate([standard_deviation(values[drawn]) for drawn in rows]) / sd
-    below = np.mean(resampled < 1 - ROUNDING)
-    tied = np.mean(np.abs(resampled - 1) <= ROUNDING)
-    bias = stats.norm.ppf(below + tied / 2)
-    shifted = bias + stats.norm.ppf([TAIL, 1 - TAIL])
-    levels = stats.norm.cdf(bias + shifted / (1 - _acceleration(sd_without_each(values) / sd) * shifted))
-    low, high = sd * np.quantile(resampled, levels)
-    return Estimate(sd, float(low), float(high))
-
-
-def sd_robust(values: np.ndarray, step: float = 0.0) -> Estimate:
+def sd_robust(values: np.ndarray, step: float = np.nan) -> Estimate:
     """SD of the runs with Bonett's (2006) interval, which estimates the tails of the distribution from the runs.
 
     With ten runs it contains the SD in about 95 % of cases, whether the runs are normal or not (bench/coverage.py). The
-    chi-square interval does so for normal runs only. The BCa interval of so few runs does so in some 80 % of cases.
-    Fewer than five runs have no interval.
+    chi-square interval does so for normal runs only. Fewer than five runs have no interval.
     """
     count = len(values)
     sd = float(standard_deviation(values))
@@ -121,11 +92,3 @@ def sd_without_each(values: np.ndarray) -> np.ndarray:
         squares = distances.sum() - distances * (len(values) / others)
         return np.sqrt(np.maximum(squares, 0) / (others - 1))
     return np.array([standard_deviation(np.delete(values, run)) for run in range(len(values))])
-
-
-def _acceleration(without: np.ndarray) -> float:
-    """A sixth of the skewness of the jackknife values, given relative to the SD of all runs; at most 1/6."""
-    distances = without.mean() - without
-    if np.max(np.abs(distances)) <= ROUNDING:
-        return 0.0
-    return float(np.sum(distances**3) / (6 * np.sum(distances**2) ** 1.5))

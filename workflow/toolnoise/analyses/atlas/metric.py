@@ -12,7 +12,8 @@ import numpy as np
 
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.equal_runs import first_epochs, value_step
+from toolnoise.formulas.declared import DISTANCE, SHARE
+from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
@@ -31,6 +32,14 @@ class ToolingPart(NamedTuple):
 # What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.
 FACTORS = ToolingPart._fields
 ANY, DIFFERENT, SEED = "any", "any, not bit-equal", "seed"
+# No bound of an interval is outside; shares of distances that are explained are within SHARE, too.
+RANGES = {
+    "churn": SHARE,
+    "l2_unit": DISTANCE,
+    "logits_relative_difference": DISTANCE,
+    "bit_equal": SHARE,
+    "first_epoch": (1, np.inf),
+}
 
 ATLAS: Columns = {**dict.fromkeys(("model", "dataset", "hardware", "other_hardware"), str), **MEASURE}
 # `pairs` is the number of pairs of toolings that differ only in the factor; of frameworks, in kernels and version, too.
@@ -88,13 +97,10 @@ def pair(
     """The rows of two toolings, each with the number of its draws."""
     both, apart = alike[:, tooling, other], first[:, tooling, other]
     parted, count = apart[~np.isnan(apart)], len(both)
-    rows = [
-        ((metric, "all", mean_t(gaps.toolings[:, tooling, other], value_step(both.all())).within(0, np.inf)), count)
-        for metric, gaps in measured.items()
-    ]
+    rows = [((metric, "all", mean_t(gaps.toolings[:, tooling, other])), count) for metric, gaps in measured.items()]
     rows.append((("bit_equal", "all", wilson(int(both.sum()), count)), count))
-    rows.append((("first_epoch", "all", mean_t(parted).within(1, np.inf)), len(parted)))
-    return rows
+    rows.append((("first_epoch", "all", mean_t(parted)), len(parted)))
+    return [((metric, group, estimate.within(*RANGES[metric])), number) for (metric, group, estimate), number in rows]
 
 
 def factors(
@@ -113,17 +119,17 @@ def factors(
             sums, counts = (np.where(picked, gaps.toolings, 0).sum(axis=(1, 2)), picked.sum(axis=(1, 2)))
             means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
             means = means[counts > 0]
-            yield factor, metric, pairs, mean_t(means, value_step(not sums.any())).within(0, np.inf)
+            yield factor, metric, pairs, mean_t(means).within(*RANGES[metric])
             yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
         yield SEED, metric, len(parts), Estimate(seeds.value)
         for factor, (shares, chance) in explained(parts, gaps.toolings**gaps.power).items():
             pairs = int(chosen[factor][0].sum())
-            yield factor, f"{metric}_explained", pairs, mean_t(shares).within(0, 1)
+            yield factor, f"{metric}_explained", pairs, mean_t(shares).within(*SHARE)
             yield factor, f"{metric}_explained_by_chance", pairs, Estimate(chance)
     for factor, picked in chosen.items():
         if factor != DIFFERENT and picked.any():
             shares = np.array([alike[draw][picked[draw]].mean() for draw in range(draws)])
-            yield factor, "bit_equal", int(picked[0].sum()), mean_t(shares).within(0, 1)
+            yield factor, "bit_equal", int(picked[0].sum()), mean_t(shares).within(*RANGES["bit_equal"])
 
 
 def differs_only(parts: Sequence[ToolingPart], factor: str) -> np.ndarray:

@@ -135,7 +135,7 @@ def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, 
         if null is not None and null.value > 0:
             moves = {unit: moved - null.moves.get(unit, 0.0) / 2 for unit, moved in sd.moves.items()}
             # An SD from few runs varies far more than how often examples err.
-            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), moves=moves, squares=0, runs={})
+            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), moves=moves, squares=0)
 
 
 def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:

@@ -13,6 +13,7 @@ from toolnoise.analyses.claims import tests
 from toolnoise.analyses.claims.arms import Arms, Subject, Toolings, injected
 from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart, parts
 from toolnoise.analyses.claims.tests import Finding
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm
@@ -41,11 +42,15 @@ class Side(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """What an effect is for a reader, how to get it from a contrast, and whether means are compared as they are."""
+    """What an effect is for a reader, how to get it from a contrast, and whether means are compared as they are.
+
+    No interval leaves the `limits` of the effect.
+    """
 
     name: str
     read: Callable[[float], float]
     linear: bool = False
+    limits: tuple[float, float] = (-math.inf, math.inf)
 
 
 class ShownEffect(NamedTuple):
@@ -82,11 +87,11 @@ class ShownEffect(NamedTuple):
     def interval(self, level: float) -> Estimate:
         """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
         contrast = self.contrast
-        if contrast is None or self.finding is None:
+        if contrast is None or self.finding is None or math.isnan(self.effect.low):
             return UNDEFINED
         tail = min(level, 1.0) / self.looks / 2
         low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)
-        return Estimate(*(self.scale.read(end) for end in (contrast.value, low, high)))
+        return Estimate(*map(self.scale.read, (contrast.value, low, high))).within(*self.scale.limits)
 
 
 class Examined(NamedTuple):
@@ -150,7 +155,7 @@ def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart]
     elif len(terms) == 1 and terms[0][1].squares:
         terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
     pooled = contrast(terms)
-    effect = Estimate(*map(scale.read, pooled.estimate))
+    effect = Estimate(*map(scale.read, pooled.estimate)).within(*scale.limits)
     finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
     reason = claim["cannot_fail"]
     return ShownEffect(
@@ -190,16 +195,20 @@ def scale_of(claim: Claim, side: str) -> Scale:
         measure = claim.get("published", {}).get("measure", measure)
     percent = measure.startswith(PERCENT) and not measure.endswith(("_excess", "_ratio"))
     factor = 100.0 if percent else 1.0
+    lowest, highest = (factor * end for end in METRICS[measure].range) if measure in METRICS else (-math.inf, math.inf)
     if claim["test"] == "trend":
         return Scale("exponent", float)
     if measure.endswith("_mean"):
         unit = "points" if percent else "nats"
-        return Scale(f"{unit} apart" if "over" in claim else unit, lambda value: factor * value, linear=True)
+        if "over" in claim:
+            limits = lowest - highest, highest - lowest
+            return Scale(f"{unit} apart", lambda value: factor * value, linear=True, limits=limits)
+        return Scale(unit, lambda value: factor * value, linear=True, limits=(lowest, highest))
     if "over" in claim:
         return Scale("ratio", _exp)
     unit = "points" if measure.endswith("_sd") or measure.startswith("max_") else "%"
     plain = "ratio" if measure.endswith(("_excess", "_ratio")) else "value"
-    return Scale(unit if percent else plain, lambda value: factor * _exp(value))
+    return Scale(unit if percent else plain, lambda value: factor * _exp(value), limits=(lowest, highest))
 
 
 def linear(arm: Arm) -> Arm:

@@ -45,8 +45,10 @@ from toolnoise.analyses.claims.tests import TestedContrast
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
+from toolnoise.stats.estimates import TOO_FEW
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL
+from toolnoise.stats.quantities import FEWEST
 from toolnoise.study import published
 from toolnoise.study.entries import dataset_name
 
@@ -262,6 +264,8 @@ def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffe
     notes = [reason for reason in (_data(side, shown), shown.cannot_fail, shown.short_of) if reason]
     if shown.finding is None and not shown.cannot_fail:
         notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
+    elif shown.finding is not None and shown.contrast is not None and math.isnan(shown.effect.low):
+        notes.append(f"no interval: {TOO_FEW}")
     fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
     if fixed:
         where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
@@ -286,7 +290,7 @@ def _not_estimated(shown: ShownEffect) -> str:
     arms = [arm for part in shown.parts for _, arm in part.terms]
     if any(arm.value == 0 for arm in arms):
         return "a value of 0"
-    if any(arm.units < 2 for arm in arms):
+    if any(arm.units < FEWEST for arm in arms):
         return "too few runs"
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"

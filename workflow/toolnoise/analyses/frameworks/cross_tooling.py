@@ -13,7 +13,8 @@ from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import paired_churn
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
+from toolnoise.formulas.declared import CHANGE, DISTANCE, POSITIVE, SHARE
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.stats.estimates import Estimate, mean_t
 
@@ -35,15 +36,15 @@ def cross_tooling(
     predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
     # Units differ in their bits, unless both toolings give the same bits to each.
     equal = bit_equal((logits_a, logits_b)) and bit_equal((vectors_a, vectors_b))
-    of_rates, of_values = rate_step(len(labels), equal), value_step(equal)
+    step = rate_step(len(labels), equal)
     gaps = {
-        "churn": (paired_churn(predicted_a, predicted_b), of_rates, 0, 1),
-        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), of_values, 0, np.inf),
-        "l2_raw": (paired_l2(vectors_a, vectors_b), of_values, 0, np.inf),
-        "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), of_rates, -1, 1),
+        "churn": (paired_churn(predicted_a, predicted_b), step, SHARE),
+        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), np.nan, DISTANCE),
+        "l2_raw": (paired_l2(vectors_a, vectors_b), np.nan, POSITIVE),
+        "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), step, CHANGE),
     }
     return [
-        (metric, "all", _over(units, values, step).within(*bounds)) for metric, (values, step, *bounds) in gaps.items()
+        (metric, "all", _over(units, values, step).within(*limits)) for metric, (values, step, limits) in gaps.items()
     ]
 
 

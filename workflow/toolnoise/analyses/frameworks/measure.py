@@ -11,7 +11,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.formulas.equal_runs import first_epochs, value_step
+from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.measures.reading import runs_at
 from toolnoise.stats.estimates import Estimate, mean_t
@@ -107,8 +107,7 @@ def _first(what: str, last: int, epochs: np.ndarray) -> list[PartingRow]:
 
 
 def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
-    # A distance of exactly 0 is one of equal bits.
-    return "relative_l2", mean_t(distances, value_step(not distances.any())).within(0, 2), len(distances)
+    return "relative_l2", mean_t(distances).within(0, 2), len(distances)
 
 
 def _compared(first: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

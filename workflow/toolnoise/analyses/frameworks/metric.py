@@ -4,7 +4,7 @@ Run s of one framework and run s of the other start from the same weights and se
 framework differs. The runs of each framework also predict on the other: these predictions differ from their own by
 inference alone. The rest of the difference between trained runs is due to training.
 
-With all algorithmic draws fixed, replicates are bit-equal and an interval over runs has no width. In that case, a mean
+With all algorithmic draws fixed, replicates are bit-equal and there is no interval over runs. In that case, a mean
 over test examples has an interval over examples: the range if other examples were used with the same two networks.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, wilson
 
@@ -59,7 +59,7 @@ def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
     return [
         ("churn_inference", _churn(*map(predictions, runs), over, equal)),
         ("logits_max_difference", _largest(largest)),
-        ("logits_relative_difference", _mean(relative, over, value_step(equal)).within(0, 2)),
+        ("logits_relative_difference", _mean(relative, over).within(0, 2)),
     ]
 
 
@@ -81,7 +81,7 @@ def _churn(a: np.ndarray, b: np.ndarray, over: str, equal: bool) -> Estimate:
     return wilson(np.count_nonzero(a[0] != b[0]), a.shape[1]) if len(a) else UNDEFINED
 
 
-def _mean(values: np.ndarray, over: str, step: float) -> Estimate:
+def _mean(values: np.ndarray, over: str, step: float = np.nan) -> Estimate:
     """The mean of values [S, N], one for each run and example."""
     if not len(values):
         return UNDEFINED

@@ -92,7 +92,7 @@ def parted(curve: Course) -> bool:
 
 def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts."""
-    rate_step = 1 / examples if any(map(parted, courses)) else 0.0
+    rate_step = 1 / examples if any(map(parted, courses)) else np.nan
     for place, step in enumerate(courses[0].steps):
         apart = [curve for curve in courses if curve.distances["logits"][: place + 1].any()]
         yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
@@ -138,8 +138,7 @@ def fit(curve: Course) -> dict[str, float]:
 def fits(of_starts: Sequence[Mapping[str, float]], examples: float) -> Iterator[tuple[str, Estimate, int]]:
     """The mean of each fit over the starts of a cell, and how much better the power fits than the exponential."""
     if np.isnan([of_start["first"] for of_start in of_starts]).all():
-        # Runs that never part have no churn for sure.
-        examples = np.inf
+        examples = np.nan  # runs that never part have no churn for sure
     for name in FITS:
         values = np.array([of_start[name] for of_start in of_starts])
         if name == "grown":
@@ -185,7 +184,7 @@ def _mean(name: str, values: np.ndarray, examples: float) -> tuple[Estimate, int
     """The mean of scaled values over the starts that have one, in the unit of the fit, and their number."""
     values = values[~np.isnan(values)]
     # Equal shares in all starts do not make a share certain.
-    mean = mean_t(values, {"grown": 1.0, f"{CHURN}_last": 1 / examples}.get(name, 0.0))
+    mean = mean_t(values, {"grown": 1.0, f"{CHURN}_last": 1 / examples}.get(name, np.nan))
     return (Estimate(*np.exp(mean).tolist()) if name in LEVELS else mean), len(values)
 
 
@@ -193,7 +192,7 @@ def _geometric(values: Sequence[float]) -> tuple[Estimate, int]:
     """The geometric mean of distances, over those that are not 0, and their number; 0 if all are."""
     positive = np.array([value for value in values if value > 0])
     if not len(positive):
-        return Estimate(0.0, 0.0, 0.0), 0
+        return Estimate(0.0), 0
     return Estimate(*np.exp(mean_t(np.log(positive))).tolist()).within(0, FARTHEST), len(positive)
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
 from toolnoise.figures.tables import Entry
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.spread import sd_interval
 from toolnoise.study import published
 
@@ -79,7 +80,7 @@ def _gap(row: Row, name: str) -> str:
 
 
 def _sd(row: Row) -> Entry:
-    sd, low, high = sd_interval(row["std_dev_accuracy"], row["no_try"])
+    sd, low, high = sd_interval(row["std_dev_accuracy"], row["no_try"]).within(*METRICS["accuracy_sd"].range)
     return Entry(f"{100 * sd:.2f}", f"{100 * low:.2f} to {100 * high:.2f}") if sd else Entry("0")
 
 

@@ -11,7 +11,6 @@ from toolnoise.base.metric_files import MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn, pairwise_churn
-from toolnoise.formulas.equal_runs import value_step
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t, wilson
 from toolnoise.stats.quantities import Arm, jackknifed
@@ -33,7 +32,7 @@ def way(logits: np.ndarray, others: np.ndarray, losses: np.ndarray, other_losses
     apart = np.abs(other_losses - losses) / np.abs(losses)
     return [
         ("bit_equal", "all", wilson(equal, count)),
-        ("churn", "all", mean_t(churn, value_step(equal == count)).within(0, 1)),
+        ("churn", "all", mean_t(churn).within(0, 1)),
         ("churn_to_seeds", "all", ratio(_over_draws(np.diag(churn), diagonal=True), seeds(here))),
         ("first_loss_difference", "all", Estimate(float(apart.max()))),
     ]

@@ -10,14 +10,13 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
-from toolnoise.formulas.equal_runs import bit_equal
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.reading import counts, predictions_of
 
 
 def measure(
     cell: Sequence[str],
-    study_seed: int,
+    study_seed: int,  # noqa: ARG001 (every measure of a cell is given it)
     data: str | Path,
     logits: str | Path,
     index: str | Path,
@@ -31,11 +30,11 @@ def measure(
     if about["seeds"] != dump.seeds or about["diverged"] != dump.diverged:
         raise BadInput(texts_index, "seeds", f"found {about['seeds']}", f"the runs of {index}")
     together, scores = by_draw.grouped(dump.kept_draws), dump.kept
-    texts_of, stream = written[dump.finished], noise.bootstrap(study_seed, cell)
+    texts_of = written[dump.finished]
 
     def of_draw(chosen: np.ndarray) -> list[Row]:
         stack, labels = noise.some_of(scores, chosen), dataset.test.labels
-        return language(stack, labels, dataset.test.units, texts_of[chosen], bit_equal(stack), stream)
+        return language(stack, labels, dataset.test.units, texts_of[chosen])
 
     rows = by_draw.over_draws([of_draw(chosen) for chosen in together.groups], DECLARED)
     number = counts(dump.finished)

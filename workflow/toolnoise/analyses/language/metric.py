@@ -13,9 +13,8 @@ from scipy.special import softmax, xlogy
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.declared import POSITIVE, SHARE, Metric, bounded, spread
+from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, bounded, spread
 from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.equal_runs import value_step, with_width
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.likeliest import KEPT, keeps_all
 from toolnoise.stats.estimates import positive_mean_t
@@ -23,7 +22,7 @@ from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 
 LANGUAGE: Columns = {**CELL, **MEASURE}
 DECLARED: Mapping[str, Metric] = {
-    **spread("perplexity", POSITIVE),
+    **spread("perplexity", PERPLEXITY),
     "divergence": Metric(SHARE, positive_mean_t),
     "segment_churn": Metric(SHARE, positive_mean_t),
     "continuation_churn": Metric(SHARE, positive_mean_t),
@@ -32,15 +31,10 @@ DECLARED: Mapping[str, Metric] = {
 BLOCK = 2**20  # probabilities of all runs in float64 at a time
 
 
-def language(
-    logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray, equal: bool, stream: int
-) -> list[Row]:
-    """The rows of runs with logits [S, U, C] on labels [U], in segments of `units`, and with continuations [S, P, L].
-
-    `equal` says whether the runs are bit-equal.
-    """
+def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray) -> list[Row]:
+    """The rows of runs with logits [S, U, C] on labels [U], in segments of `units`, with continuations [S, P, L]."""
     perplexities = np.exp(cross_entropies(logits, labels))
-    rows = spread_rows("perplexity", "all", perplexities, value_step(equal), stream)
+    rows = spread_rows("perplexity", "all", perplexities)
     answers = predictions(logits).reshape(len(logits), -1, units)
 
     def of(runs: slice) -> list[Pairs]:
@@ -57,7 +51,7 @@ def language(
     names = ("divergence", "segment_churn", "continuation_churn", "continuation_left")
     pairs = zip(names, within_blocks(len(logits), of), strict=True)
     rows += [(name, "all", pairwise_jackknife(of_pairs)) for name, of_pairs in pairs]
-    return bounded(with_width(rows, equal), DECLARED)
+    return bounded(rows, DECLARED)
 
 
 def divergences(logits: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
+from toolnoise.formulas.declared import bounded
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_similarity, within_blocks
 
@@ -28,8 +29,8 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
             return [Pairs.of(1 - pairwise_gram_cka(block, debiased=debiased)) for debiased in (False, True)]
 
         plain, debiased = map(pairwise_similarity, within_blocks(len(grams), of))
-        rows.append((name, "cka", plain.within(0, 1)))
-        rows.append((name, "cka_debiased", debiased.within(-np.inf, 1)))
+        of_layer = bounded([("cka", "all", plain), ("cka_debiased", "all", debiased)])
+        rows += [(name, metric, estimate) for metric, _, estimate in of_layer]
     return rows
 
 

@@ -96,7 +96,7 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
         return Estimate(ratio, np.nan, np.nan)
     spreads = np.array([standard_deviation(runs) / np.mean(runs) for runs in (numerator, denominator)])
     if not spreads.any():
-        return Estimate(ratio, ratio, ratio)
+        return Estimate(ratio)
     squares = spreads**2 / counts
     freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
     _, low, high = t_interval(np.log(ratio), np.sqrt(squares.sum()), freedom)

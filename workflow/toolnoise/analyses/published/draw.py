@@ -15,6 +15,7 @@ from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import part_of
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.study.published import ACCELERATOR, LARGEST, OVERHEAD_AT, SCALES, SMALLEST, Number
 from toolnoise.study.variants import variant
@@ -104,9 +105,10 @@ def _compared(
         theirs = spreads[number[1:5]]
         sds = _rows(theirs, stability)
         spread = sds[(sds["hardware"] == row["hardware"]) & (sds["variant"] == row["variant"])].iloc[0]["value"]
-        ours = mean_range(ours.value, spread, runs, theirs.amount, int(others))
+        ours = mean_range(ours.value, spread, runs, theirs.amount, int(others)).within(*METRICS[number.metric].range)
     elif number.metric.endswith("_sd"):
-        ours = sd_range(ours.value, runs, int(others))
+        highest = METRICS[number.metric].range[1] * np.sqrt(1 + 1 / (int(others) - 1))  # of a sample SD, by n - 1
+        ours = sd_range(ours.value, runs, int(others)).within(0, highest)
     elif number.metric.endswith("_sd_ratio") and number.group != LARGEST:
         ours = sd_ratio_range(ours.value, runs, int(others))
     ran = "" if timed else row["variant"]

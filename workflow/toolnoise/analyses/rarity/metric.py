@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, ESTIMATE, Columns
+from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import log_jackknife
 from toolnoise.stats.spread import root_mean_square
@@ -43,11 +44,8 @@ def sd_by_size(wrong: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[tupl
         for name, weight in (("sd", 1 - 1 / size), ("sd_independent_null", 0)):
             by_size = np.array([1 / size, weight])
             sds = _roots(each @ by_size)
-            yield (
-                name,
-                size,
-                log_jackknife(sds[0], _roots(without @ by_size)) if len(sds) == 1 else root_mean_square(sds),
-            )
+            alike = log_jackknife(sds[0], _roots(without @ by_size)) if len(sds) == 1 else root_mean_square(sds)
+            yield name, size, alike.within(*METRICS["accuracy_sd"].range)
 
 
 def _roots(variances: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT
 from toolnoise.dumps.stacks import read_stack, require_logits
-from toolnoise.measures import noise
 from toolnoise.measures.reading import counts, predictions_of
 
 SINGLE = "single"  # runs without a remedy
@@ -37,7 +36,7 @@ def read(logits: str | Path) -> Remedied:
 
 def measure(
     cell: Sequence[str],
-    study_seed: int,
+    study_seed: int,  # noqa: ARG001 (every measure of a cell is given it)
     data: str | Path,
     logits: str | Path,
     index: str | Path,
@@ -66,7 +65,7 @@ def measure(
         before = remedies.measure(other.kept, labels)
     rows = []
     for name, measured in by_remedy.items():
-        rows += [(name, *row) for row in measured.rows(noise.bootstrap(study_seed, cell))]
+        rows += [(name, *row) for row in measured.rows()]
         if measured is not before:
             reduced = remedies.reduction(before, measured, same_runs=not single)
             rows.append((name, "variability_reduction", "all", reduced))

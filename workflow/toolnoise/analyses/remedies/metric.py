@@ -17,7 +17,7 @@ from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.stability import diversity
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
@@ -74,7 +74,7 @@ class Measured(NamedTuple):
             "ensemble_accuracy_change": over_pairs(self.accuracy_change),
         }
 
-    def rows(self, stream: int) -> list[Row]:
+    def rows(self) -> list[Row]:
         """Each measure with its interval, as in a cell's stability."""
         estimates = [
             ("churn", pairwise_jackknife(self.churn)),
@@ -83,13 +83,13 @@ class Measured(NamedTuple):
             ("ensemble_accuracy_change", pairwise_mean(self.accuracy_change)),
             ("ensemble_cross_entropy_change", pairwise_mean(self.cross_entropy_change)),
         ]
-        steps = rate_step(self.examples, self.equal), value_step(self.equal)
+        step = rate_step(self.examples, self.equal)
         rows = [
-            *spread_rows("accuracy", "all", self.accuracies, steps[0], stream),
-            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream),
+            *spread_rows("accuracy", "all", self.accuracies, step),
+            *spread_rows("cross_entropy", "all", self.cross_entropies),
             *((metric, "all", estimate) for metric, estimate in estimates),
         ]
-        return bounded(with_width(rows, self.equal))
+        return bounded(rows)
 
 
 def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:

@@ -16,6 +16,7 @@ from toolnoise.comparison.comparison_text import (
     number_text,
     other_way_round,
     plain,
+    sd_ratio,
     shares,
     shown,
     too_few,
@@ -76,7 +77,7 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
                 mean_row(name, each.a.mean, each.b.mean, each.difference, by),
                 ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
                 (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
-                ("  SD", *in_own_unit(each.a, each.b, "sd"), *shown(each.sd_ratio, "x {:.2f}", by)),
+                ("  SD", *in_own_unit(each.a, each.b, "sd"), *sd_ratio(each.sd_ratio, by)),
             ]
         )
     says = [sentence(each) for each in found]
