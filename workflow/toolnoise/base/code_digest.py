@@ -1,9 +1,9 @@
 """Digests of code: a result is remade if the code that made it changes, and only then.
 
 A digest covers the given modules and every module that they import, at any depth and anywhere in their text, of this
-package and of the folder that the study runs in, where users' own models lie. Modules of this package count by what they
-do and not by where they lie (`code_text`). Of users' own modules every byte counts: a result whose exact code is lost
-could not be explained. Installed packages are covered by the lock file. Nothing is imported to compute a digest.
+package and of the folder that the study runs in, where users' own models lie. Modules of this package count by what
+they do and not by where they lie (`code_text`). Of users' own modules every byte counts: a result whose exact code is
+lost could not be explained. Installed packages are covered by the lock file. Nothing is imported to compute a digest.
 """
 
 import ast
