@@ -15,7 +15,7 @@ from toolnoise.analyses.claims.claim_parts import Claim, ClaimPart, parts
 from toolnoise.analyses.claims.tests import Finding
 from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.contrasts import Contrast, contrast
-from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.estimates import UNDEFINED, WIDEST, Estimate
 from toolnoise.stats.quantities import Arm
 
 WHOLE = "all"
@@ -91,6 +91,8 @@ class ShownEffect(NamedTuple):
             return UNDEFINED
         tail = min(level, 1.0) / self.looks / 2
         low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)
+        if contrast.of_sds and high - low > math.log(WIDEST):
+            return UNDEFINED
         return Estimate(*map(self.scale.read, (contrast.value, low, high))).within(*self.scale.limits)
 
 

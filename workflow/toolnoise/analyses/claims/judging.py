@@ -45,7 +45,7 @@ from toolnoise.analyses.claims.tests import TestedContrast
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
-from toolnoise.stats.estimates import TOO_FEW
+from toolnoise.stats.estimates import TOO_FEW, Estimate
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL
 from toolnoise.stats.quantities import FEWEST
@@ -216,7 +216,7 @@ def _row(
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
         *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
-        *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each)),
+        *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each, decides)),
     )
 
 
@@ -260,11 +260,11 @@ def _sides(units: Sequence[int]) -> str:
     return " and ".join(map(str, units)) if all(units) else ""
 
 
-def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect]) -> str:
+def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect], decides: Estimate) -> str:
     notes = [reason for reason in (_data(side, shown), shown.cannot_fail, shown.short_of) if reason]
     if shown.finding is None and not shown.cannot_fail:
         notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
-    elif shown.finding is not None and shown.contrast is not None and math.isnan(shown.effect.low):
+    elif shown.finding is not None and shown.contrast is not None and math.isnan(decides.low):
         notes.append(f"no interval: {TOO_FEW}")
     fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
     if fixed:
