@@ -52,7 +52,7 @@ from toolnoise.commands import command_line
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.study.study import Study
-from toolnoise_warm import server
+from toolnoise.warm import template
 
 MOST_MEMORY = 2 * 2**30
 SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
@@ -274,12 +274,12 @@ def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
         if seen:
             _record_files(seen)
         if command.cold:
-            os.execv(sys.executable, [*program.python("toolnoise_warm.client"), *words])
-        code = server._performed(lambda started: cli.main(words, started))
+            os.execv(sys.executable, [*program.python("toolnoise.warm.client"), *words])
+        code = template.performed(words)
     except BaseException:
         traceback.print_exc()
         code = 70
-    server._end(code)
+    template.end(code)
 
 
 def _read_registries_in(folder: Path) -> None:
@@ -616,15 +616,14 @@ def _import_ahead(base: Base) -> None:
     spec = grid.load(base.folder / RESULTS).config["hardware"]["cpu"]
     engines.load("tensorflow").import_ahead(tooling={"name": "cpu", **spec}, deterministic=True)
     for verb in (*STEPS.keys() - {"configure"}, "render"):
-        for module in (STEPS[verb].module, *server.FURTHER.get(verb, ())):
-            importlib.import_module(module)
+        importlib.import_module(STEPS[verb].module)
     for folder in ("commands", "provenance", "dumps", "pages", "outside"):
         for path in (program.PACKAGE / folder).rglob("*.py"):
             name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
             importlib.import_module(name.removesuffix(".__init__"))
     for path in program.PACKAGE.rglob("*.py"):
         code_digest.read(path)
-    if server._threads() > 1:
+    if len(list(template.TASKS.iterdir())) > 1:
         sys.exit("threads run after the imports: children of such a process may hang")
     gc.freeze()
 

@@ -20,7 +20,6 @@ from toolnoise.analyses.estimate import run_time
 from toolnoise.base import log, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
-from toolnoise.record import starts
 from toolnoise.steps import STEPS, table
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Place, Training
@@ -31,8 +30,6 @@ STATES = ("done", "running", "waiting", "failed", "missing")
 # The lines that a training prints at the end of an epoch, and when it resumes from a checkpoint.
 EPOCH = re.compile(r"^(?:goes on after )?epoch (\d+) of \d+", re.MULTILINE)
 FAILURES_SHOWN = 20
-# Jobs whose statements are read, to report warm starts that failed.
-STARTS_READ = 1_000
 
 
 # What makes the dump and the metrics of a cell, by the kind of its runs.
@@ -80,7 +77,7 @@ class CellStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Every cell, every failure as (job, last line of its log), failed warm starts, and the state of the folder."""
+    """Every cell, every failure as (job, last line of its log), and the state of the folder."""
 
     cells: list[CellStatus]
     failures: list[tuple[Watched, str]]
@@ -88,7 +85,6 @@ class Status(NamedTuple):
     snakemake: bool
     locked: bool
     page: bool
-    cold: str
 
 
 def require_here(file: str | Path, study: Study) -> None:
@@ -136,8 +132,7 @@ def status(study: Study) -> Status:
             )
         )
     page = Path(study.path(layout.PAGE)).exists()
-    cold = starts.in_one_line(Path(study.path(layout.STUDY)).parent, most=STARTS_READ)
-    return Status(cells, failures, running, workers.snakemake, session.is_locked(), page, cold)
+    return Status(cells, failures, running, workers.snakemake, session.is_locked(), page)
 
 
 def as_json(now: Status) -> dict[str, Any]:
@@ -167,7 +162,6 @@ def as_text(study: Study, now: Status) -> str:
     if len(now.failures) > FAILURES_SHOWN:
         lines.append(f"failed: {len(now.failures) - FAILURES_SHOWN} more jobs")
     lines.append(_overall(now))
-    lines += filter(None, [now.cold])
     if now.snakemake:
         lines.append("Snakemake is running in this folder")
     elif now.locked:
