@@ -115,7 +115,6 @@ BY_HAND = {
         *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
         *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
-        *("losses-a.csv losses-b.csv --peek plan.json", "losses-a.csv losses-b.csv --peek plan.json --json"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",
@@ -141,7 +140,6 @@ BY_HAND = {
             "--pilot wide.csv --metric acc --arm a b --figure new.png",
         ),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
-        "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],
 }
 # What makes a verb do much more, above all where an argument names another study.
