@@ -110,7 +110,6 @@ bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/warm_starts.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
-	@.venv/bin/python bench/floor.py
 
 gallery: .venv/cpu ## a small study of every figure, in docs/gallery
 	@.venv/bin/python bench/gallery.py

@@ -199,8 +199,6 @@ def _foreign(folder: Path) -> None:
     for arm in "ab":
         rows = "\n".join(f"{seed},{draw.normal():.3f}" for seed in range(1, 7))
         (folder / f"losses-{arm}.csv").write_text(f"seed,loss\n{rows}\n")
-    epochs = "\n".join(f"{epoch},0.9{epoch % 3},0.01" for epoch in range(1, 8))
-    (folder / "history.csv").write_text(f"epoch,test_accuracy,learning_rate\n{epochs}\n")
     runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
     np.save(folder / "y.npy", labels)
     np.save(folder / "values.npy", runs[0, 0, :, 1])

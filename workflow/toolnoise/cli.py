@@ -11,7 +11,6 @@ VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
     "plan": "toolnoise.comparison.verbs.plan",
     "gate": "toolnoise.comparison.verbs.gate",
-    "floor": "toolnoise.comparison.verbs.floor",
     "check": "toolnoise.checking.verbs.check",
     "init": "toolnoise.checking.verbs.init",
     "adopt": "toolnoise.comparison.verbs.adopt",
