@@ -1,14 +1,11 @@
-"""Other ways to run a program that should not matter: which are tried, how each is judged, the line at fault."""
+"""Other ways to run a program that should not matter: which are tried, how each is judged."""
 
-import json
 import sys
 
 import numpy as np
 import pytest
-from scripts import loaded
 
-from toolnoise.base.program import ROOT
-from toolnoise.checking import causes, invariances, layouts, program_text, reproducibility, trial_runs, unmodified, ways
+from toolnoise.checking import invariances, reproducibility, trial_runs, unmodified, ways
 from toolnoise.checking.invariances import DRAWS, EQUAL, NOT_RUN, OTHER, PRECISION, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
@@ -16,8 +13,6 @@ from toolnoise.checking.outcome import Outcome
 PROGRAM = """
 import os, sys, time
 import numpy as np
-def __getitem__(self, i):
-    return np.random.rand()
 kind = np.float64 if "--double" in sys.argv else np.float32
 parts = np.random.default_rng(1).normal(size=(6, 999)).astype(kind)
 way = os.environ.get("WAY", "as it is")
@@ -170,12 +165,10 @@ def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_cha
     assert reproducibility.as_text(found).endswith("a difference may be rounding or not.")
 
 
-def test_an_undecided_difference_that_changes_answers_names_places(checked):
-    found = checked("workers: WAY=mirrored --workers 2", higher="")
+def test_an_undecided_difference_that_changes_answers_fails(checked):
+    found = checked("mirrored: WAY=mirrored", higher="")
     assert [(each.verdict, each.passed) for each in found.breaks] == [(UNDECIDED, False)]
-    text = reproducibility.as_text(found)
-    assert "workers may make another program:\n  predictions: 6 of 6" in text
-    assert "train.py:5: return np.random.rand()" in text
+    assert "mirrored may make another program:\n  predictions: 6 of 6" in reproducibility.as_text(found)
 
 
 def test_ways_are_variables_first_and_words_after_them():
@@ -320,36 +313,3 @@ def test_the_matrix_has_what_every_program_has_and_the_options_of_this_one(tmp_p
     (tmp_path / "train.py").write_text("parser.add_argument('--num-workers')\n")
     names = [way.name for way in ways.asked(["python", "train.py"], [], [], "", "", matrix=True).ways]
     assert names == ["threads 1", "threads 2", "threads 4", "hash seed 0", "hash seed 1", "workers 0", "workers 2"]
-
-
-bench = loaded(ROOT / "bench/invariances.py")
-PLANTED = {name: program for name, program in bench.PROGRAMS.items() if bench.MARK in program.text}
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_the_line_of_a_bug_is_named_first(name, tmp_path):
-    (tmp_path / "train.py").write_text(PLANTED[name].text)
-    places = layouts.faults(program_text.sources(["train.py"], tmp_path), "world")
-    assert places[0].code.endswith(bench.MARK.strip())
-    assert {"says", "remedy"} <= json.loads(json.dumps(causes.place(places[0]))).keys()
-
-
-DRAWN = """
-import numpy as np
-import torch
-from torch.utils.data import DataLoader
-np.random.seed(1)
-class Noisy(torch.utils.data.Dataset):
-    def __getitem__(self, i):
-        rng = np.random.default_rng(i)
-        return rng.normal() + %s
-loader = DataLoader(Noisy(), num_workers=int(sys.argv[1]))
-"""
-
-
-@pytest.mark.parametrize("draw", ["np.random.rand()", "torch.rand(1)"])
-def test_a_draw_of_a_worker_is_named_and_one_from_a_generator_of_its_own_is_not(draw, tmp_path):
-    for text, lines in ((DRAWN % draw, [9]), (DRAWN % "0", [])):
-        (tmp_path / "train.py").write_text(text)
-        places = layouts.faults(program_text.sources(["train.py"], tmp_path), "workers")
-        assert [place.line for place in places if place.weight == causes.SURE] == lines

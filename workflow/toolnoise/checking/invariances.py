@@ -18,11 +18,9 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import causes, differences, layouts, tensors, unmodified
-from toolnoise.checking.causes import LIKELY, Suspect
+from toolnoise.checking import differences, tensors, unmodified
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.ways import Asked, Way
 from toolnoise.study.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
@@ -52,7 +50,7 @@ class Gap(NamedTuple):
 class Break(NamedTuple):
     """How a way ends: the verdict, what differs, and the largest difference in both precisions, if they are known.
 
-    `again` is whether a second run of it has the same bits, if one was made. `places` may be at fault.
+    `again` is whether a second run of it has the same bits, if one was made.
     """
 
     name: str
@@ -62,7 +60,6 @@ class Break(NamedTuple):
     double: float | None = None
     again: bool | None = None
     why: str = ""
-    places: Sequence[Suspect] = ()
 
     @property
     def passed(self) -> bool:
@@ -76,9 +73,7 @@ class Break(NamedTuple):
 Reference = Callable[[tuple[str, ...]], Outcome]
 
 
-def check(
-    runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None], text: Sequence[SourceFile]
-) -> list[Break]:
+def check(runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None]) -> list[Break]:
     """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
 
     @functools.cache
@@ -98,8 +93,6 @@ def check(
         if not one.passed and way.instead:
             other = _tried(runs, way.instead, asked, reference, most)
             one = other if other.passed else one
-        if not one.passed:
-            one = one._replace(places=layouts.faults(text, way.knob))
         found.append(one)
     return found
 
@@ -222,16 +215,15 @@ def _numbers(name: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
     """A row for each way, and what is behind those that are other programs."""
-    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise")
-    rows = [(*heads, "run again", "likely line")]
+    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise", "run again")
+    rows = [heads]
     for each in breaks:
         cells = ("",) * 5
         if each.difference.files:
             sizes = map(differences.size, (each.single, each.double))
             again = {True: "equal", False: "differs", None: ""}[each.again]
             cells = (differences.share(each.difference), differences.of_noise(each.difference, noise), *sizes, again)
-        place = next((f"{place.file}:{place.line}" for place in each.places if place.weight >= LIKELY), "")
-        rows.append((each.name, each.verdict, *cells, place))
+        rows.append((each.name, each.verdict, *cells))
     lines = aligned(rows)
     for each in breaks:
         if not each.passed:
@@ -240,7 +232,6 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
                 f"{each.name} {makes} another program:",
                 *(f"  {part}" for part in differences.parts(each.difference)),
             ]
-            lines += causes.places(each.places)
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
@@ -255,12 +246,4 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
 
 def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
     """The rows for programs."""
-    return [
-        {
-            **each._asdict(),
-            "difference": each.difference._asdict(),
-            "passed": each.passed,
-            "places": list(map(causes.place, each.places)),
-        }
-        for each in breaks
-    ]
+    return [{**each._asdict(), "difference": each.difference._asdict(), "passed": each.passed} for each in breaks]

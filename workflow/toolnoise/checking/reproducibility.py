@@ -176,7 +176,7 @@ def check(checked: Command, folder: Path) -> Checked:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
-        breaks=invariances.check(runs, checked.asked, control, sizes, text),
+        breaks=invariances.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
         suspected=doubts,
     )
