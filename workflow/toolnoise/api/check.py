@@ -28,7 +28,6 @@ def check(
     output: Sequence[str] = (),
     metric: Sequence[str] = (),
     vary: Sequence[str] = (),
-    matrix: bool = False,
     world: str | None = None,
     higher: str = "",
     without_draws: str = "",
@@ -56,7 +55,7 @@ def check(
     worlds = ways.worlds(world)
     asked = asked._replace(
         words=ways.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=ways.asked(asked.words, vary, worlds, higher, without_draws, matrix=matrix),
+        asked=ways.asked(asked.words, vary, worlds, higher, without_draws),
         trace=trace,
     )
     if resumes:

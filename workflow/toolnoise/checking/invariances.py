@@ -26,7 +26,6 @@ from toolnoise.checking.ways import Asked, Way
 from toolnoise.study.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
-PRECISION, NOT_RUN = "other precision", "does not run"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
 # ratio of the two precisions is 2e-9; training makes the smaller difference grow as much as the larger one.
 SHRUNK, KEPT = 1e-3, 1e-1
@@ -84,12 +83,7 @@ def check(runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, 
     most = MOST_OF_A_SEED * max(drawn) if drawn else None
     found = []
     for way in asked.ways:
-        try:
-            one = _tried(runs, way, asked, reference, most)
-        except BadInput as error:
-            if not way.found:
-                raise
-            one = Break(way.name, NOT_RUN, differences.between(control, control), why=str(error))
+        one = _tried(runs, way, asked, reference, most)
         if not one.passed and way.instead:
             other = _tried(runs, way.instead, asked, reference, most)
             one = other if other.passed else one
@@ -108,15 +102,12 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
         return Break(way.name, EQUAL, difference)
     again = not differences.between(outcome, run(name="again")).files
     apart = gap(control, outcome)
-    found = Break(way.name, PRECISION, difference, apart.largest, again=again)
-    if way.knob == "precision":
-        return found
+    found = Break(way.name, verdict(apart, None), difference, apart.largest, again=again)
     if apart.reshaped:
-        return found._replace(verdict=OTHER, why=f"another shape or type: {', '.join(apart.reshaped)}")
-    more = gap(reference(higher), run(*higher)) if higher else None
-    found = found._replace(verdict=verdict(apart, more))
-    if more:
-        found = found._replace(double=more.largest, why=_left(more, higher))
+        return found._replace(why=f"another shape or type: {', '.join(apart.reshaped)}")
+    if higher:
+        more = gap(reference(higher), run(*higher))
+        found = found._replace(verdict=verdict(apart, more), double=more.largest, why=_left(more, higher))
     if not off or found.verdict == ROUNDING:
         return found
     plain, without = reference(off), run(*off)

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
-OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "matrix", "world", "higher", "without_draws")
+OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "world", "higher", "without_draws")
 OPTIONS += ("trace", "resume", "resume_command", "checkpoint", "stop_at", "limit", "keep")
 
 
@@ -47,7 +47,6 @@ VERB = Verb(
             "another way to run it that should change nothing, such as 'threads: OMP_NUM_THREADS=2' or "
             "'workers: --workers 4'",
         ),
-        "--matrix": flag("the ways that are known of any program, or found in its text"),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
         "--without-draws": option(
