@@ -17,7 +17,6 @@ VERBS = {
     "doctor": "toolnoise.verbs.doctor",
     "estimate": "toolnoise.analyses.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
-    "status": "toolnoise.analyses.estimate.verbs.status",
     "summary": "toolnoise.verbs.summary",
     "rules": "toolnoise.verbs.rules",
     "audit": "toolnoise.verify.verbs.audit",

@@ -20,8 +20,9 @@ from types import FrameType
 from toolnoise.base import program, session
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
-from toolnoise.record import starts
+from toolnoise.record import statements
 from toolnoise.study import analyses, config, given, grid, here, layout
+from toolnoise_warm import FAILED
 
 SNAKEFILE = program.snakefile()
 LOCAL = program.profile("default")
@@ -38,6 +39,8 @@ _OF_TERMINALS = {
     signal.SIGTSTP: signal.SIGSTOP,
     signal.SIGCONT: signal.SIGCONT,
 }
+# How a statement says that its job started.
+WARM, COLD = "warm", f"cold: {FAILED}"
 _ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 
 
@@ -165,5 +168,25 @@ def _sum_up(study: str, words: Sequence[str], began: float) -> None:
     kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.PAGE))
     if kept.is_file() and page.is_file():
         print(summary.as_text(grid.load(kept)))
-    if cold := starts.in_one_line(kept.parent, since=began):
+    if cold := cold_starts(kept.parent, began):
         print(f"toolnoise: {cold}", file=sys.stderr)
+
+
+def cold_starts(folder: Path, since: float) -> str:
+    """How many jobs started cold though a warm server was asked: that costs time unseen. Without any, an empty text.
+
+    Counted are the statements in a study's folder written since a time in seconds. Jobs that start cold by design, such
+    as the first run of each Control cell, are not.
+    """
+    jobs = []
+    for path in (folder / statements.FOLDER).rglob(f"*{statements.SUFFIX}"):
+        # Another Snakemake's jobs may replace their statements meanwhile; the audit reports a damaged one.
+        with contextlib.suppress(BadInput, OSError):
+            if path.stat().st_mtime >= since:
+                jobs.append(statements.read(path))
+    failed = [job for job in jobs if job.process.startswith(COLD)]
+    if not failed:
+        return ""
+    warm = sum(job.process == WARM for job in jobs)
+    reason = min(failed, key=lambda job: job.started).process.removeprefix(COLD)
+    return f"{warm} started warm and {len(failed)} cold though a warm server was asked for; the first: {reason}"
