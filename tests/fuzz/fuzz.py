@@ -82,7 +82,6 @@ BY_HAND = {
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
-    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),

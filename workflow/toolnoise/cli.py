@@ -18,7 +18,6 @@ VERBS = {
     "estimate": "toolnoise.analyses.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
     "summary": "toolnoise.verbs.summary",
-    "rules": "toolnoise.verbs.rules",
     "audit": "toolnoise.verify.verbs.audit",
     "diff": "toolnoise.verify.verbs.diff",
     "rebuild": "toolnoise.verify.verbs.rebuild",
