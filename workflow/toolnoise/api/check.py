@@ -60,7 +60,7 @@ def check(
     )
     if resumes:
         asked = asked._replace(resume=reproducibility.resuming(asked.words, resume_command, stop_at))
-    with folder(keep=keep) as place:
+    with _folder(keep=keep) as place:
         try:
             checked = reproducibility.check(asked, place)
         finally:
@@ -70,7 +70,7 @@ def check(
 
 
 @contextmanager
-def folder(*, keep: bool) -> Iterator[Path]:
+def _folder(*, keep: bool) -> Iterator[Path]:
     """A folder for what runs leave. What ends before its verdict leaves its logs."""
     place, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
     try:
