@@ -110,8 +110,6 @@ bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/warm_starts.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
-	@.venv/bin/python bench/sequential.py
-	@.venv/bin/python bench/floor.py
 
 gallery: .venv/cpu ## a small study of every figure, in docs/gallery
 	@.venv/bin/python bench/gallery.py
@@ -154,7 +152,7 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	touch $@ || { rm -rf $@; exit 1; }
 
 # Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
-# CycloneDX, model-signing verifies model.sig, onnx runs models of ONNX, docs makes the site of docs/.
+# CycloneDX, model-signing verifies model.sig, docs makes the site of docs/.
 $(TOOLS): .environments/%: requirements/tools/%.txt
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@

@@ -127,7 +127,7 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
     results = str(Path(file).parent)
     yield PLAN, [*SNAKEMAKE, "--configfile", f"../{invented.FILE}", "--dry-run"]
     yield AGAIN, [*SNAKEMAKE, "--configfile", invented.FILE, "--dry-run"]
-    for verb in ("status", "estimate", "summary"):
+    for verb in ("estimate", "summary"):
         yield verb, [*TOOLNOISE, verb, "--study", file]
     yield "audit", [*TOOLNOISE, "audit", results]
     yield "export", [*TOOLNOISE, "export", results, "--out", "all.tar"]

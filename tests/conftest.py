@@ -58,7 +58,6 @@ LONG = (
         for name in (
             "adopt",
             "atlas",
-            "batches",
             "before_and_during",
             "celeba",
             "check",

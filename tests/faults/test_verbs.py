@@ -192,7 +192,7 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     assert findings(place, "--clock-skew", "2h") == []
 
 
-READING = ["status", "summary", "estimate", "audit RESULTS", "audit RESULTS --cache", "page RESULTS --out OTHER/page"]
+READING = ["summary", "estimate", "audit RESULTS", "audit RESULTS --cache", "page RESULTS --out OTHER/page"]
 WRITING = {"page RESULTS --out here": "here", "run --cores 1": ".snakemake", "run -n": ".snakemake"}
 
 

@@ -59,7 +59,7 @@ SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
 # Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
 WAITING = 10
 # Besides 0 and 2, which each verb may end with.
-CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "gate": {1}, "floor": {1}, "run": {1}}
+CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "gate": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
 WARNING = re.compile(r"\b\w*Warning: .*")
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -82,8 +82,6 @@ BY_HAND = {
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
-    "status": [f"--study {RESULTS}", "--study study.yaml --json"],
-    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),
@@ -115,7 +113,6 @@ BY_HAND = {
         *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
         *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
-        *("losses-a.csv losses-b.csv --peek plan.json", "losses-a.csv losses-b.csv --peek plan.json --json"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",
@@ -132,7 +129,6 @@ BY_HAND = {
         "--reference losses-a.csv --new losses-b.csv --metric loss",
         "--preset record --target 9 --new losses-a.csv --metric loss",
     ],
-    "floor": ["history.csv --metric test_accuracy --task images", "losses-a.csv --metric loss --task images --rate 1"],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
@@ -141,7 +137,6 @@ BY_HAND = {
             "--pilot wide.csv --metric acc --arm a b --figure new.png",
         ),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
-        "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],
 }
 # What makes a verb do much more, above all where an argument names another study.

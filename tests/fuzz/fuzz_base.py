@@ -19,7 +19,6 @@ import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
-from toolnoise.comparison.sequential import planning
 from toolnoise.study import grid
 from toolnoise.study.cells import Training
 
@@ -197,13 +196,9 @@ def _foreign(folder: Path) -> None:
     """Files from elsewhere: predictions to compare and to adopt, labels, what programs leave."""
     draw = np.random.default_rng(2)
     labels = np.arange(EXAMPLES) % CLASSES
-    # A plan is older than the runs that are looked at by it.
-    planning.write(planning.make(1.0, [1.0], 2, None, 8, metric="loss", futility=True), str(folder / "plan.json"))
     for arm in "ab":
         rows = "\n".join(f"{seed},{draw.normal():.3f}" for seed in range(1, 7))
         (folder / f"losses-{arm}.csv").write_text(f"seed,loss\n{rows}\n")
-    epochs = "\n".join(f"{epoch},0.9{epoch % 3},0.01" for epoch in range(1, 8))
-    (folder / "history.csv").write_text(f"epoch,test_accuracy,learning_rate\n{epochs}\n")
     runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
     np.save(folder / "y.npy", labels)
     np.save(folder / "values.npy", runs[0, 0, :, 1])

@@ -250,11 +250,3 @@ def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypa
     winners.main(2)
     printed = capsys.readouterr().out
     assert all(way in printed for way in winners.WAYS)
-
-
-def test_sequential_studies_are_counted_for_each_rule(monkeypatch, capsys):
-    sequential = script("sequential")
-    monkeypatch.setattr(sequential, "MOST", (10,))
-    sequential.main(50)
-    printed = capsys.readouterr().out
-    assert all(rule in printed for rule in sequential.RULES)

@@ -116,8 +116,8 @@ class LogHandler(LogHandlerBase):
             text = log.tail(path)
             for line in text.splitlines()[-LOG_LINES:]:
                 self._print(f"  {line}")
-            if log.SILENT in (why := log.reason(text)):
-                self._print(f"  ({why.partition(';')[0]})")
+            if why := log.silent_end(text):
+                self._print(f"  ({why})")
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
