@@ -47,7 +47,6 @@ LONG = (
             "interruption",
             "portable",
             "precision",
-            "runs_in_one_process",
             "streaming",
             "three_frameworks",
             "training_on_originals",

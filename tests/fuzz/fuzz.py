@@ -72,8 +72,6 @@ RESULTS = "results/fuzz/study.json"
 DATA, STABILITY = "results/fuzz/data/mine.npz", "results/fuzz/metrics/stability.csv"
 # It reads as measure-atlas does, and its runs, of PyTorch, would lengthen the making of the study.
 LEFT_OUT = {"measure-ways"}
-# Only toolings of JAX train several runs in one process, and importing JAX would lengthen it, too.
-LEFT_OUT |= {"train-replica", "train-replicas"}
 # The verbs that people call: by verb, its command lines.
 BY_HAND = {
     "synthesise": [f"--format {name} --examples 40 --out new" for name in (*fuzz_base.FORMATS, "imagenet")],

@@ -32,7 +32,6 @@ hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
   parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
-  many: {engine: jax, accelerator: cpu, kernels: xla, replicas: 4, at_once: true}
   same: {engine: torch, accelerator: cpu, portable: true}
   norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}

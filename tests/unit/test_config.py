@@ -589,14 +589,11 @@ def test_changing_one_key_of_a_registry_entry_keeps_the_others(written):
 
 @pytest.mark.parametrize("registry", config.REGISTRIES)
 def test_every_registry_entry_can_be_named(registry, written):
-    variants = written["grid"][0]["variants"]
     for name, entry in yaml.safe_load((program.ROOT / "resources" / f"{registry}.yaml").read_text()).items():
         # Tested with the programs that they are for.
         if "command" in (entry.get("engine"), name) or entry.get("reader") == "outcome":
             continue
         written["grid"][0]["recipe" if registry == "recipes" else registry] = name if registry == "recipes" else [name]
-        # Where runs share a process, no variant has noise of the implementation.
-        written["grid"][0]["variants"] = ["algo", "control"] if "replicas" in entry else variants
         assert name in config.resolve(written, "one.yaml")[registry]
 
 

@@ -31,8 +31,6 @@ VERBS = {
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
     "synthesise": "toolnoise.analyses.synthesise.verb",
-    # Of the group of jobs, which come last.
-    "train-replicas": "toolnoise.analyses.replicas.verb",
 }
 
 main = partial(command_line.main, VERBS)

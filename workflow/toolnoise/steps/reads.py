@@ -7,7 +7,6 @@ from typing import Any
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Dataset, Training
-from toolnoise.study.entries import shares_process
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
@@ -74,11 +73,6 @@ def dump(of: Callable[[Any], Cell] = same) -> dict[str, Read]:
 def built(study: Study) -> list[Cell]:
     """The cells of networks that are built here."""
     return [cell for cell in study.cells if not study.is_program(cell)]
-
-
-def alone(study: Study) -> list[Cell]:
-    """Those of them whose runs have a process each."""
-    return [cell for cell in built(study) if not shares_process(study.tooling(cell.hardware))]
 
 
 def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:
