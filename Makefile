@@ -8,7 +8,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks invariances atlas language
+STUDIES = sources remedies frameworks atlas language
 
 # For `make check ANALYSIS=<name>`.
 ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
@@ -46,8 +46,6 @@ $(STUDIES): .venv/cpu ## small versions of published studies
 		$(SNAKEMAKE) --configfile workflow/studies/$$study-small.yaml && \
 		.venv/bin/toolnoise summary --study results/$$study-small/study.json && \
 		echo "figures and tables: results/$$study-small/figures/" || exit $$?; done
-
-invariances: .venv/frameworks
 
 # This study needs all three frameworks. A second one has the optimisers that they ship.
 frameworks: .venv/frameworks

@@ -41,7 +41,6 @@ STUDIES = (
     "growth-small",
     "sources-small",
     "atlas-small",
-    "invariances-small",
     "language-small",
 )
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
@@ -85,7 +84,6 @@ SENTENCES = {
     "layers": "How alike two runs represent the same examples, layer by layer.",
     "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
     "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",
-    "invariances": "One training computed in other ways, in units of a new seed.",
 }
 # Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
 

@@ -31,7 +31,6 @@ recipes:
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
-  parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
   same: {engine: torch, accelerator: cpu, portable: true}
   norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}

@@ -295,7 +295,6 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {
         "claims",
         "atlas",
-        "invariances",
         "kernels",
     }
 

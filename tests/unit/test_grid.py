@@ -222,15 +222,6 @@ def test_a_bit_may_be_moved_in_one_tensor_and_a_spec_says_so_only_then(written, 
     assert "bit_tensor" not in built(written).spec(CELL._replace(variant="shuffle"), 2).as_json()["variant"]
 
 
-def test_a_tooling_that_divides_batches_keeps_no_incomplete_one(written, built, refused):
-    written["hardware"]["noisy"] |= {"engine": "torch", "accumulate": 2}
-    built(written)
-    written["recipes"]["digits"]["last_batch"] = "kept"
-    line = refused(built, written)
-    expected = "recipe 'digits' has last_batch, and 'noisy' has accumulate; toolings that do not divide a batch"
-    assert line == f"tiny.yaml: grid[0].hardware: {expected}"
-
-
 @pytest.mark.parametrize(
     ("reader", "kind"),
     [({"reader": "text", "tokens": "words", "length": 8}, "tokens"), ({"reader": "npz", "outcome": "masks"}, "masks")],

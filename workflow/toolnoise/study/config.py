@@ -244,12 +244,6 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             possible["environment"] = ("",)
         elif "python" in tooling:
             raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
-        for key in ("accumulate", "world"):
-            if key in tooling and engine != "torch":
-                raise BadInput(file, f"{at}{name}.{key}", f"found it with engine {engine!r}", "engine: torch")
-        if "world" in tooling:
-            # Its processes are forked, which threads do not survive.
-            possible |= {"accelerator": ("cpu",), "threads": (1,)}
         if tooling.get("portable"):
             # What was compared on processors of several makers. No setting fixes the blocks of Eigen, which JAX has.
             kernels = tuple(name for name in POSSIBLE[engine]["kernels"] if name != "eigen")
@@ -266,8 +260,8 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
-                beside = f"world {tooling['world']}" if "world" in tooling else f"engine {engine!r}"
-                beside = next((f"{way}: true" for way in ("portable", "fused_batch_norm") if tooling.get(way)), beside)
+                ways = (way for way in ("portable", "fused_batch_norm") if tooling.get(way))
+                beside = next((f"{way}: true" for way in ways), f"engine {engine!r}")
                 raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
 
 

@@ -54,4 +54,4 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
 
 def cores(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
     """The CPU cores that a run on a tooling keeps busy: its own, or those that decode a large data set's originals."""
-    return max(tooling["threads"] * tooling.get("world", 1), 8 * keeps_originals(dataset))
+    return max(tooling["threads"], 8 * keeps_originals(dataset))

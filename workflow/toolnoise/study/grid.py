@@ -90,10 +90,6 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if programs.is_program(resolved["models"][cell.model]):
                 continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
-            divided = [key for key in ("accumulate", "world") if key in resolved["hardware"][cell.hardware]]
-            if divided and "last_batch" in resolved["recipes"][recipe]:
-                problem = f"recipe {recipe!r} has last_batch, and {cell.hardware!r} has {divided[0]}"
-                raise BadInput(file, f"{where}.hardware", problem, "toolings that do not divide a batch")
             if cell_variant.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
