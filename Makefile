@@ -8,7 +8,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks atlas language
+STUDIES = sources remedies frameworks language
 
 # For `make check ANALYSIS=<name>`.
 ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
@@ -50,9 +50,6 @@ $(STUDIES): .venv/cpu ## small versions of published studies
 # This study needs all three frameworks. A second one has the optimisers that they ship.
 frameworks: .venv/frameworks
 frameworks_MORE = frameworks-shipped
-
-# This one also needs other versions of each framework, in environments of their own.
-atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 # `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.

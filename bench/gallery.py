@@ -40,14 +40,12 @@ STUDIES = (
     "rarity-unlike",
     "growth-small",
     "sources-small",
-    "atlas-small",
     "language-small",
 )
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
 # Pictures of other pages that the gallery does not have: the study and its figure.
 ELSEWHERE = {
-    "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
     "cifar10-pictures-authors": ("cifar10-pictures-authors", "batch_norm-cpu"),
     "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
     "gpu-cost": ("gpu-cost-h200", "overhead-kernel-size"),
@@ -83,7 +81,6 @@ SENTENCES = {
     "language": "Language models by source: perplexity, next tokens, and what runs write.",
     "layers": "How alike two runs represent the same examples, layer by layer.",
     "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
-    "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",
 }
 # Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
 

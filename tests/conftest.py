@@ -56,7 +56,6 @@ LONG = (
         f"tests/workflow/test_{name}.py"
         for name in (
             "adopt",
-            "atlas",
             "batches",
             "before_and_during",
             "celeba",
@@ -70,6 +69,7 @@ LONG = (
             "outcomes_of_networks",
             "outcomes_of_programs",
             "overhead",
+            "own_environment",
             "own_model_and_data",
             "profiles",
             "programs",

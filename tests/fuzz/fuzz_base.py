@@ -1,8 +1,8 @@
 """The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
-It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted, an
-atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
-archives, keys.
+It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted,
+remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions, archives,
+keys.
 """
 
 import hashlib
@@ -97,8 +97,6 @@ STUDY = {
         block("linear", "faces", "cpu", "control"),
         block("own", "mine", "cpu", "control"),
         block("text", "text", "cpu", "control", recipe="plain"),
-        block("hidden", "mine", "cpu", "algo", atlas=True),
-        block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
         programmed("scores"),
         programmed("classes"),
         programmed("numbers", "targets"),

@@ -48,7 +48,7 @@ grid:
 - {models: [linear, smallcnn], datasets: [digits], recipe: short, hardware: [cpu, mine], variants: [control, impl],
    seeds: 3, draws: 2, minutes: 30, control_seeds: 2, excluded_from: [per_class]}
 - {models: [linear], datasets: [digits], recipe: short, hardware: [cpu], variants: [algo], seeds: [1, 5, 9], layers: 8,
-   remedies: [flip], atlas: false, bit_tensor: logits/kernel}
+   remedies: [flip], bit_tensor: logits/kernel}
 """)
 # What of one's own a study may have: read and planned, and not run.
 OWN = PLAIN | yaml.safe_load("""

@@ -146,7 +146,7 @@ def test_every_verb_that_makes_results_has_paths(built, written):
     both = {"hardware": ["cpu", "cpu-torch"]}
     written["grid"] = [
         block | both | {"remedies": ["flip"], "layers": 12},
-        block | both | {"models": ["smallcnn-bn"], "atlas": True},
+        block | both | {"models": ["smallcnn-bn"]},
         block | {"datasets": ["faces"]},
         block | {"datasets": ["mine"]},
         block | {"datasets": ["poem"], "recipe": "plain"},

@@ -57,7 +57,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
 
 def study_of(config, seeds, **parts):
     """What a grid takes of a study."""
-    none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "atlas": (), "views": {}, "layers": {}}
+    none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "views": {}, "layers": {}}
     whole = {"cells": (), "draws": {}} | none | parts
     return SimpleNamespace(config=config, seeds=seeds, **whole)
 
@@ -294,7 +294,6 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
     one_form = {name for name, row in catalogue.KINDS.items() if row.category == FIGURES}
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {
         "claims",
-        "atlas",
         "kernels",
     }
 

@@ -229,7 +229,7 @@ BAD_VALUES = [
         1,
         "grid[0]",
         "unknown key 'seed' (did you mean 'seeds'?)",
-        "allowed: atlas, bit_tensor, control_seeds, ",
+        "allowed: bit_tensor, control_seeds, ",
     ),
     ("grid", [], "grid", "found []", "a list of blocks; empty if"),
 ]

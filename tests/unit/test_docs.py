@@ -30,7 +30,6 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
     ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
-    ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
     ("language", "# ", "", ["language-small", "gpu-h100", "rarity-tokens"], []),
     # The differences are what `toolnoise compare` said.

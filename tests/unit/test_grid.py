@@ -661,6 +661,19 @@ def test_results_of_a_version_in_which_control_had_every_seed_keep_them(written,
     assert {len(seeds) for seeds in kept.seeds.values()} == {5}
 
 
+@pytest.mark.parametrize("off", [{"atlas": False}])
+def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(off, written, built, tmp_path, refused):
+    before = json.loads(json.dumps(built(written).config))
+    before["grid"][0] |= off
+    for name in ("study.json", "study.yaml"):
+        (tmp_path / name).write_text(json.dumps(before))
+    assert grid.load(tmp_path / "study.json").seeds == built(written).seeds
+    assert "unknown key" in refused(grid.load, tmp_path / "study.yaml")
+    before["grid"][0] |= {key: not value for key, value in off.items()}
+    (tmp_path / "study.json").write_text(json.dumps(before))
+    assert "unknown key" in refused(grid.load, tmp_path / "study.json")
+
+
 def test_control_cannot_have_more_runs_than_its_block_has_seeds(written, built, refused):
     written["grid"] = [written["grid"][0] | {"variants": ["algo", "control"], "seeds": 2, "control_seeds": 3}]
     line = refused(built, written)

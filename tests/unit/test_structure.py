@@ -292,7 +292,7 @@ def test_a_verb_that_is_asked_for_by_its_name_is_seen():
 # `toolnoise rules`: what it prints is what jobs read and write, and docs/rules.md is what it prints
 
 
-STUDIES = ("config.yaml", "workflow/studies/atlas-small.yaml", "workflow/studies/growth-small.yaml")
+STUDIES = ("config.yaml", "workflow/studies/growth-small.yaml")
 
 
 def test_the_page_is_what_the_command_prints(capsys):
