@@ -37,7 +37,6 @@ from toolnoise.study.study import Figure, Study
 STUDIES = (
     "demo",
     "frameworks-small",
-    "rarity-unlike",
     "growth-small",
     "sources-small",
     "language-small",
@@ -52,7 +51,6 @@ ELSEWHERE = {
     "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
     "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),
-    "rarity": ("rarity", "rarity-cpu-smallcnn"),
 }
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
@@ -70,7 +68,6 @@ SENTENCES = {
     "framework_parts": "Whether two frameworks differ in inference or in training.",
     "per_class": "The SD of each class's accuracy, next to that of independent errors and that of all classes.",
     "subgroups": "The SD of each sub-group over that of all, on the range that its size explains.",
-    "rarity": "A group's noise against its share of the training set.",
     "order": "Noise of the order of the data alone, by batch size.",
     "ensembles": "Noise that is left after averaging the logits of several runs.",
     "kernels": "The twenty longest kernels of a training step, by default and deterministic.",

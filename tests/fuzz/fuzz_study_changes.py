@@ -60,15 +60,14 @@ models:
 datasets:
   own: {reader: npz, path: mine.npz}
   pictures: {reader: image-folder, path: pictures.tar, url: "https://example.org/a", page: "https://example.org/b",
-    checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true,
-    train_examples: 40, classes: {a: [x, y], b: [z]}, group: x, group_share: 0.25, group_test_examples: 5}
+    checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true}
   photos: {reader: imagenet, files: {train: {path: a.tar}, test: {path: b.tar}, devkit: {path: c.tar.gz}},
     image_size: 8, stored_size: original, streamed: true}
   people: {reader: celeba, files: {images: {path: a.zip}, attributes: {path: a.txt}, partition: {path: b.txt}},
     image_size: 8, target: Blond_Hair, targets: all, groups: {Male: Male, Female: not Male}}
   numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8, attributes: 2}
   novel: {reader: text, path: novel.txt, tokens: words, length: 8, test_share: 0.25, vocabulary: words.txt, most: 50,
-    unknown: "?", frequency: [1, 10], group: and, group_share: 0.01, train_examples: 20}
+    unknown: "?", frequency: [1, 10]}
   poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}
 only: [cpu, mine, command, adopted]
 """)

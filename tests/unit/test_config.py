@@ -35,9 +35,6 @@ def cost_of(**changes):
     return {"models": ["smallcnn"], "hardware": ["cpu"], **changes}
 
 
-MERGED = {"animal": ["cat", "dog"], "vehicle": ["bus"]}
-
-
 def novel(**keys):
     return {"mine": {"reader": "text", "path": "novel.txt", "tokens": "words", "length": 8, "test_share": 0.1, **keys}}
 
@@ -158,7 +155,6 @@ BAD_VALUES = [
     ("datasets", {"celeba": {"targets": []}}, "datasets.celeba.targets", "[]", ""),
     ("datasets", {"faces": {"attributes": 5}}, "datasets.faces.attributes", "5", "4"),
     ("datasets", {"faces": {"attributes": 1}}, "datasets.faces.attributes", "1", "2"),
-    ("datasets", {"mine": {"reader": "npz", "group": "elk"}}, "datasets.mine.group", "'npz'", "reader: image-folder"),
     (
         "datasets",
         novel(tokens="letters"),
@@ -166,9 +162,7 @@ BAD_VALUES = [
         'found "letters"',
         "bytes, characters, subwords, words",
     ),
-    ("datasets", novel(group="and", group_share=0.1), "datasets.mine", "lacks the key 'train_examples'", "with '"),
-    ("datasets", novel(group="."), "datasets.mine.group", 'found "."', "a letter first"),
-    ("datasets", novel(group="and", group_test_examples=9), "datasets.mine.group_test_examples", "'text'", "image-f"),
+    ("datasets", novel(train_examples=99), "datasets.mine.train_examples", "with reader 'text'", "reader: faces"),
     ("datasets", novel(length=0), "datasets.mine.length", "found 0", "an integer from 1 to 65536"),
     ("datasets", novel(test_share=1), "datasets.mine.test_share", "found 1", "above 0 and below 1"),
     ("datasets", novel(embedded="alice"), "datasets.mine.embedded", 'found "alice"', "paradise-lost"),
@@ -180,26 +174,6 @@ BAD_VALUES = [
     ("datasets", novel(tokens="bytes", most=9), "datasets.mine.most", "with tokens 'bytes'", "tokens: words"),
     ("datasets", novel(tokens="subwords", unknown="?"), "datasets.mine.unknown", "'subwords'", "tokens: words"),
     ("datasets", novel(tokens="bytes", vocabulary="a"), "datasets.mine.vocabulary", "'bytes'", "words or subwords"),
-    ("datasets", pictures(group_share=0.1), "datasets.mine", "lacks the key 'group'", "with 'group_share'"),
-    (
-        "datasets",
-        pictures(group_test_examples=9),
-        "datasets.mine",
-        "lacks the key 'group'",
-        "with 'group_test_examples'",
-    ),
-    ("datasets", pictures(group="elk", group_share=0.1), "datasets.mine", "lacks the key 'train_examples'", "with '"),
-    ("datasets", pictures(group="elk", group_share=1), "datasets.mine.group_share", "found 1", "above 0 and below 1"),
-    ("datasets", pictures(group="all"), "datasets.mine.group", 'found "all"', "not named all"),
-    ("datasets", pictures(group="elk", classes=MERGED), "datasets.mine.group", "found 'elk'", "allowed: cat, dog, bus"),
-    ("datasets", pictures(classes={"a": ["cat"]}), "datasets.mine.classes", 'found {"a"', "a mapping from classes"),
-    (
-        "datasets",
-        pictures(classes=MERGED | {"both": ["cat"]}),
-        "datasets.mine.classes.both",
-        "folder 'cat' is in 'animal', too",
-        "each folder in one class",
-    ),
     ("overhead", cost_of(models=["resnet"]), "overhead.models", "'resnet'", "smallcnn, smallcnn-bn"),
     ("overhead", cost_of(hardware=["h300"]), "overhead.hardware", "'h300'", "cpu-eigen"),
     ("overhead", cost_of(hardware=["tpu-v2-8"]), "overhead.hardware[0]", "'tpu-v2-8' is a TPU", "cpu or gpu"),

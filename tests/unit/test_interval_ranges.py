@@ -12,7 +12,6 @@ from toolnoise.analyses.frameworks.cross_tooling import cross_tooling
 from toolnoise.analyses.growth import metric as growth
 from toolnoise.analyses.language.metric import language
 from toolnoise.analyses.layers.metric import layers
-from toolnoise.analyses.rarity.metric import sd_by_size
 from toolnoise.analyses.remedies import metric as remedies
 from toolnoise.checking import program_measures
 from toolnoise.formulas import variance_components
@@ -43,7 +42,6 @@ RANGES = {
     r"ensemble_accuracy_change": (-0.5, 1),
     r"ensemble_cross_entropy_change": (-INF, 0),
     r"variability_reduction": (-INF, 1),
-    r"sd|sd_independent_null": (0, 0.5),  # of a part of a test set, by its size
     r"first|l2_unit_last|movement_last|logits_last|grown_last": (0, 2),
     r"misfit|misfit_exponential": (0, INF),
     r"rate|rate_exponential|rate_last|jump|misfit_exponential_minus_power": (-INF, INF),
@@ -98,9 +96,6 @@ class Cell:
         yield from ((metric, estimate) for metric, _, estimate in rows)
         grams = np.einsum("snc,smc->snm", logits, logits)[:, np.newaxis]
         yield from ((metric, estimate) for _, metric, estimate in layers(["dense"], grams))
-        for groups in (self.together.groups, [np.arange(len(logits))]):
-            rows = sd_by_size(predictions(logits) != labels, groups)
-            yield from ((name, estimate) for name, _, estimate in rows)
         rows = cross_tooling(logits, logits[::-1], labels, weights, weights[::-1], self.together.groups)
         yield from ((metric, estimate) for metric, _, estimate in rows)
         every = np.ones(5, bool)

@@ -19,7 +19,7 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
-    return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "group", "frequency"))
+    return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "frequency"))
 
 
 def is_synthetic(dataset: Mapping[str, Any]) -> bool:
