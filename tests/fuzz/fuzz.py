@@ -72,7 +72,6 @@ RESULTS = "results/fuzz/study.json"
 DATA, STABILITY = "results/fuzz/data/mine.npz", "results/fuzz/metrics/stability.csv"
 # The verbs that people call: by verb, its command lines.
 BY_HAND = {
-    "synthesise": [f"--format {name} --examples 40 --out new" for name in (*fuzz_base.FORMATS, "imagenet")],
     "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],

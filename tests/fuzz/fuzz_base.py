@@ -23,9 +23,10 @@ from toolnoise.comparison.sequential import planning
 from toolnoise.study import grid
 from toolnoise.study.cells import Training
 
-sys.path.append(str(program.ROOT / "bench"))
+sys.path += [str(program.ROOT / "bench"), str(program.ROOT / "tests")]
 
 import jobs
+import official_formats
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -324,7 +325,7 @@ def make(folder: Path) -> None:
     (folder / "own/model.py").write_text(BUILDER)
     _foreign(folder)
     for name in FORMATS:
-        _do(folder, "toolnoise", "synthesise", "--format", name, "--examples", "40", "--out", "raw")
+        official_formats.write(name, 40, folder / "raw")
     _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
     words = (folder / "key.pub").read_text().split()
     (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")

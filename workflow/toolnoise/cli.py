@@ -30,7 +30,6 @@ VERBS = {
     "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.analyses.synthesise.verb",
 }
 
 main = partial(command_line.main, VERBS)
