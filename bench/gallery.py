@@ -37,25 +37,20 @@ from toolnoise.study.study import Figure, Study
 STUDIES = (
     "demo",
     "frameworks-small",
-    "rarity-unlike",
     "growth-small",
     "sources-small",
-    "atlas-small",
-    "invariances-small",
     "language-small",
 )
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
 # Pictures of other pages that the gallery does not have: the study and its figure.
 ELSEWHERE = {
-    "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
     "cifar10-pictures-authors": ("cifar10-pictures-authors", "batch_norm-cpu"),
     "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
     "gpu-cost": ("gpu-cost-h200", "overhead-kernel-size"),
     "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
     "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),
-    "rarity": ("rarity", "rarity-cpu-smallcnn"),
 }
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
@@ -73,7 +68,6 @@ SENTENCES = {
     "framework_parts": "Whether two frameworks differ in inference or in training.",
     "per_class": "The SD of each class's accuracy, next to that of independent errors and that of all classes.",
     "subgroups": "The SD of each sub-group over that of all, on the range that its size explains.",
-    "rarity": "A group's noise against its share of the training set.",
     "order": "Noise of the order of the data alone, by batch size.",
     "ensembles": "Noise that is left after averaging the logits of several runs.",
     "kernels": "The twenty longest kernels of a training step, by default and deterministic.",
@@ -84,8 +78,6 @@ SENTENCES = {
     "language": "Language models by source: perplexity, next tokens, and what runs write.",
     "layers": "How alike two runs represent the same examples, layer by layer.",
     "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
-    "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",
-    "invariances": "One training computed in other ways, in units of a new seed.",
 }
 # Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
 

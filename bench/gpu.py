@@ -51,7 +51,7 @@ STUDY = ROOT / "workflow/studies/gpu.yaml"
 PARTS = {
     "control": ("check-control",),
     # All that read predictions or weights, which may be too large to bring back.
-    "noise": ("measure", "measure-language", "measure-part-sizes", "measure-growth"),
+    "noise": ("measure", "measure-language", "measure-growth"),
     "cost": ("measure-overhead",),
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),

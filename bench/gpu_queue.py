@@ -95,13 +95,6 @@ ITEMS = (
         "evidence/gpu-growth-h100.tar.xz",
     ),
     Item(
-        "does one process with many runs train five times as many as 16 processes, JAX on an H100",
-        "bench/replicas.py",
-        "python3 bench/replicas.py --tooling h100-jax --processes 16 --alone 16 --models smallcnn --numbers 16 64 256",
-        (9,),
-        "docs/tables/gpu-replicas.txt",
-    ),
-    Item(
         "images per second, against Model.fit",
         f"{STUDIES}/gpu.yaml",
         f"{RUN} --parts throughput",

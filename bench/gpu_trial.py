@@ -12,7 +12,7 @@ from toolnoise.study import config
 
 # What makes a study long, and how much of it a trial has at most.
 MOST = {"seeds": 2, "draws": 2, "control_seeds": 2}
-EPOCHS, SEGMENTS, TEST_SHARE, NETWORKS = 2, 128, 0.01, 2
+EPOCHS, TEST_SHARE, NETWORKS = 2, 0.01, 2
 TIMED = {"batch_size": 8, "image_size": 64, "warmup": 1, "steps": 3, "repeats": 2}
 # Options of networks that would keep a CPU busy for long, by builder.
 OPTIONS = {"toolnoise.models.transformer:build": {"width": 16, "heads": 2, "layers": 1}}
@@ -66,7 +66,7 @@ def _toolings(block: Mapping[str, Any], hardware: Entries) -> dict[str, Mapping[
 
 
 def _text(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**entry, "train_examples": SEGMENTS} | ({"test_share": TEST_SHARE} if "test_share" in entry else {})
+    return {**entry} | ({"test_share": TEST_SHARE} if "test_share" in entry else {})
 
 
 def _model(entry: Mapping[str, Any]) -> dict[str, Any]:

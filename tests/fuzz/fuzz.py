@@ -70,13 +70,8 @@ RUN = "results/fuzz/runs/linear/mine/cpu"
 CELL = "results/fuzz/predictions/linear/mine/cpu"
 RESULTS = "results/fuzz/study.json"
 DATA, STABILITY = "results/fuzz/data/mine.npz", "results/fuzz/metrics/stability.csv"
-# It reads as measure-atlas does, and its runs, of PyTorch, would lengthen the making of the study.
-LEFT_OUT = {"measure-ways"}
-# Only toolings of JAX train several runs in one process, and importing JAX would lengthen it, too.
-LEFT_OUT |= {"train-replica", "train-replicas"}
 # The verbs that people call: by verb, its command lines.
 BY_HAND = {
-    "synthesise": [f"--format {name} --examples 40 --out new" for name in (*fuzz_base.FORMATS, "imagenet")],
     "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
@@ -211,8 +206,8 @@ def commands(folder: Path) -> dict[str, list[Command]]:
             # A few of them: they differ by their places.
             places = places[:: -(-len(places) // 4) or 1]
             found.setdefault(verb, []).extend(_job(study, file, verb, place) for place in places)
-    known = set(command_line.verbs(cli.VERBS)) - LEFT_OUT
-    if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines and verb not in LEFT_OUT):
+    known = set(command_line.verbs(cli.VERBS))
+    if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines):
         sys.exit(f"not fuzzed, or no verb: {', '.join(sorted(missing))}")
     return {verb: lines for verb, lines in found.items() if lines}
 

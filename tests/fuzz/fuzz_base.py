@@ -1,8 +1,8 @@
 """The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
-It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted, an
-atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
-archives, keys.
+It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted,
+remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions, archives,
+keys.
 """
 
 import hashlib
@@ -22,9 +22,10 @@ from toolnoise.base import arrays, program
 from toolnoise.study import grid
 from toolnoise.study.cells import Training
 
-sys.path.append(str(program.ROOT / "bench"))
+sys.path += [str(program.ROOT / "bench"), str(program.ROOT / "tests")]
 
 import jobs
+import official_formats
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -96,8 +97,6 @@ STUDY = {
         block("linear", "faces", "cpu", "control"),
         block("own", "mine", "cpu", "control"),
         block("text", "text", "cpu", "control", recipe="plain"),
-        block("hidden", "mine", "cpu", "algo", atlas=True),
-        block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
         programmed("scores"),
         programmed("classes"),
         programmed("numbers", "targets"),
@@ -321,7 +320,7 @@ def make(folder: Path) -> None:
     (folder / "own/model.py").write_text(BUILDER)
     _foreign(folder)
     for name in FORMATS:
-        _do(folder, "toolnoise", "synthesise", "--format", name, "--examples", "40", "--out", "raw")
+        official_formats.write(name, 40, folder / "raw")
     _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
     words = (folder / "key.pub").read_text().split()
     (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")

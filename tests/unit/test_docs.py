@@ -30,9 +30,8 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
     ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
-    ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
-    ("language", "# ", "", ["language-small", "gpu-h100", "rarity-tokens"], []),
+    ("language", "# ", "", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
     (
         "outside",
@@ -41,9 +40,6 @@ PAGES = [
         ["outside-small"],
         ["-0.26 points (-1.18 to 0.66", "1.00 (0.47 to 2.12", "0.11 points (-1.12 to 1.34"],
     ),
-    ("rarity", "## Rare tokens", "## What it does not show", ["rarity-tokens"], []),
-    # A ratio of SDs that is computed from `runs.csv`.
-    ("rarity", "## A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.22 to 1.15"]),
 ]
 
 

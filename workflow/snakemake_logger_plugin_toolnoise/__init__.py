@@ -26,8 +26,6 @@ from toolnoise.base.printing import escaped, span
 
 # Networks that are built here, existing training programs, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
-# Each rule of this name and a number trains several runs in one process.
-BLOCK_RULE = "train_replicas_"
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
 NOTHING_TO_DO = "Nothing to be done"
@@ -132,9 +130,6 @@ def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, 
     runs, finished = (sum(counts[rule] for rule in RUN_RULES) for counts in (planned, done))
     if runs:
         parts.append(f"{finished} of {runs} runs trained")
-    blocks = [rule for rule in planned if rule.startswith(BLOCK_RULE)]
-    if blocks:
-        parts.append(f"{sum(done[rule] for rule in blocks)} of {len(blocks)} blocks of runs trained")
     parts.append(f"{done.total()} of {planned.total()} jobs")
     measured = [value for values in seconds.values() for value in values]
     if measured and done.total() < planned.total():

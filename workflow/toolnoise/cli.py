@@ -27,9 +27,6 @@ VERBS = {
     "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.analyses.synthesise.verb",
-    # Of the group of jobs, which come last.
-    "train-replicas": "toolnoise.analyses.replicas.verb",
 }
 
 main = partial(command_line.main, VERBS)
