@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long thousand check test test-long test-jax lint docs bench gallery wheel sbom clean $(STUDIES)
+.PHONY: help demo demo-long thousand check test test-long test-jax lint docs bench wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -112,9 +112,6 @@ bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/winners.py
 	@.venv/bin/python bench/sequential.py
 	@.venv/bin/python bench/floor.py
-
-gallery: .venv/cpu ## a small study of every figure, in docs/gallery
-	@.venv/bin/python bench/gallery.py
 
 # The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
 # own rights, and every file's time is that of the commit.
