@@ -144,7 +144,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 # Of these, `.ci/run` takes one at each commit.
-IN_TURN = ("grid_engine", "object_storage", "examples")
+IN_TURN = ("object_storage", "examples")
 
 
 def test_every_part_of_the_checks_is_run_by_default():
