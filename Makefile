@@ -170,11 +170,6 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
 
-# What the profiles for Grid Engine and for object storage need besides.
-.venv/grid-engine .venv/s3: .venv/%: requirements/plugins/%.txt | .venv/cpu
-	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
-	@touch $@
-
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt
 	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"

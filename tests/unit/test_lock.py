@@ -16,8 +16,6 @@ LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
 # Each is of programs for checks, or of the resolver.
 TOOLS = sorted((ROOT / "requirements/tools").glob("*.txt"))
-# Each is of a plugin of Snakemake that some sites add to an environment.
-PLUGINS = sorted((ROOT / "requirements/plugins").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
 EXTRAS = {
@@ -90,13 +88,6 @@ def test_lock_files_agree(one, other):
     assert {name: one[name] for name in one.keys() & other.keys()} == {
         name: other[name] for name in one.keys() & other.keys()
     }
-
-
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda path: path.stem)
-def test_a_plugin_changes_nothing_else_of_its_environment(plugin):
-    # botocore takes no python-dateutil from 3 on.
-    mine, others = pins(plugin), locked("cpu")
-    assert {name for name in mine.keys() & others.keys() if mine[name] != others[name]} <= {"python-dateutil"}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +197,7 @@ def test_the_engine_of_a_job_is_that_of_its_spec():
     assert repository.lock({"cell": []}) == repository._lock("")
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS, *PLUGINS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
     assert len(entries) > (50 if path in LOCKS else 10 if path in VERSIONS else 0)
@@ -216,7 +207,7 @@ def test_every_package_is_one_version_with_its_hashes(path):
     assert len(pins(path)) == len({entry.split("==")[0] for entry in entries})
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS, *PLUGINS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 @pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()

@@ -8,7 +8,6 @@ for verb in (verb for verb in ("train", "run-program") if verb in STEPS):
             unpack(get_inputs(verb)),
             checked=get_checked if verb == "train" else [],
         output:
-            **get_statement(layout.WEIGHTS),
             weights=layout.WEIGHTS,
             history=layout.HISTORY,
             record=layout.RECORD,
@@ -49,7 +48,6 @@ for number, runs in enumerate(BLOCKS, 1):
             data=study.path(layout.DATA, runs[0]),
             checked=get_checked(runs[0]),
         output:
-            **get_statement(*(study.path(layout.WEIGHTS, run) for run in runs)),
             weights=[study.path(layout.WEIGHTS, run) for run in runs],
             history=[study.path(layout.HISTORY, run) for run in runs],
             record=[study.path(layout.RECORD, run) for run in runs],
