@@ -108,8 +108,7 @@ bench: .venv/dev ## ratios of times, in docs
 	@.venv/bin/python bench/roofline.py
 	@.venv/bin/python bench/demo_time.py
 	@.venv/bin/python bench/warm_starts.py
-	@.venv/bin/python bench/coverage.py
-	@.venv/bin/python bench/winners.py
+	@.venv/bin/python bench/error_rates.py
 	@.venv/bin/python bench/sequential.py
 	@.venv/bin/python bench/floor.py
 

@@ -143,29 +143,17 @@ def test_every_picture_is_on_a_page():
     assert shown == {*(ROOT / "docs").rglob("*.png")}
 
 
-coverage = script("coverage")
+error_rates = script("error_rates")
 
 
 # Minutes of simulated studies.
 @pytest.mark.slow
-@pytest.mark.parametrize("section", coverage.SECTIONS)
-def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkeypatch, capsys):
-    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "MANY_STUDIES": 4, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
-    for name, number in few.items():
-        monkeypatch.setattr(coverage, name, number)
-    coverage.SECTIONS[section][1](np.random.Generator(np.random.Philox(1)))
+@pytest.mark.parametrize("section", error_rates.SECTIONS)
+def test_a_section_of_the_error_rates_prints_a_share_of_its_studies(section, capsys):
+    error_rates.SECTIONS[section](np.random.Generator(np.random.Philox(1)), 8)
     lines = capsys.readouterr().out.splitlines()
     assert any(" % ± " in line for line in lines)
-    assert all(" % ± " in line or line.endswith("no interval") for line in lines)
-
-
-@pytest.mark.slow
-def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypatch, capsys):
-    winners = script("winners")
-    monkeypatch.setattr(winners, "DIFFERING", 2)
-    winners.main(2)
-    printed = capsys.readouterr().out
-    assert all(way in printed for way in winners.WAYS)
+    assert all(" % ± " in line or line.endswith(("no interval", "at any ratio of SDs")) for line in lines)
 
 
 def test_sequential_studies_are_counted_for_each_rule(monkeypatch, capsys):
