@@ -1,5 +1,6 @@
 """What docs show: numbers are those of `evidence/`, every picture is on a page, and their simulations run."""
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -108,20 +109,31 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     assert found.unstated == []
 
 
-def test_what_has_run_where_is_what_the_archives_say(evidence):
-    has_run = script("has_run")
-    text = (ROOT / "docs/tables/has-run.txt").read_text("utf-8")
-    assert text == has_run.table([evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES])
-    gpus = set(re.findall(r"^NVIDIA (\S+)", text, re.MULTILINE))
+def test_the_readme_names_the_gpus_that_have_trained(evidence):
+    folders = [evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES]
+    records = [json.loads(path.read_text()) for folder in folders for path in folder.glob("runs/**/run.json")]
+    devices = {record["observed"].get("device", "") for record in records}
     (said,) = re.findall(r"\*\*It \[has run\].*? on CPUs, (.*?) \(", (ROOT / "README.md").read_text("utf-8"))
-    assert set(re.findall(r"[A-Z]+\d+", said)) == gpus
+    assert {name.split()[1] for name in devices if name.startswith("NVIDIA")} == set(re.findall(r"[A-Z]+\d+", said))
 
 
 def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
-    equal_runs = script("equal_runs")
-    rows = equal_runs.rows(*(equal_runs.histories(evidence(name)) for name in ("gpu-h100", "gpu-h200")))
-    found = {tuple(row[1:3]): tuple(map(int, row[4:])) for row in rows if row[3] == "h100-torch, h200-torch"}
-    assert found == {
+    """The same training if the draws of every epoch are; then it is equal after every epoch, or after none."""
+    of_h100, of_h200 = (
+        {
+            path.relative_to(evidence(f"gpu-{gpu}")).as_posix().replace(f"{gpu}-torch/", ""): pd.read_csv(path)
+            for path in evidence(f"gpu-{gpu}").glob(f"runs/*/*/{gpu}-torch/*/*/history.csv")
+        }
+        for gpu in ("h100", "h200")
+    )
+    found = {}
+    for run in of_h100.keys() & of_h200.keys():
+        one, other = of_h100[run], of_h200[run]
+        if one["draws_sha256"].equals(other["draws_sha256"]):
+            _, model, _, variant, *_ = run.split("/")
+            equal = one["weights_sha256"] == other["weights_sha256"]
+            found.setdefault((model, variant), []).append((equal.all(), not equal.any()))
+    assert {cell: (len(runs), *map(sum, zip(*runs, strict=True))) for cell, runs in found.items()} == {
         ("smallcnn", "control"): (2, 2, 0),
         ("smallcnn-bn", "control"): (2, 2, 0),
         ("smallcnn", "algo"): (10, 10, 0),

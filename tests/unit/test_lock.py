@@ -6,7 +6,6 @@ import tomllib
 
 import pytest
 import yaml
-from scripts import loaded
 
 from toolnoise.base.program import ROOT
 from toolnoise.record import repository
@@ -254,33 +253,3 @@ def test_what_the_snakefile_imports_is_light():
             "torch",
         }
     )
-
-
-@pytest.fixture(scope="module")
-def locks():
-    """bench/locks.py, which installs a lock file and trains with it."""
-    return loaded(ROOT / "bench/locks.py")
-
-
-def test_each_lock_file_can_be_tried_and_the_table_says_when_it_was(locks):
-    assert {locks.file_of(name) for name in locks.names()} == {*LOCKS, *VERSIONS}
-    tried = re.findall(
-        r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/tables/locks.txt").read_text(), re.MULTILINE
-    )
-    assert sorted(name for name, _ in tried) == locks.names()
-
-
-def test_commits_try_the_lock_files_without_cuda_in_turn(locks):
-    turns = [locks.next_of(commits) for commits in range(500, 500 + len(locks.in_turn()))]
-    assert sorted(turns) == locks.in_turn()
-    assert set(locks.names()).difference(turns) == {
-        *("cuda", "jax-cuda", "torch", "frameworks", "examples"),
-        *("versions/torch-2.5", "versions/torch-2.7", "versions/torch-2.9"),
-    }
-
-
-def test_the_size_of_packages_counts_downloads_and_files_of_this_machine(locks, tmp_path):
-    package = tmp_path / "a-1.0-py3-none-any.whl"
-    package.write_bytes(bytes(500_000))
-    lines = ["Collecting a", f"Processing {package}", "  Downloading b.whl (1.5 MB)", "Downloading c.whl (250 kB)"]
-    assert locks._size_of_packages("\n".join([*lines, "  Downloading d.whl (2 GB)"])) == pytest.approx(2002.25)
