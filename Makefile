@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long check test test-long test-jax lint docs bench gallery wheel sbom clean $(STUDIES)
+.PHONY: help demo demo-long check test test-long test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -92,17 +92,6 @@ docs: .environments/docs ## the docs as a site, in dist/site
 	@test ! -f results/demo/index.html || .venv/bin/toolnoise page results/demo --out dist/site/demo >/dev/null
 	@echo "the site: dist/site/index.html"
 
-bench: .venv/dev ## ratios of times, in docs
-	@.venv/bin/python bench/engine_vs_fit.py
-	@.venv/bin/python bench/roofline.py
-	@.venv/bin/python bench/demo_time.py
-	@.venv/bin/python bench/warm_starts.py
-	@.venv/bin/python bench/coverage.py
-	@.venv/bin/python bench/winners.py
-
-gallery: .venv/cpu ## a small study of every figure, in docs/gallery
-	@.venv/bin/python bench/gallery.py
-
 # The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
 # own rights, and every file's time is that of the commit.
 wheel: .venv/cpu ## the wheel of the last commit, in dist/
@@ -117,19 +106,17 @@ sbom: .environments/supply ## a bill of materials of what the demo installs
 	@.environments/supply/bin/python -W ignore::UserWarning -m cyclonedx_py requirements --pyproject pyproject.toml \
 		--output-reproducible --output-file dist/toolnoise.cdx.json requirements/cpu.txt
 
-# Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:
 # uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked. As pip does,
 # it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set, every job would compile its framework again.
 $(LOCKED): requirements/$$(@F).txt pyproject.toml | .environments/uv
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@started=$$(date +%s); \
-	{ .environments/uv/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python \
+	@{ .environments/uv/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python \
 	--require-hashes --requirement $< || \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<; } && \
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	echo "$$(( $$(date +%s) - started ))" > $@
+	touch $@
 
 # A folder is complete: what fails half-way is removed.
 $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
@@ -159,11 +146,6 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@.locked || \
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
-
-# What the profiles for Grid Engine and for object storage need besides.
-.venv/grid-engine .venv/s3: .venv/%: requirements/plugins/%.txt | .venv/cpu
-	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
-	@touch $@
 
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt

@@ -12,7 +12,6 @@ CARRIED = (
         "notebooks/*.ipynb",
         "requirements/*.txt",
         "requirements/machines/*.txt",
-        "requirements/plugins/*.txt",
         "requirements/versions/*.txt",
         "resources/**/*",
     ),

@@ -14,8 +14,7 @@ from pathlib import Path
 
 REQUIREMENTS = Path(__file__).parents[1] / "requirements"
 # Lock files of one environment agree on versions, and pip-audit takes no others together.
-ALONE = [*sorted(REQUIREMENTS.glob("tools/*.txt")), *sorted(REQUIREMENTS.glob("plugins/*.txt"))]
-TOGETHER = [sorted(REQUIREMENTS.glob("*.txt")), *([path] for path in ALONE)]
+TOGETHER = [sorted(REQUIREMENTS.glob("*.txt")), *([path] for path in sorted(REQUIREMENTS.glob("tools/*.txt")))]
 # How pip-audit ends if OSV does not answer, or does not answer well.
 UNANSWERED = re.compile(r"^requests\.exceptions\.|^pip_audit\._service\.interface\.|^ERROR:.*Could not connect ")
 SECONDS = 100

@@ -47,18 +47,6 @@ tool model-signing model-signing pyopenssl
 # Sphinx reads the docstrings: modules that annotate with `numpy.ndarray | ...` need NumPy, whatever else they import is mocked.
 tool docs sphinx myst-parser furo codespell numpy
 
-# Plugins of Snakemake that some sites add to an environment above, in its versions of what both need.
-plugin() {
-  echo "$2" |
-    uv --no-config pip compile - "${@:3}" --python-version 3.11 --generate-hashes --no-annotate --no-header \
-      --no-emit-index-url --output-file "$PWD/requirements/plugins/$1.txt" >/dev/null
-}
-mkdir -p requirements/plugins
-plugin grid-engine snakemake-executor-plugin-cluster-generic --no-deps
-# botocore 1.44 takes no python-dateutil from 3 on, which pandas does.
-sed --quiet --regexp-extended '/^python-dateutil/d; s/^([a-z0-9._-]+==[^ ;]+).*/\1/p' requirements/cpu.txt >"$scratch/constraints.txt"
-plugin s3 snakemake-storage-plugin-s3 --constraint "$scratch/constraints.txt"
-
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
 version() {

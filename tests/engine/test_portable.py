@@ -7,13 +7,10 @@ computes to the nearest number. On each framework a tooling that is not portable
 import itertools
 from pathlib import Path
 
+import emulated
 import pytest
-from scripts import loaded
 
 from toolnoise.base import arrays
-
-ROOT = Path(__file__).parents[2]
-emulated = loaded(ROOT / "bench/emulated.py")
 
 RECIPE = {"epochs": 1, "batch_size": 32, "learning_rate": 0.008, "crop": 1}
 PROCESSORS = ("", *emulated.PROCESSORS)

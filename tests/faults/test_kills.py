@@ -10,8 +10,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, bits, run_folder
-from scripts import loaded
+import workflow_signals
+from conftest import bits, run_folder
 
 # A training that is killed at any operation on files
 
@@ -91,13 +91,12 @@ def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, find
     assert findings(place, complete=False) == []
 
 
-# A sample of the signals of bench/fault_sweep.py: every process, phase and signal is in it
+# A sample of the signals: every process, phase and signal is in it
 
 
-fault_sweep = loaded(ROOT / "bench/fault_sweep.py")
 # Neither processes nor signals repeat after so many points.
 EACH = 11
-SAMPLE = fault_sweep.points()[::EACH][:20]
+SAMPLE = workflow_signals.points()[::EACH][:20]
 # With TURN in the environment, a third of the sample, another at each commit.
 TURN = os.environ.get("TURN")
 POINTS = SAMPLE[int(TURN) % 3 :: 3] if TURN else SAMPLE
@@ -106,25 +105,25 @@ POINTS = SAMPLE[int(TURN) % 3 :: 3] if TURN else SAMPLE
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     """The study, undisturbed."""
-    return fault_sweep.made(tmp_path_factory.mktemp("undisturbed"))
+    return workflow_signals.made(tmp_path_factory.mktemp("undisturbed"))
 
 
 @pytest.fixture(scope="module")
 def outcomes(base, tmp_path_factory):
     """How the workflow of each point ended."""
-    return dict(fault_sweep.outcomes(POINTS, base, tmp_path_factory.mktemp("signals"), at_once=2))
+    return dict(workflow_signals.outcomes(POINTS, base, tmp_path_factory.mktemp("signals"), at_once=2))
 
 
 def test_the_sample_has_every_signal_process_and_phase():
-    columns = (fault_sweep.SIGNALS, fault_sweep.PROCESSES, fault_sweep.PHASES)
+    columns = (workflow_signals.SIGNALS, workflow_signals.PROCESSES, workflow_signals.PHASES)
     assert [{*column} for column in zip(*SAMPLE, strict=True)] == [{*column} for column in columns]
 
 
 @pytest.mark.parametrize("point", POINTS, ids=str)
 def test_after_a_signal_a_study_has_the_bits_of_an_undisturbed_one_and_nothing_is_left(point, outcomes):
-    if outcomes[point] == fault_sweep.MISSED:
+    if outcomes[point] == workflow_signals.MISSED:
         pytest.skip("the process had ended before its signal, each time")
-    assert outcomes[point] in (fault_sweep.ON, fault_sweep.AGAIN)
+    assert outcomes[point] in (workflow_signals.ON, workflow_signals.AGAIN)
 
 
 @pytest.fixture
@@ -135,14 +134,14 @@ def lose_terminal(until):
         terminal, other = pty.openpty()
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), other)
         # The shell makes this terminal its own, as a login does.
-        shell = fault_sweep.started(folder, ["setsid", "--ctty", "--wait", "bash", "--norc", "-i"], **streams)
+        shell = workflow_signals.started(folder, ["setsid", "--ctty", "--wait", "bash", "--norc", "-i"], **streams)
         os.close(other)
         os.write(terminal, f"{shlex.join(words)}\n".encode())
 
         def runs():
             while select.select([terminal], [], [], 0)[0]:
                 os.read(terminal, 4096)
-            return fault_sweep.has_begun("run", folder, 0)
+            return workflow_signals.has_begun("run", folder, 0)
 
         until(runs)
         os.close(terminal)
@@ -154,9 +153,9 @@ def lose_terminal(until):
 @pytest.mark.parametrize("process", ["toolnoise run", "snakemake"])
 def test_a_terminal_that_is_lost_ends_a_workflow_in_order(process, base, lose_terminal, until, tmp_path):
     folder = tmp_path / "study"
-    fault_sweep.copy(base, folder, "run")
-    lose_terminal(fault_sweep.command(process), folder)
-    until(lambda: not fault_sweep.here(folder))
-    assert fault_sweep.left_behind(folder) == []
-    assert fault_sweep.end(folder, fault_sweep.started(folder, fault_sweep.command(process))) == 0
-    fault_sweep.require_whole(base, folder)
+    workflow_signals.copy(base, folder, "run")
+    lose_terminal(workflow_signals.command(process), folder)
+    until(lambda: not workflow_signals.here(folder))
+    assert workflow_signals.left_behind(folder) == []
+    assert workflow_signals.end(folder, workflow_signals.started(folder, workflow_signals.command(process))) == 0
+    workflow_signals.require_whole(base, folder)

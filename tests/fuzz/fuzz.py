@@ -218,7 +218,7 @@ def _here(step: Step, place: tuple) -> bool:
 
 
 def _job(study: Study, file: str, verb: str, place: tuple) -> Command:
-    words = fuzz_base.jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
+    words = fuzz_base.words_of(study, file, verb, place, fuzz_base.CHECKPOINT)
     parameters = STEPS[verb].parameters(study, place)
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
     return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])

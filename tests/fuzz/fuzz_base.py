@@ -19,12 +19,13 @@ import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
+from toolnoise.steps import STEPS, outputs
 from toolnoise.study import grid
-from toolnoise.study.cells import Training
+from toolnoise.study.cells import Place, Training
+from toolnoise.study.study import Study
 
-sys.path += [str(program.ROOT / "bench"), str(program.ROOT / "tests")]
+sys.path.append(str(program.ROOT / "tests"))
 
-import jobs
 import official_formats
 
 EXAMPLES, CLASSES = 24, 4
@@ -357,9 +358,25 @@ def _interrupt(folder: Path) -> None:
         elsewhere = Path(scratch) / "here"
         shutil.copytree(folder, elsewhere, symlinks=True)
         study = grid.load(elsewhere / "results/fuzz/study.json")
-        words = jobs.words(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
+        words = words_of(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
         _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
         shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
+
+
+def words_of(study: Study, file: str, verb: str, place: Place, checkpoint: str) -> list[str]:
+    """The command line of a job: what its rule calls, with the files at their places in the study."""
+    step, found = STEPS[verb], [verb, "--study", file]
+    for name, value in place._asdict().items():
+        found += [f"--{name.replace('_', '-')}", str(value)]
+    for option, value in step.given(study, place).items():
+        if option == "read":
+            found += [word for kind in value for word in ("--read", *kind)]
+        else:
+            found += [f"--{option}", *([value] if isinstance(value, str) else value)]
+    written = outputs(verb, step.parameters(study, place), study.name)
+    for option in step.writes:
+        found += [f"--{option}", *(path for path, of in written if of == option)]
+    return [*found, "--checkpoint", checkpoint] if "checkpoint" in step.work.aside else found
 
 
 def _do(folder: Path, *command: str) -> None:

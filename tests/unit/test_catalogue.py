@@ -367,9 +367,9 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
 @pytest.mark.parametrize(
     ("only", "target", "toolings", "profiles"),
     [
-        ("p100", "fig2", "v100", "grid-engine, slurm, slurm-v100"),
-        ("t4", "fig11", "p100", "grid-engine, slurm, slurm-p100"),
-        ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "grid-engine, slurm, slurm-rtx5000"),
+        ("p100", "fig2", "v100", "slurm, slurm-v100"),
+        ("t4", "fig11", "p100", "slurm, slurm-p100"),
+        ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "slurm, slurm-rtx5000"),
         ("v100", "fig7", "tpu-v2-8", "none"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Verdicts on claims: on the numbers that the papers published, with the figure of them, and the table in the docs."""
+"""Verdicts on claims: on the numbers that the papers published, with the figure of them."""
 
 import collections
 import itertools
@@ -13,14 +13,13 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy import stats
-from scripts import loaded
 
 from toolnoise import steps
 from toolnoise.analyses.claims import arms, claim_parts, effects, judging, sentences
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import metric_files
-from toolnoise.base.program import ROOT, path_of
+from toolnoise.base.program import path_of
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.study import config, grid, published
@@ -332,19 +331,6 @@ def test_the_interval_drawn_is_the_one_that_decides(drawn):
     lines = [line.get_xdata() for line in figure.axes[0].get_lines() if list(line.get_ydata()) == [place, place]]
     assert lines[0] == pytest.approx([found["decides_low"], found["decides_high"]])
     assert found["decides_high"] > found["ci_high"]
-
-
-@pytest.fixture(scope="module")
-def bench():
-    return loaded(ROOT / "bench/claims_table.py")
-
-
-def test_the_docs_have_what_the_command_prints_of_every_claim(bench, evidence):
-    kept = (ROOT / "docs/tables/claims.txt").read_text("utf-8")
-    assert all(claim["says"] in kept for claim in config.registered("claims").values())
-    assert kept == bench.HEAD + bench.table([evidence("gpu-h100")]), (
-        "run bench/claims_table.py --write evidence/gpu-h100.tar.xz"
-    )
 
 
 def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_is_refuted_by_one(evidence):

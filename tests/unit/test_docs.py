@@ -1,24 +1,17 @@
-"""What docs show: numbers are those of `evidence/`, pictures are what the code draws, and their simulations run."""
+"""What docs show: numbers are those of `evidence/`, every picture is on a page, and their simulations run."""
 
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from PIL import Image
 from scripts import loaded
 
-from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.figures import findings, sheets
-from toolnoise.study.catalogue import KINDS
-from toolnoise.study.kind import FIGURES
 from toolnoise.verify import tree
 from toolnoise.verify.audit import examine
 
@@ -112,20 +105,31 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     assert found.unstated == []
 
 
-def test_what_has_run_where_is_what_the_archives_say(evidence):
-    has_run = script("has_run")
-    text = (ROOT / "docs/tables/has-run.txt").read_text("utf-8")
-    assert text == has_run.table([evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES])
-    gpus = set(re.findall(r"^NVIDIA (\S+)", text, re.MULTILINE))
+def test_the_readme_names_the_gpus_that_have_trained(evidence):
+    folders = [evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES]
+    records = [json.loads(path.read_text()) for folder in folders for path in folder.glob("runs/**/run.json")]
+    devices = {record["observed"].get("device", "") for record in records}
     (said,) = re.findall(r"\*\*It \[has run\].*? on CPUs, (.*?) \(", (ROOT / "README.md").read_text("utf-8"))
-    assert set(re.findall(r"[A-Z]+\d+", said)) == gpus
+    assert {name.split()[1] for name in devices if name.startswith("NVIDIA")} == set(re.findall(r"[A-Z]+\d+", said))
 
 
 def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
-    equal_runs = script("equal_runs")
-    rows = equal_runs.rows(*(equal_runs.histories(evidence(name)) for name in ("gpu-h100", "gpu-h200")))
-    found = {tuple(row[1:3]): tuple(map(int, row[4:])) for row in rows if row[3] == "h100-torch, h200-torch"}
-    assert found == {
+    """The same training if the draws of every epoch are; then it is equal after every epoch, or after none."""
+    of_h100, of_h200 = (
+        {
+            path.relative_to(evidence(f"gpu-{gpu}")).as_posix().replace(f"{gpu}-torch/", ""): pd.read_csv(path)
+            for path in evidence(f"gpu-{gpu}").glob(f"runs/*/*/{gpu}-torch/*/*/history.csv")
+        }
+        for gpu in ("h100", "h200")
+    )
+    found = {}
+    for run in of_h100.keys() & of_h200.keys():
+        one, other = of_h100[run], of_h200[run]
+        if one["draws_sha256"].equals(other["draws_sha256"]):
+            _, model, _, variant, *_ = run.split("/")
+            equal = one["weights_sha256"] == other["weights_sha256"]
+            found.setdefault((model, variant), []).append((equal.all(), not equal.any()))
+    assert {cell: (len(runs), *map(sum, zip(*runs, strict=True))) for cell, runs in found.items()} == {
         ("smallcnn", "control"): (2, 2, 0),
         ("smallcnn-bn", "control"): (2, 2, 0),
         ("smallcnn", "algo"): (10, 10, 0),
@@ -135,114 +139,26 @@ def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
     }
 
 
-MOST_BYTES = 2_000_000
-
-
 def script(name):
     return loaded(ROOT / f"bench/{name}.py")
 
 
-@pytest.fixture(scope="module")
-def gallery():
-    return script("gallery")
-
-
-def test_every_picture_of_the_docs_is_drawn_by_the_one_command(gallery):
-    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {
-        *gallery.ELSEWHERE,
-        *gallery.BY_SCRIPT,
-        *gallery.SCREENSHOTS,
+def test_every_picture_is_on_a_page():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        (page.parent / name).resolve() for page in pages for name in re.findall(r"\]\((\S+\.png)\)", page.read_text())
     }
-    assert {path.stem for path in gallery.DOCS.rglob("*/*.png")} <= set(gallery.SENTENCES)
+    assert shown == {*(ROOT / "docs").rglob("*.png")}
 
 
-def test_a_map_keeps_its_shades_and_a_band_its_grey(gallery):
-    shades = np.zeros((40, 400, 3), np.uint8)
-    shades[..., 0] = np.linspace(255, 8, 400)
-    shades[..., 1] = np.linspace(255, 48, 400)
-    shades[..., 2] = np.linspace(255, 107, 400)
-    shades[:, :150] = 255  # paper, which is most of a picture
-    kept = np.asarray(gallery.small(Image.fromarray(shades)).convert("RGB")).astype(int)
-    assert np.abs(kept - shades).max() <= 3
-    # Among the thousands of colours of lines that cross.
-    crowded = np.random.Generator(np.random.Philox(1)).integers(0, 256, (40, 400, 3), np.uint8)
-    crowded[:, 100:] = 216
-    kept = np.asarray(gallery.small(Image.fromarray(crowded)).convert("RGB"))
-    assert (kept[:, 100:] == 216).all()
-
-
-def test_a_title_is_noted_with_the_rows_that_it_words(monkeypatch, gallery):
-    monkeypatch.setitem(sys.modules, "gallery", gallery)
-    titles = script("titles")
-    rows = pd.DataFrame(
-        {"variant": ["impl", "control"], "metric": "churn", "value": [0.01, 0.0], "ci_low": [0.005, 0.0]}
-    )
-    with titles.noted() as notes:
-        title = findings.of_noise(rows.assign(ci_high=0.02), rows[:0].assign(over_variant=""))
-        sheets.frame(Figure((7, 1), layout="constrained"), title, ["A note."])
-    assert notes["title"] == title == "The implementation alone changes 1.0 % (0.50 to 2.0) of answers"
-    assert titles.rows_of(notes) == ["* impl, churn, value 0.01, ci_low 0.005, ci_high 0.02"]
-
-
-def test_every_kind_of_figure_has_a_sentence(gallery):
-    assert set(gallery.SENTENCES) == {kind for kind, about in KINDS.items() if about.category == FIGURES}
-
-
-def test_no_picture_is_older_than_the_code_that_draws_it(gallery):
-    drawn = json.loads(gallery.DIGESTS.read_text())
-    assert {path.stem for path in gallery.PICTURES.glob("*.png")} == set(drawn)
-    stale = [kind for kind, digest in drawn.items() if digest != gallery.drawn_by(kind)]
-    assert not stale, f"python bench/gallery.py draws them again: {', '.join(stale)}"
-
-
-def test_another_notebook_has_another_digest_and_drawing_code_counts(gallery, monkeypatch):
-    kinds = ("noise_by_source", "kernels")
-    assert len({gallery.drawn_by(kind) for kind in kinds}) == 2
-    modules = ("figures/panels.py", "analyses/overhead/draw.py", "analyses/overhead/metric.py")
-    says = dict.fromkeys(modules, "now")
-
-    def read(path):
-        name = path.relative_to(program.PACKAGE).as_posix()
-        return code_digest.SourceText("", (), code_text.Text(says[name], (), does_something=True))
-
-    monkeypatch.setattr(gallery.code_digest, "sources", lambda *_: {f"{program.NAME}/{name}": "" for name in modules})
-    monkeypatch.setattr(gallery.code_digest, "read", read)
-    digests = [gallery.drawn_by("kernels")]
-    for name in modules:
-        says[name] = "another"
-        digests.append(gallery.drawn_by("kernels"))
-    # What is measured is not what is drawn.
-    assert len(set(digests)) == 3 and digests[-1] == digests[-2]
-
-
-def test_the_page_shows_every_picture_and_is_small(gallery):
-    drawn = json.loads(gallery.DIGESTS.read_text())
-    assert (gallery.DOCS / "gallery.md").read_text() == gallery.page(
-        [kind for kind in gallery.SENTENCES if kind in drawn]
-    )
-    assert sum(path.stat().st_size for path in gallery.PICTURES.iterdir()) < MOST_BYTES
-
-
-coverage = script("coverage")
+error_rates = script("error_rates")
 
 
 # Minutes of simulated studies.
 @pytest.mark.slow
-@pytest.mark.parametrize("section", coverage.SECTIONS)
-def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkeypatch, capsys):
-    few = {"STUDIES": 4, "SLOW_STUDIES": 2, "MANY_STUDIES": 4, "REDUCTIONS": 2, "MANY": 20, "RESAMPLES": 9}
-    for name, number in few.items():
-        monkeypatch.setattr(coverage, name, number)
-    coverage.SECTIONS[section][1](np.random.Generator(np.random.Philox(1)))
+@pytest.mark.parametrize("section", error_rates.SECTIONS)
+def test_a_section_of_the_error_rates_prints_a_share_of_its_studies(section, capsys):
+    error_rates.SECTIONS[section](np.random.Generator(np.random.Philox(1)), 8)
     lines = capsys.readouterr().out.splitlines()
     assert any(" % ± " in line for line in lines)
-    assert all(" % ± " in line or line.endswith("no interval") for line in lines)
-
-
-@pytest.mark.slow
-def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypatch, capsys):
-    winners = script("winners")
-    monkeypatch.setattr(winners, "DIFFERING", 2)
-    winners.main(2)
-    printed = capsys.readouterr().out
-    assert all(way in printed for way in winners.WAYS)
+    assert all(" % ± " in line or line.endswith(("no interval", "at any ratio of SDs")) for line in lines)

@@ -6,7 +6,6 @@ import tomllib
 
 import pytest
 import yaml
-from scripts import loaded
 
 from toolnoise.base.program import ROOT
 from toolnoise.record import repository
@@ -16,8 +15,6 @@ LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
 # Each is of programs for checks, or of the resolver.
 TOOLS = sorted((ROOT / "requirements/tools").glob("*.txt"))
-# Each is of a plugin of Snakemake that some sites add to an environment.
-PLUGINS = sorted((ROOT / "requirements/plugins").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
 EXTRAS = {
@@ -90,13 +87,6 @@ def test_lock_files_agree(one, other):
     assert {name: one[name] for name in one.keys() & other.keys()} == {
         name: other[name] for name in one.keys() & other.keys()
     }
-
-
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda path: path.stem)
-def test_a_plugin_changes_nothing_else_of_its_environment(plugin):
-    # botocore takes no python-dateutil from 3 on.
-    mine, others = pins(plugin), locked("cpu")
-    assert {name for name in mine.keys() & others.keys() if mine[name] != others[name]} <= {"python-dateutil"}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +196,7 @@ def test_the_engine_of_a_job_is_that_of_its_spec():
     assert repository.lock({"cell": []}) == repository._lock("")
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS, *PLUGINS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
     assert len(entries) > (50 if path in LOCKS else 10 if path in VERSIONS else 0)
@@ -216,7 +206,7 @@ def test_every_package_is_one_version_with_its_hashes(path):
     assert len(pins(path)) == len({entry.split("==")[0] for entry in entries})
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS, *PLUGINS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 @pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()
@@ -263,33 +253,3 @@ def test_what_the_snakefile_imports_is_light():
             "torch",
         }
     )
-
-
-@pytest.fixture(scope="module")
-def locks():
-    """bench/locks.py, which installs a lock file and trains with it."""
-    return loaded(ROOT / "bench/locks.py")
-
-
-def test_each_lock_file_can_be_tried_and_the_table_says_when_it_was(locks):
-    assert {locks.file_of(name) for name in locks.names()} == {*LOCKS, *VERSIONS}
-    tried = re.findall(
-        r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/tables/locks.txt").read_text(), re.MULTILINE
-    )
-    assert sorted(name for name, _ in tried) == locks.names()
-
-
-def test_commits_try_the_lock_files_without_cuda_in_turn(locks):
-    turns = [locks.next_of(commits) for commits in range(500, 500 + len(locks.in_turn()))]
-    assert sorted(turns) == locks.in_turn()
-    assert set(locks.names()).difference(turns) == {
-        *("cuda", "jax-cuda", "torch", "frameworks", "examples"),
-        *("versions/torch-2.5", "versions/torch-2.7", "versions/torch-2.9"),
-    }
-
-
-def test_the_size_of_packages_counts_downloads_and_files_of_this_machine(locks, tmp_path):
-    package = tmp_path / "a-1.0-py3-none-any.whl"
-    package.write_bytes(bytes(500_000))
-    lines = ["Collecting a", f"Processing {package}", "  Downloading b.whl (1.5 MB)", "Downloading c.whl (250 kB)"]
-    assert locks._size_of_packages("\n".join([*lines, "  Downloading d.whl (2 GB)"])) == pytest.approx(2002.25)

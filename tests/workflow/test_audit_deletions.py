@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from datetime import timedelta
 
+import flips
 import pytest
 from test_audit_mutations import (
     CELL,
@@ -228,8 +229,7 @@ def test_all_signatures_are_also_asked_of_the_list(copy, tmp_path):
     assert found.signers["ann"] == stated + 1
 
 
-def test_a_flip_anywhere_in_the_list_or_its_statement_is_found(copy, bench):
-    flips = bench("flips")
+def test_a_flip_anywhere_in_the_list_or_its_statement_is_found(copy):
     assert flips.statements(copy.root, 1)[1:] == [left_out.STATEMENT, left_out.FILE]
     for path in (left_out.STATEMENT, left_out.FILE):
         found = flips.flipped(copy.root, path, range(0, 10**5, 7))

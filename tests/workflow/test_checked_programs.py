@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import pytest
+import traced_programs
 
 pytestmark = pytest.mark.long
 
@@ -161,15 +162,14 @@ CLEAN = {
 
 
 @pytest.fixture
-def checked(toolnoise, tmp_path, skip_without, bench):
+def checked(toolnoise, tmp_path, skip_without):
     """Check a program, beside what it reads; and the line of its fault."""
 
     def start(text, *options):
         if "torch" in text:
             skip_without("torch")
-        traces = bench("traces")
-        program = traces.Planted("", "", textwrap.dedent(text).strip() + "\n")
-        traces.prepare(program, tmp_path)
+        program = traced_programs.Planted("", "", textwrap.dedent(text).strip() + "\n")
+        traced_programs.prepare(program, tmp_path)
         words = ["check", "--sources", "", "--output", "preds.npy", *options, "--", sys.executable, "train.py"]
         return toolnoise(tmp_path, *words, env={"PYTHONPATH": str(tmp_path / "path")}), program.line
 

@@ -1,14 +1,11 @@
-"""`toolnoise check --trace`: the first operation that differs is found, with the line of the planted cause.
-
-bench/traces.py does so for all of its programs; some of them are here.
-"""
+"""`toolnoise check --trace`: the first operation that differs is found, with the line of the planted cause."""
 
 import json
 import sys
 from pathlib import Path
 
 import pytest
-from scripts import loaded
+import traced_programs
 
 from toolnoise.base import files
 from toolnoise.checking import launch, unmodified
@@ -18,7 +15,6 @@ from toolnoise.checking.trial_runs import TrialRuns
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = loaded(ROOT / "bench/traces.py")
 LIMIT = 600
 # The recorder uses private parts of these.
 VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("*.txt"))
@@ -48,7 +44,7 @@ np.save('preds.npy', x)
 def located(tmp_path, monkeypatch, skip_without):
     def start(planted, command=(sys.executable, "train.py")):
         skip_without(planted.framework)
-        PROGRAMS.prepare(planted, tmp_path)
+        traced_programs.prepare(planted, tmp_path)
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
         wanted = unmodified.wanted(["preds.npy"], [])
@@ -59,7 +55,7 @@ def located(tmp_path, monkeypatch, skip_without):
 
 @pytest.mark.parametrize("name", ["unseeded weights", "clock by a helper", "listing", "branch", "race", "jax: key"])
 def test_the_planted_line_is_found(name, located):
-    planted = PROGRAMS.PLANTED[name]
+    planted = traced_programs.PLANTED[name]
     found = located(planted)
     assert (found.name, found.first) == (planted.operation, ("train.py", planted.line)), traced_runs.as_text(found)
     assert not found.notes
@@ -67,14 +63,14 @@ def test_the_planted_line_is_found(name, located):
 
 @pytest.mark.parametrize("name", ["torch", "torch: empty", "numpy", "jax"])
 def test_clean_programs_are_equal(name, located):
-    found = located(PROGRAMS.CLEAN[name])
+    found = located(traced_programs.CLEAN[name])
     assert found.index is None and found.equal_results, traced_runs.as_text(found)
     assert found.says == f"all {found.count:,} recorded operations are equal"
     assert found.count
 
 
 def test_a_draw_in_numpy_names_its_generator(located):
-    planted = PROGRAMS.PLANTED["numpy: generator"]
+    planted = traced_programs.PLANTED["numpy: generator"]
     found = located(planted)
     assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))
     assert found.line == planted.line - 2  # it is drawn from in a function above
@@ -82,7 +78,7 @@ def test_a_draw_in_numpy_names_its_generator(located):
 
 
 def test_a_long_run_is_searched_in_two_more(located, tmp_path):
-    found = located(PROGRAMS.Planted("numpy", "x", LATE))
+    found = located(traced_programs.Planted("numpy", "x", LATE))
     assert (found.index, found.file, found.line) == (25_002, "train.py", 8)
     singly = traces.read(tmp_path / "runs/recorder/trace-3.jsonl")
     assert sorted(singly.events)[-1000:] == list(range(25_000, 26_000))
@@ -107,7 +103,7 @@ x = Noisy.apply(net(torch.ones(3, 4)))
 x.sum().backward()
 np.save('preds.npy', net.weight.grad)
 """
-    found = located(PROGRAMS.Planted("torch", "aten.mul.Tensor", text))
+    found = located(traced_programs.Planted("torch", "aten.mul.Tensor", text))
     assert (found.name, found.line) == ("aten.mul.Tensor", 11)
     events = traces.read(tmp_path / "runs/recorder/trace-1.jsonl").events.values()
     (product,) = (event for event in events if event.name == "aten.mm")
@@ -164,7 +160,7 @@ def test_the_verdict_has_it_as_json(toolnoise, tmp_path):
 
 
 def test_it_says_that_nothing_was_recorded(located):
-    found = located(PROGRAMS.PLANTED["numpy: generator"], (sys.executable, "-I", "train.py"))
+    found = located(traced_programs.PLANTED["numpy: generator"], (sys.executable, "-I", "train.py"))
     assert found.says.startswith("nothing was recorded")
 
 
@@ -174,8 +170,8 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
     framework = {"torch": "torch", "jax": "jax", "tensorflow": "keras"}[version.partition("-")[0]]
-    planted = PROGRAMS.CLEAN[framework]
-    PROGRAMS.prepare(planted, tmp_path)
+    planted = traced_programs.CLEAN[framework]
+    traced_programs.prepare(planted, tmp_path)
     traced_runs.install(tmp_path / "recorder")
     record = tmp_path / "trace.jsonl"
     launch.run([python, "train.py"], traced_runs.variables(tmp_path / "recorder", record), tmp_path / "log", tmp_path)
@@ -185,7 +181,7 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
 
 
 def test_what_starts_the_program_is_not_recorded_in_its_place(located, tmp_path):
-    planted = PROGRAMS.PLANTED["numpy: generator"]
+    planted = traced_programs.PLANTED["numpy: generator"]
     text = "import random, subprocess, sys\nname = 'train.py'\nsubprocess.run([sys.executable, name], check=True)\n"
     (tmp_path / "launch.py").write_text(text)
     found = located(planted, (sys.executable, "launch.py"))

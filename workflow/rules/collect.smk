@@ -13,7 +13,6 @@ for kind in METRICS:
             metrics=steps.metric_files(study)[kind],
             gates=steps.gates(study) if kind in GATED else [],
         output:
-            **get_statement(layout.COLLECTED.replace("{file}", layout.FILE_OF.get(kind, kind))),
             out=report(
                 layout.COLLECTED.replace("{file}", layout.FILE_OF.get(kind, kind)),
                 caption="../report/metrics.rst",

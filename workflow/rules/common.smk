@@ -5,14 +5,12 @@ import re
 import shlex
 import sys
 
-import toolnoise_storage
 from snakemake.utils import update_config
 from toolnoise import steps
 from toolnoise.base import program, session, snakemake_internals as internals
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
-from toolnoise.record.statements import path_for
 from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
@@ -50,12 +48,6 @@ with errors_in_one_line():
 METRICS = steps.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
-# With a storage plugin, the local folder of the copies that jobs work on; else empty.
-with errors_in_one_line():
-    STORED = toolnoise_storage.folder(workflow)
-# No rule makes the study, and no plan depends on it.
-UNNAMED = study.path(layout.STUDY), str(path_for(study.path(layout.STUDY)))
-
 
 def require_variables(models):
     # Of the training programs that will run: before anything is trained, not when the first of them starts.
@@ -82,29 +74,13 @@ if internals.is_main_process(workflow):
         print(f"toolnoise: warning: {line}", file=sys.stderr, flush=True)
 
 
-def require_results(_wildcards):
-    # Of verbs that read what lies here, whether a rule made it or not.
-    if STORED:
-        with errors_in_one_line():
-            raise BadInput(study.path("results/{study}"), "", "is in the storage", "the verb itself, on a copy of it")
-    return []
-
-
 def write_study():
     """The whole study, every default and registry entry written out, goes with its results; verbs read it there."""
     # Imported here: the Snakefile is read in every cluster job, and only this needs it.
     from toolnoise.record import recorder
 
-    # As seen from here: the folder of a storage's copies has links to what lies here.
     name = FILE if os.path.relpath(FILE).startswith("..") else os.path.relpath(FILE)
-
-    def write():
-        recorder.write_study(study.path(layout.STUDY), study.config, name)
-
-    if STORED:
-        toolnoise_storage.write(workflow, write, *UNNAMED)
-    else:
-        write()
+    recorder.write_study(study.path(layout.STUDY), study.config, name)
 
 
 # Linux gives the arguments of a program a quarter of its stack: 2 MB of the usual 8 MB, the paths of 25,000 runs. A verb
@@ -119,13 +95,6 @@ MOST_TOGETHER = 100
 PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
 THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{ python -P -m toolnoise.cli "$@"; }}'
-if STORED:
-    # It starts in the folder of the copies that jobs work on, with names from there, and without keys. A server may round
-    # times up to a second, and Snakemake refuses outputs that are older than inputs: so a job takes a second.
-    COPIES = shlex.quote(STORED)
-    MOVED = f'unset ${{!SNAKEMAKE_STORAGE_@}}; cd {COPIES}; set -- "${{@#{COPIES}/}}"'
-    HERE += f'; sleep 1 & toolnoise() {{ ({MOVED}; exec toolnoise "$@"); wait; }}'
-    THERE = f'export PYTHONPATH={PACKAGE}; sleep 1 & toolnoise() {{ ({MOVED}; exec python -P -m toolnoise.cli "$@"); wait; }}'
 ACTIVATED = f'[ "${{CONDA_PREFIX:-}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
 PREFIX = f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; "
 
@@ -172,26 +141,9 @@ def get_inputs(verb):
             call_builder(place.model, place.dataset)
         if verb == "run-program" and IS_DRY_RUN:
             warn_unless_set(place.model)
-        given = STEPS[verb].given(study, place)
-        named = steps.followed(STEPS[verb], given)
-        return named | {"unnamed": get_unnamed(verb, given)} if STORED else named
+        return steps.followed(STEPS[verb], STEPS[verb].given(study, place))
 
     return get_them
-
-
-# With storage, a job has only the files that its rule names. So the rule also names what else the verb reads and writes.
-
-
-def get_unnamed(verb, given):
-    if verb != steps.ROOT:
-        return [name for name, role in steps.inputs(STEPS[verb], given) if role.startswith("beside")]
-    # It audits the whole study.
-    there = [job for job in steps.jobs(study) if job.verb not in (steps.ROOT, steps.CONFIGURE, "report")]
-    return [name for job in there for name in [*(name for name, _ in job.outputs), path_for(job.outputs[0][0])]]
-
-
-def get_statement(*outputs):
-    return {"statement": [str(path_for(name)) for name in outputs]} if STORED else {}
 
 
 @functools.cache
@@ -307,9 +259,7 @@ def get_own_files(wildcards):
     if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
         with errors_in_one_line():
             sources.require_own(wildcards.dataset, entry, FILE)
-    files = [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
-    # They are the user's, and stay where they are.
-    return list(map(local, files)) if STORED else files
+    return [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
 
 
 def get_fetched(wildcards):

@@ -5,7 +5,6 @@ rule fetch_data:
     input:
         get_own_files,
     output:
-        **get_statement(layout.SOURCES),
         out=layout.SOURCES,
     log:
         STEPS["fetch"].log("fetch"),
@@ -26,14 +25,11 @@ rule prepare_data:
     input:
         get_fetched,
     output:
-        **get_statement(layout.DATA),
         out=layout.DATA,
     log:
         STEPS["prepare"].log("prepare"),
     wildcard_constraints:
         **get_own("prepare"),
-    # What was fetched lies where Snakemake runs, and is not in the storage.
-    localrule: bool(STORED)
     conda:
         ENVIRONMENT
     threads: get_preparing_threads

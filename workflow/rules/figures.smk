@@ -18,7 +18,6 @@ for kind in study.figure_kinds:
             **{name: get_metrics(name) for name in reads},
             gates=get_gates if not GATED.isdisjoint(reads) else [],
         output:
-            **get_statement(f"{layout.FIGURE}.{shown}"),
             figure=report(
                 f"{layout.FIGURE}.{shown}",
                 caption="../report/figure.rst",
@@ -51,7 +50,6 @@ for kind in study.figure_kinds:
 
 rule write_report:
     input:
-        require_results,
         steps.summaries(study),
         list(get_files(study.figures)),
     output:

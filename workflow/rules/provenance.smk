@@ -3,8 +3,6 @@
 
 # Prints its findings, and fails if there are any.
 rule audit:
-    input:
-        require_results,
     log:
         study.path("logs/{study}/audit.log"),
     localrule: True

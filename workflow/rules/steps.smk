@@ -11,7 +11,6 @@ for verb in STEPS.keys() - {steps.CONFIGURE, *WRITTEN_OUT}:
             unpack(get_inputs(verb)),
         output:
             **{option.replace("-", "_"): write.pattern for option, write in STEPS[verb].writes.items()},
-            **get_statement(next(iter(STEPS[verb].writes.values())).pattern),
         log:
             STEPS[verb].log(verb),
         wildcard_constraints:

@@ -8,7 +8,6 @@ for verb in (verb for verb in ("train", "run-program") if verb in STEPS):
             unpack(get_inputs(verb)),
             checked=get_checked if verb == "train" else [],
         output:
-            **get_statement(layout.WEIGHTS),
             weights=layout.WEIGHTS,
             history=layout.HISTORY,
             record=layout.RECORD,

@@ -10,22 +10,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
 
-import invented
+import scale
 
 RUNS, A_CELL, TOOLINGS = 1_000, 250, ("cpu", "cpu-eigen")
 
 
 def main(folder: Path, tooling: str, *only: str) -> None:
     """Write what is not there yet."""
-    study = invented.study(RUNS, A_CELL, TOOLINGS, only=(tooling,) if only else ())
+    study = scale.invented(RUNS, A_CELL, TOOLINGS, only=(tooling,) if only else ())
     folder.mkdir(exist_ok=True)
 
-    def wanted(job: invented.steps.Job) -> bool:
+    def wanted(job: scale.steps.Job) -> bool:
         if job.verb == "prepare":
             return not (folder / job.outputs[0][0]).exists()
         return job.verb in ("train", "predict") and job.place.hardware == tooling
 
-    invented.make(study, folder, wanted)
+    scale.invent(study, folder, wanted)
 
 
 main(Path(sys.argv[1]), *sys.argv[2:])

@@ -22,7 +22,7 @@ def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, f
     """The mean of values of units, [U], its standard error over the examples, and the degrees of freedom.
 
     Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
-    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/segments.py).
+    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/error_rates.py).
     """
     sums, whole, examples = _sums(values, lengths), lengths.sum(), len(lengths)
     if (lengths == lengths[0]).all():

@@ -20,7 +20,6 @@ FRAMEWORK = re.compile(
     r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL|ATEN|TRITON|TORCHINDUCTOR|LIBTPU)_.*|NPROC"
 )
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
-GRID_ENGINE = ("JOB_ID", "QUEUE")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "TPU_NAME", "TPU_ACCELERATOR_TYPE")
 # What NumPy and its libraries compute by. A list of names: others that begin alike may hold secrets.
 NUMERICAL = (
@@ -59,7 +58,7 @@ def machine() -> dict[str, Any]:
         "memory_mib": _memory_mib(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "slurm": {name: os.environ[name] for name in SLURM if name in os.environ},
-    } | ({"grid_engine": {name: os.environ[name] for name in GRID_ENGINE}} if "SGE_JOB_SPOOL_DIR" in os.environ else {})
+    }
 
 
 def require_cpu(tooling: dict[str, Any]) -> None:

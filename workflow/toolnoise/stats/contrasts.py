@@ -6,10 +6,10 @@ has the same interval wherever it is shown.
 
 A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
 the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
-them, as in Welch's test, are too liberal at small levels where one arm is four draws (bench/contrasts.py).
+them, as in Welch's test, are too liberal at small levels where one arm is four draws (bench/error_rates.py).
 
 A ratio of two SDs has this test, too, whether runs are paired or not: the exact ones of normal runs, F and that of
-Pitman and Morgan, reject far too often where runs have heavy tails (bench/winners.py). F remains where no more is
+Pitman and Morgan, reject far too often where runs have heavy tails (bench/error_rates.py). F remains where no more is
 known than SDs and their numbers of runs, as of published numbers. An interval that says next to nothing is left out.
 """
 

@@ -81,7 +81,7 @@ def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estima
     delta method, with the divisor D - 1. `further_variance` is a relative variance of the mean, not from these draws.
 
     There is no interval with two draws, or with fewer than two above 0. Otherwise there is one, however wide: without
-    the widest, the others would cover too rarely (bench/coverage.py log-normal).
+    the widest, the others would cover too rarely (bench/coverage.py at 365ea18e).
     """
     mean, draws, roots = mean_t(values).value, len(values), np.sqrt(values[values > 0])
     if draws < 3 or len(roots) < 2:

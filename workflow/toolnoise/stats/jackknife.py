@@ -90,8 +90,8 @@ def pairs_standard_error(pairs: Pairs) -> float:
 def pairwise_jackknife(pairs: Pairs) -> Estimate:
     """Mean distance over the pairs of runs, which is never negative, with the interval of its logarithm.
 
-    Where runs differ in noise, it covers in more cases than that of the mean itself (bench/coverage.py). The standard
-    error of the logarithm is that of the mean over the mean, so distances without some run may be 0.
+    Where runs differ in noise, it covers in more cases than that of the mean itself (bench/error_rates.py). The
+    standard error of the logarithm is that of the mean over the mean, so distances without some run may be 0.
     """
     mean = pairwise_mean(pairs)
     if np.isnan(mean.low) or mean.value == 0:

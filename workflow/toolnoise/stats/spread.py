@@ -64,8 +64,8 @@ def _largest_sd_of_equal_runs(runs: int) -> float:
 def sd_robust(values: np.ndarray, step: float = np.nan) -> Estimate:
     """SD of the runs with Bonett's (2006) interval, which estimates the tails of the distribution from the runs.
 
-    With ten runs it contains the SD in about 95 % of cases, whether the runs are normal or not (bench/coverage.py). The
-    chi-square interval does so for normal runs only. Fewer than five runs have no interval.
+    With ten runs it contains the SD in about 95 % of cases, whether the runs are normal or not (bench/error_rates.py).
+    The chi-square interval does so for normal runs only. Fewer than five runs have no interval.
     """
     count = len(values)
     sd = float(standard_deviation(values))

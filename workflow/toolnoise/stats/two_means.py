@@ -11,7 +11,7 @@ from scipy import stats
 from toolnoise.stats.estimates import UNDEFINED, Estimate, equal_reach, standard_deviation, t_interval
 
 # The most degrees of freedom of a test with a small arm, by its runs. With these, at most 6 % of studies name a false
-# winner, whatever the other arm and the ratio of the SDs (bench/winners.py integrates it); more runs need no limit.
+# winner, whatever the other arm and the ratio of the SDs (bench/error_rates.py integrates it); more runs need no limit.
 SMALL_ARMS = {2: 1.2, 3: 2.5, 4: 4.5}
 
 

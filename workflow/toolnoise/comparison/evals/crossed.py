@@ -7,7 +7,7 @@ interaction, which both of them contain. The half-width is the root of t^2 V_Q +
 degrees of freedom, and never less than that of either alone (the modified large-sample method, as in
 `stats/components.py`). Where runs are equal, it is the interval over questions, and where questions are, it is Welch's
 or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or three runs
-(bench/evals.py).
+(bench/evals.py at 365ea18e).
 """
 
 from typing import NamedTuple

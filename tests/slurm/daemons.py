@@ -1,4 +1,4 @@
-"""What the tests of Slurm, Grid Engine and object storage share: ports, waiting for daemons, and stopping them."""
+"""Ports, waiting for daemons, and stopping them."""
 
 import socket
 import subprocess

@@ -1,15 +1,11 @@
 """Signals to the processes of a workflow, one at a time: does it end with the bits of an undisturbed one?
 
-    nice -n 10 .venv/bin/python bench/fault_sweep.py                # all points, and a table
-    .venv/bin/python bench/fault_sweep.py --only HUP/snakemake/run  # the points whose names have this part
-
 A point is a signal, a process and a phase of a small study. The signal is sent once the phase has begun. The workflow
 ends or goes on; if it has failed, the same command is typed once more, and never `--unlock`. Then every file must have
 the bits that two undisturbed studies have in common, the audit must find nothing, and no process, lock, record or
 folder may be left. If a process ends before its signal comes, the point is tried again.
 """
 
-import argparse
 import json
 import os
 import re
@@ -17,9 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,10 +22,10 @@ from typing import Any, NamedTuple
 
 import psutil
 import yaml
+from toolnoise_warm.workflow import PREFIX
 
 from toolnoise.base import program, session
 from toolnoise.verify import tree
-from toolnoise_warm.workflow import PREFIX
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")
 # The verbs of each phase. Before them, the workflow has no jobs.
@@ -97,7 +91,6 @@ open(f"{out}/history.csv", "w").write("epoch,total\\n" + "\\n".join(rows) + "\\n
 LIMIT, APPEARS, LEFT, STOPPED = 300, 60, 15, 0.5
 TRIES = 5
 ON, AGAIN, MISSED = "went on", "same command again", "never hit"
-LETTERS = {ON: "+", AGAIN: "2", MISSED: "-"}
 OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*, in (?!<module>).*)$', re.MULTILINE)
 # They have the size of all files, and times have not the same number of digits each time.
 SIZED = ("results/points/index.html", "results/points/page/audit.js")
@@ -383,42 +376,3 @@ def outcomes(some: list[Point], base: Base, place: Path, at_once: int) -> Iterat
 
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(one, some)
-
-
-def main() -> None:
-    """Perform points, print a line for each, and a table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="points whose names have this part")
-    parser.add_argument("--at-once", type=int, default=2)
-    options = parser.parse_args()
-    some = [point for point in points() if options.only in str(point)]
-    found: dict[Point, str] = {}
-    with tempfile.TemporaryDirectory(prefix="toolnoise-sweep-") as place:
-        base = made(Path(place, "base"))
-        for point, outcome in outcomes(some, base, Path(place), options.at_once):
-            found[point] = outcome
-            print(f"{point}: {outcome}", flush=True)
-    _show(found)
-    counts = Counter(outcome if outcome in LETTERS else "failed" for outcome in found.values())
-    print(
-        f"{counts[ON] + counts[AGAIN]} of {len(found)} points ended with a clean audit and equal bits in "
-        f"{len(base.same)} of {len(base.names)} files (the others have times): {counts[ON]} {ON}, {counts[AGAIN]} "
-        f"needed the {AGAIN}; {counts[MISSED]} {MISSED}, {counts['failed']} failed"
-    )
-    sys.exit(1 if counts["failed"] else 0)
-
-
-def _show(found: dict[Point, str]) -> None:
-    """A row for each process and phase: how each signal ended, as a letter."""
-    print(f"\n{'process':14} {'phase':8} " + " ".join(f"{name:>9}" for name in SIGNALS))
-    for process in PROCESSES:
-        for phase in PHASES:
-            cells = [found.get(Point(name, process, phase), "") for name in SIGNALS]
-            if any(cells):
-                letters = (LETTERS.get(cell, "FAILED" if cell else "") for cell in cells)
-                print(f"{process:14} {phase:8} " + " ".join(f"{letter:>9}" for letter in letters))
-    print("; ".join(f"{letter}: {outcome}" for outcome, letter in LETTERS.items()))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,697 @@
+"""False winners, power and coverage: how often tests and intervals err in simulated studies whose truth is known.
+
+    python bench/error_rates.py [SECTION ...]      some minutes a section
+    python bench/error_rates.py winners --studies 20000
+
+A winner is false where no arm is better; a line is marked if false winners exceed 6 %. An interval covers if it holds
+the truth: a line is marked if it does so in less than 93 or more than 97 % of studies, or if a test at 5 % rejects in
+less than 4 or more than 6 %. Where methods err on the safe side, only the other side is marked.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from scipy import special, stats
+
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.comparison import pairs_of_units
+from toolnoise.comparison.clusters import mean_over_examples
+from toolnoise.comparison.comparison import compare_all, side, tested
+from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison.evals import crossed
+from toolnoise.comparison.partly_paired import partly_paired_difference
+from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.tables import differences
+from toolnoise.comparison.tables.runs import Run
+from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
+from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.declared import METRICS
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
+from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
+from toolnoise.formulas.ratios import CellRuns, ratios
+from toolnoise.formulas.variance_components import rows as component_rows
+from toolnoise.measures.by_draw import churns, grouped
+from toolnoise.stats.components import components
+from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.estimates import TAIL, Estimate
+from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs, together
+from toolnoise.stats.sd_ratio import by_size, sd_ratio
+from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
+from toolnoise.stats.testset import distribution_wise_variance
+from toolnoise.stats.two_means import cautious, mean_difference
+
+Draws = np.random.Generator
+RUNS, LEVEL = 10, 0.05
+MANY_DRAWS = 5  # times the studies, where one is quick
+SLOW = 0.5  # of the studies, where one is slow
+RESAMPLES = 199  # of the two-way bootstrap
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+CORRELATIONS = 0.0, 0.5, 0.8, 0.97  # of two runs of a pair
+SENSITIVITIES = 0.0, 0.7, 1.3  # log-SDs of noise between draws
+
+# Artificial classifiers of `compare`. Shifts of all examples, as SDs: of a draw in both methods alike, of a draw in one
+# method, of a run of a draw; B's gain. They add to what independent errors give.
+EXAMPLES, DIFFICULTY = 500, (1.5, 1.5)  # mean and SD over examples: about 80 % right
+COMMON, OWN, OF_RUN, GAIN = 0.15, 0.15, 0.05, 0.25
+# The draws of the runs of A and of B; equal numbers are the same draw. Of files of one's own nothing is recorded.
+WAYS: dict[str, tuple[Sequence[int], Sequence[int], Assumption | None]] = {
+    "independent, 5 and 5 draws": (range(5), range(5, 10), None),
+    "independent, 10 and 10 draws": (range(10), range(10, 20), None),
+    "independent, 3 and 4 draws of 3 runs": (np.arange(9) // 3, 10 + np.arange(12) // 3, None),
+    "independent, 2 and 10 draws": (range(2), range(2, 12), None),
+    **{f"paired, {draws} draws": (range(draws), range(draws), None) for draws in (2, 3, 5, 10)},
+    "paired, 4 draws of 1 and of 3 runs": (range(4), np.arange(12) // 3, None),
+    **{f"partly paired, {n} of 10 draws": (range(10), range(10 - n, 20 - n), None) for n in (1, 2, 3, 5, 9)},
+    "partly paired, 3 of 5 draws": (range(5), range(2, 7), None),
+    "partly paired, all 5 draws of A, 10 of B": (range(5), range(10), None),
+    "partly paired, 4 draws of 1 and 5 of 3 runs": (range(4), np.arange(15) // 3, None),
+    "one draw in B, other draws in A": (range(5), [9] * 5, None),
+    "one draw in B, which is in A, too": (range(5), [0] * 5, None),
+    "both one draw, the same": ([0] * 5, [0] * 5, None),
+    "both one draw, not the same": ([0] * 5, [1] * 5, None),
+    "own files, 5 draws each, --paired": (range(5), range(5), "paired"),
+    "own files, --same-start": ([0] * 5, [0] * 5, "same start"),
+    "own files, nothing shared": (range(5), range(5, 10), "independent"),
+}
+# How runs of a distribution with mean 0 and SD 1 are drawn.
+NOISE: dict[str, Callable[[Draws, tuple[int, ...]], np.ndarray]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "heavy tails (t, 3 df)": lambda rng, shape: rng.standard_t(3, shape) / np.sqrt(3),
+    "skewed (exponential)": lambda rng, shape: 1 - rng.standard_exponential(shape),
+    "two kinds of runs": lambda rng, shape: 0.95 * rng.choice([-1, 1], shape) + 0.31 * rng.standard_normal(shape),
+    "one bad run in ten": lambda rng, shape: 0.3 - 3 * (rng.random(shape) < 0.1) + 0.4 * rng.standard_normal(shape),
+}
+# Evaluation logs: groups of questions, runs, samples, shared seeds, the gain in probits.
+LOGS = [
+    (20, 1, 1, False, 0.5),
+    (20, 1, 8, False, 0.35),
+    (200, 1, 8, False, 0.12),
+    (20, 5, 1, False, 0.45),
+    (200, 5, 8, False, 0.25),
+    (20, 5, 1, True, 0.4),
+    (20, 3, 1, False, 0.6),
+    (200, 3, 8, True, 0.3),
+    (20, 2, 8, True, 0.8),
+]
+# Mean and SD of difficulty, SD between runs, and number of test examples: like MNIST, CIFAR-10, and a small hard set.
+WORLDS = {
+    "96 % right, errors independent": (4.0, 2.0, 0.0, 1000),
+    "96 % right, good and bad runs": (4.0, 2.0, 0.2, 1000),
+    "80 % right, errors independent": (1.5, 1.5, 0.0, 1000),
+    "80 % right, good and bad runs": (1.5, 1.5, 0.05, 1000),
+    "81 % right, all about as hard": (1.0, 0.5, 0.05, 500),
+}
+# The demo's smallcnn on digits: each class's number of test examples, and the errors that some of them have in 20 runs
+# (algo and algo_impl on both toolings); the others have none.
+DIGITS = (
+    (50, (8, 9, 15)),
+    (51, (1, 3, 3, 4, 8)),
+    (49, (4, 4, 4, 8, 12)),
+    (51, (2, 4, 5, 6, 7, 12, 16, 20)),
+    (51, (4, 6, 10)),
+    (51, (3, 3, 8)),
+    (51, (4, 12)),
+    (50, ()),
+    (46, (1, 1, 4, 4, 4, 4, 4, 6, 7, 8, 11, 15)),
+    (50, (3, 4, 4, 4, 8, 8, 13, 14, 16)),
+)
+
+
+def main() -> None:
+    """Print every rate, or those of some sections."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; default: all")
+    parser.add_argument("--studies", type=int, default=4_000, help="simulated studies of a line (4,000)")
+    options = parser.parse_args()
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"unknown section: {', '.join(sorted(unknown))}")
+    for name in options.sections or SECTIONS:
+        started = time.process_time()
+        says, *_ = SECTIONS[name].__doc__.split("\n\n")
+        print(f"{name}: {says}", flush=True)
+        SECTIONS[name](np.random.Generator(np.random.Philox(5)), options.studies)
+        print(f"  {time.process_time() - started:.0f} s of processor time", flush=True)
+
+
+# What a line says
+
+
+def winners_named(what: str, false: np.ndarray, right: np.ndarray) -> None:
+    """Print the shares of studies with a winner, without a difference and with a gain."""
+    share = np.mean(false)
+    error, mark = np.sqrt(share * (1 - share) / len(false)), "  <- above" if share > 0.06 else ""
+    print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}, {100 * np.mean(right):5.1f} %{mark}", flush=True)
+
+
+def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray, most: float = 0.97) -> None:
+    """Print the coverage."""
+    bounds = np.array([(found.low, found.high) for found in intervals])
+    there = ~np.isnan(bounds[:, 0])
+    if not there.any():
+        print(f"  {what:66} no interval")
+        return
+    held = np.mean(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))[there])
+    none = "" if there.all() else f", none in {100 * np.mean(~there):.0f} %"
+    _share(what + none, held, there.sum(), 0.93 <= held <= most)
+
+
+def rejected(what: str, pvalues: Iterable[float], least: float = 0.04) -> None:
+    """Print the rejection rate of a test at 5 %."""
+    found = np.fromiter(pvalues, float)
+    share = np.mean(found <= LEVEL)
+    _share(what, share, len(found), least <= share <= 0.06)
+
+
+def _share(what: str, share: float, studies: int, good: bool) -> None:
+    error = np.sqrt(share * (1 - share) / studies)
+    print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}{'' if good else '  <- outside'}", flush=True)
+
+
+# What `compare` says
+
+
+def winners(rng: Draws, studies: int) -> None:
+    """Winners by `compare` without a difference, and with a gain of 0.25 SD, by how arms share draws."""
+    for name, way in WAYS.items():
+        found = np.array([study(rng, *way) for _ in range(studies)])
+        winners_named(name, *found.T)
+    found = np.array([study(rng, [0], [1], None, 5) for _ in range(studies)])
+    winners_named("both bit-identical runs (Control)", *found.T)
+
+
+def study(
+    rng: Draws, a: Sequence[int], b: Sequence[int], assumption: Assumption | None, copies: int = 1
+) -> tuple[bool, bool]:
+    """Whether `compare` names a winner: without a difference, with one. A draw moves a run's share of right answers."""
+    difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
+    common, labels = COMMON * rng.standard_normal(20), np.zeros(EXAMPLES, np.int64)
+    drawn, shifts, chances = [], [], []
+    for draws in map(np.asarray, (a, b)):
+        known = [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)]
+        drawn.append(None if assumption else known)
+        own = OWN * rng.standard_normal(20)[draws] + OF_RUN * rng.standard_normal(len(draws))
+        shifts.append((common[draws] + own)[:, np.newaxis])
+        chances.append(rng.random((len(draws), EXAMPLES)))
+    named = []
+    for gain in (0, GAIN):
+        wrong = [
+            (chance >= special.ndtr(difficulty + shift + more)).astype(np.int64).repeat(copies, axis=0)
+            for chance, shift, more in zip(chances, shifts, (0, gain), strict=True)
+        ]
+        arms = [
+            side(name, Answers("", answers, None, None, drawn=own), labels, assumption or "independent")
+            for name, answers, own in zip("AB", wrong, drawn, strict=True)
+        ]
+        named.append(tested(*arms)[1].pvalue < LEVEL)
+    return tuple(named)
+
+
+def partly_paired(rng: Draws, studies: int) -> None:
+    """10 and 10 normal runs, some paired: winners without and with a gain of 1.3 SDs, by the correlation of a pair."""
+    for pairs in (0, 1, 2, 3, 5, 8, 10):
+        for correlation in CORRELATIONS:
+            a, b = rng.standard_normal((2, studies, 10))
+            b[:, :pairs] = correlation * a[:, :pairs] + np.sqrt(1 - correlation**2) * b[:, :pairs]
+            found = [
+                [partly_paired_difference(*both, pairs).pvalue < LEVEL for both in zip(a, b + gain, strict=True)]
+                for gain in (0, 1.3)
+            ]
+            winners_named(f"{pairs} pairs, correlation {correlation}", *map(np.array, found))
+
+
+def unequal_arms(rng: Draws, studies: int) -> None:
+    """Normal runs without pairs: winners without and with a gain of 3 standard errors; then false ones at any SDs."""
+    for runs in ((2, 2), (2, 3), (2, 10), (3, 3), (3, 4), (3, 10), (4, 10), (4, 20), (5, 10), (5, 20), (10, 30)):
+        for ratio in (0.5, 1.0, 2.0, 4.0):
+            a, b = (rng.normal(0, sd, (studies, count)) for sd, count in zip((ratio, 1), runs, strict=True))
+            gains = 0, 3 * np.hypot(ratio / np.sqrt(runs[0]), 1 / np.sqrt(runs[1]))
+            found = [
+                [mean_difference(*both).pvalue < LEVEL for both in zip(a, b + gain, strict=True)] for gain in gains
+            ]
+            winners_named(f"{runs[0]} and {runs[1]} runs, SD of the first {ratio}", *map(np.array, found))
+        print(f"    at most {100 * worst(*runs):.1f} % false winners, at any ratio of SDs")
+
+
+def worst(runs_a: int, runs_b: int) -> float:
+    """The largest share of false winners at any ratio of the SDs, computed exactly.
+
+    The t statistic depends on the ratio of the sample variances by a factor alone, so that ratio is integrated over.
+    """
+    own_a, own_b, both = runs_a - 1, runs_b - 1, runs_a + runs_b - 2
+    sampled = stats.f.ppf((np.arange(2000) + 0.5) / 2000, own_b, own_a)
+    shares = []
+    for sd in np.geomspace(1 / 50, 50, 61):
+        a, b = 1 / runs_a, sd**2 / runs_b
+        factor = (a + b) * (own_a + own_b * sampled) / (both * (a + b * sampled))
+        welch = (a + b * sampled) ** 2 / (a**2 / own_a + (b * sampled) ** 2 / own_b)
+        freedom = np.array([cautious(each, runs_a, runs_b) for each in welch])
+        shares.append(2 * stats.t.sf(stats.t.isf(LEVEL / 2, freedom) / np.sqrt(factor), both).mean())
+    return max(shares)
+
+
+def tables(rng: Draws, studies: int) -> None:
+    """Tables of 3 arms and 2 metrics: any false winner by Holm, and winners of the first test with a gain of an SD."""
+    seeds = {
+        "all 5 seeds are the first arm's": 0,
+        "3 and 1 of 5 seeds are the first arm's": 2,
+        "no seed is another arm's": 5,
+    }
+    for name, shift in seeds.items():
+        winners_named(name, *np.array([table_winners(rng, shift) for _ in range(studies)]).T)
+
+
+def table_winners(rng: Draws, shift: int) -> tuple[bool, bool]:
+    """Whether Holm's p-values name any winner, and the first test one if its arm gains; seeds are half of the noise."""
+    of_seed, runs = rng.standard_normal(15), []
+    for arm in range(3):
+        for seed in range(arm * shift, arm * shift + 5):
+            numbers = (of_seed[seed] + rng.standard_normal(2)) / 2**0.5
+            runs.append(Run("", str(arm), str(seed), dict(zip("xy", numbers, strict=True))))
+    arms = [[run for run in runs if run.arm == arm] for arm in "012"]
+
+    def pvalue(metric: str, arm: int, gain: float = 0.0) -> float:
+        values = [np.array([run.metrics[metric] for run in arms[one]]) for one in (0, arm)]
+        return differences.tested(differences.plan_of(arms[0], arms[arm]), values[0], values[1] + gain).pvalue
+
+    found = [pvalue(metric, arm) for arm in (1, 2) for metric in "xy"]
+    return bool(holm(np.array(found)).min() < LEVEL), pvalue("x", 1, 1.0) < LEVEL
+
+
+def spreads_of_pairs(rng: Draws, studies: int) -> None:
+    """Pairs with equal SDs that are called different, and normal ones with one SD twice the other."""
+    for name, noise in NOISE.items():
+        for runs in (5, 10):
+            for correlation in CORRELATIONS:
+                common, *own = (noise(rng, (studies, runs)) for _ in range(3))
+                a, b = (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * each for each in own)
+                found = [[differ(*both) for both in zip(a, ratio * b, strict=True)] for ratio in (1, 2)]
+                winners_named(f"{name}, {runs} runs, correlation {correlation}", *map(np.array, found))
+
+
+def differ(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two SDs differ by the jackknife of pairs, however wide."""
+    halves = [pairs_of_units.in_arm(np.square(arm[:, np.newaxis] - arm) / 2, np.arange(len(a))) for arm in (a, b)]
+    found = pairs_of_units.ratio(*halves, 0.5)
+    return not found.low <= 1 <= found.high
+
+
+def intervals(rng: Draws, studies: int) -> None:
+    """95 % intervals of `compare` between two methods that differ, 5 draws each."""
+    alike, methods = 0.2, ((0.0, 0.1), (0.15, 0.2))  # SD of a draw in both, mean and SD of a draw in each
+    labels = np.zeros(EXAMPLES, np.int64)
+    for pairs in (5, 3, 0):
+        kept: dict[str, tuple[list[Estimate], list[float]]] = {}
+        for _ in range(studies // 8):
+            difficulty, common = rng.normal(*DIFFICULTY, EXAMPLES), alike * rng.standard_normal(10)
+            arms, truths = [], []
+            for draws, (mean, sd) in zip((range(5), range(5 - pairs, 10 - pairs)), methods, strict=True):
+                shift = mean + common[draws] + sd * rng.standard_normal(5)
+                wrong = (rng.random((5, EXAMPLES)) >= special.ndtr(difficulty + shift[:, np.newaxis])).astype(np.int64)
+                known = [dict.fromkeys(ALGORITHMIC, draw) for draw in draws]
+                arms.append(Answers("", wrong, None, None, drawn=known))
+                truths.append(truth_of(difficulty + mean, np.hypot(alike, sd)))
+            (accuracy_a, churn_a, sd_a, right_a), (accuracy_b, churn_b, sd_b, right_b) = truths
+            (found,) = compare_all(arms, labels)
+            for quantity, estimate, true in (
+                ("difference of accuracy", found.accuracy_difference, accuracy_b - accuracy_a),
+                ("ratio of SDs", found.accuracy_sd_ratio, sd_b / sd_a),
+                ("difference of churn", found.churn_difference, churn_b - churn_a),
+                ("ratio of churn", found.churn_ratio, churn_b / churn_a),
+                ("churn between arms", found.other_draws.churn, np.mean(right_a + right_b - 2 * right_a * right_b)),
+            ):
+                estimates, true_ones = kept.setdefault(quantity, ([], []))
+                estimates.append(estimate)
+                true_ones.append(true)
+        for quantity, (estimates, true_ones) in kept.items():
+            covered(f"{quantity}, {pairs} pairs", estimates, np.array(true_ones), most=1)
+
+
+def truth_of(level: np.ndarray, sd: float) -> tuple[float, float, float, np.ndarray]:
+    """Accuracy, churn and SD of accuracy over all draws, and how often each example is right."""
+    right = special.ndtr(level / np.sqrt(1 + sd**2))
+    chances = special.ndtr(level + sd * NODES[:, np.newaxis])
+    means = chances.mean(axis=1)
+    errors = (chances * (1 - chances)).sum(axis=1) / EXAMPLES**2
+    variance = WEIGHTS @ (means - WEIGHTS @ means) ** 2 + WEIGHTS @ errors
+    return float(right.mean()), float((2 * right * (1 - right)).mean()), float(np.sqrt(variance)), right
+
+
+def logs(rng: Draws, studies: int) -> None:
+    """Winners by `compare` on evaluation logs, without a difference and with a gain of which half or so is found."""
+    for groups, runs, samples, shared, gain in LOGS:
+        found = [
+            [log_winner(*log(rng, groups, runs, samples, shared, by), shared) for _ in range(int(SLOW * studies))]
+            for by in (0.0, gain)
+        ]
+        what = f"{groups} groups, {runs} runs an arm, {samples} samples{', shared seeds' * shared}"
+        winners_named(what, *map(np.array, found))
+
+
+def log(rng: Draws, groups: int, runs: int, samples: int, shared: bool, gain: float) -> tuple[np.ndarray, ...]:
+    """Right answers of both arms, [R, Q, samples], and the sizes of groups, which are unequal.
+
+    Questions are harder by group and by question, more so for one arm; a run is better as a whole, by group and by
+    question.
+    """
+    lengths = np.minimum(rng.geometric(0.25, groups), 20)
+    group, normal = np.repeat(np.arange(groups), lengths), rng.standard_normal
+    questions = len(group)
+    base = 0.3 + 0.6 * normal(groups)[group] + 0.8 * normal(questions)
+    of_seed, arms = 0.15 * normal((runs, 1)), []
+    for place in range(2):
+        able = base + 0.3 * normal(groups)[group] + 0.5 * normal(questions) + place * gain
+        if runs > 1:
+            own = 0.15 * normal((runs, 1))
+            able = able + (np.sqrt(0.5) * (of_seed + own) if shared else own)
+        able = able + 0.15 * normal((runs, groups))[:, group] + 0.3 * normal((runs, questions))
+        arms.append(rng.random((runs, questions, samples)) < special.ndtr(able)[..., np.newaxis])
+    return *arms, lengths
+
+
+def log_winner(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, shared: bool) -> bool:
+    """Whether the interval over runs, questions and samples leaves out 0."""
+    found = crossed.squares(a.mean(axis=2), b.mean(axis=2), lengths, paired=shared)
+    return abs(found.difference) > found.half_width(TAIL)
+
+
+def segments(rng: Draws, studies: int, tokens: int = 20, within: float = 0.8) -> None:
+    """Intervals over segments of tokens, whose differences are correlated by 0.8, that leave out a difference of 0."""
+    for count in (10, 20, 60, 200):
+        found = []
+        for _ in range(studies):
+            of_segments = np.sqrt(within) * rng.normal(size=(count, 1))
+            values = of_segments + np.sqrt(1 - within) * rng.normal(size=(count, tokens))
+            lengths = rng.integers(1, tokens + 1, count)
+            _, low, high = mean_over_examples(values[np.arange(tokens) < lengths[:, np.newaxis]], lengths)
+            found.append(0.0 if not low <= 0 <= high else 1.0)
+        rejected(f"{count} segments of 1 to {tokens} tokens", found, least=0)
+
+
+# What studies say
+
+
+def contrasts(_rng: Draws, studies: int) -> None:
+    """Tests of ratios over draws at 5 %: a ratio of 1, and another one."""
+    for name, one_study, others in contrast_designs():
+        found = []
+        for ratio in (1.0, *others):
+            draws = np.random.Generator(np.random.Philox(7))
+            tests_of = (one_study(draws, ratio) for _ in range(studies))
+            found.append(np.array([2 * min(one.above(0), one.below(0)) < LEVEL for one in tests_of]))
+        winners_named(name, *found)
+
+
+def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast], tuple[float]]]:
+    """SDs of paired runs; churn within draws that differ in sensitivity; churn over the sum of two others."""
+
+    def sds(draws: Draws, ratio: float, runs: int, correlation: float) -> Contrast:
+        one, other = draws.standard_normal((2, runs))
+        other = ratio * (correlation * one + np.sqrt(1 - correlation**2) * other)
+        return contrast([(1, of_runs(other, range(runs), SD)), (-1, of_runs(one, range(runs), SD))])
+
+    def noise(draws: Draws, count: int, spread: float, first: int) -> Arm:
+        # Log-normal with this SD and mean 1, two runs of each draw.
+        each = np.exp(spread * draws.standard_normal(count) - spread**2 / 2)
+        return of_runs(np.repeat(each, 2), np.repeat(range(first, first + count), 2).tolist(), PAIRS)
+
+    def churn(draws: Draws, ratio: float, counts: tuple[int, int], spreads: tuple[float, float]) -> Contrast:
+        arms = [noise(draws, counts[0], spreads[0], 0), noise(draws, counts[1], spreads[1], counts[0])]
+        return contrast([(1, arms[0]._replace(value=ratio * arms[0].value)), (-1, arms[1])])
+
+    def churn_sum(draws: Draws, ratio: float) -> Contrast:
+        whole, one, other = noise(draws, 10, 0.3, 0), noise(draws, 10, 0.3, 10), noise(draws, 4, 0.3, 20)
+        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, together([one, other], 1))])
+
+    for runs in (5, 10):
+        for correlation in (0.0, 0.5, 0.95):
+            name = f"SDs, {runs} paired runs, correlation {correlation}; 2"
+            yield name, lambda draws, ratio, at=(runs, correlation): sds(draws, ratio, *at), (2.0,)
+    for counts, spreads in (((4, 10), (0.3, 0.1)), ((4, 10), (0.7, 0.1)), ((4, 4), (0.7, 0.1)), ((10, 10), (0.7, 0.7))):
+        name = f"churn, {counts[0]} and {counts[1]} draws, sensitivity {spreads[0]} and {spreads[1]}; 2"
+        yield name, lambda draws, ratio, at=(counts, spreads): churn(draws, ratio, *at), (2.0,)
+    yield "churn over a sum, 10 over 10 and 4 draws, sensitivity 0.3; 0.5", churn_sum, (0.5,)
+
+
+def shapes(rng: Draws) -> dict[str, tuple[Callable, float]]:
+    """Distributions of runs, each with a sampler and its SD."""
+
+    def accuracies(shape: tuple[int, ...]) -> np.ndarray:
+        return rng.binomial(1000, special.ndtr(1.5 + 0.03 * rng.standard_normal(shape))) / 1000
+
+    chances = special.ndtr(1.5 + 0.03 * NODES)
+    accuracy_sd = np.sqrt(WEIGHTS @ (chances * (1 - chances)) / 1000 + WEIGHTS @ (chances - WEIGHTS @ chances) ** 2)
+    return {
+        "normal runs": (rng.standard_normal, 1.0),
+        "accuracies": (accuracies, accuracy_sd),
+        "skewed runs": (lambda shape: rng.gamma(8, size=shape), np.sqrt(8)),
+        "runs with heavy tails": (lambda shape: rng.standard_t(5, shape), np.sqrt(5 / 3)),
+    }
+
+
+def spreads(rng: Draws, studies: int) -> None:
+    """Intervals of the SD, 10 runs."""
+    for kind, (sample, sd) in shapes(rng).items():
+        arms = [sample((RUNS,)) for _ in range(studies)]
+        covered(f"chi-square, {kind}", map(sd_chi2, arms), sd)
+        covered(f"Bonett, {kind}", map(sd_robust, arms), sd)
+
+
+def churn_of(right: np.ndarray) -> np.ndarray:
+    """The probability that two runs disagree on an example that each gets right with this probability.
+
+    A wrong answer is one of two classes.
+    """
+    return 1 - right**2 - (1 - right) ** 2 / 2
+
+
+def churn_and_variance(rng: Draws, studies: int) -> None:
+    """Intervals of churn on this test set and on any, and of the distribution-wise variance, 10 runs."""
+    for kind, (level, spread, between, examples) in WORLDS.items():
+        right = special.ndtr((level + spread * NODES) / np.sqrt(1 + between**2))
+        accuracy = special.ndtr((level + between * NODES) / np.sqrt(1 + spread**2))
+        variance = WEIGHTS @ (accuracy - WEIGHTS @ accuracy) ** 2
+        here, anywhere, variances, true_here = [], [], [], []
+        for number in range(studies):
+            difficulty = rng.normal(level, spread, examples)
+            luck = between * rng.standard_normal((RUNS, 1))
+            hits = rng.random((RUNS, examples)) < special.ndtr(difficulty + luck)
+            predictions = np.where(hits, 0, rng.integers(1, 3, hits.shape))
+            here.append(pairwise_jackknife(Pairs.of(pairwise_churn(predictions))))
+            true_here.append(churn_of(special.ndtr(difficulty / np.sqrt(1 + between**2))).mean())
+            if number < SLOW * studies:
+                anywhere.append(two_way_bootstrap(ExampleChurn(predictions), number, RESAMPLES))
+            variances.append(distribution_wise_variance([hits], sd_robust(hits.mean(axis=1), 1 / examples)))
+        covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
+        covered(f"churn on any, two-way bootstrap, {kind}", anywhere, WEIGHTS @ churn_of(right))
+        covered(f"distribution-wise variance, {kind}", variances, variance)
+
+
+def unequal_runs(rng: Draws, studies: int, examples: int = 500) -> None:
+    """Intervals where runs differ in noise, by log-normal factors."""
+    studies = int(SLOW * studies)
+    difficulty = rng.normal(2, 1.5, examples)
+    for sigma in (0, 0.5, 1):
+        for runs in (3, 5, RUNS):
+            factors, found = np.exp(sigma * rng.standard_normal((studies, runs, 1))), []
+            for factor in factors:
+                margins = difficulty + 0.5 * factor * rng.standard_normal((runs, examples))
+                found.append(Pairs.of(pairwise_churn((margins > 0).astype(np.int64))))
+            # The mean over pairs is unbiased.
+            truth = np.mean([pairwise_mean(pairs).value for pairs in found])
+            covered(f"churn, {runs} runs, noise {sigma:g}", map(pairwise_jackknife, found), truth, most=1)
+        values, sd = factors[..., 0] * rng.standard_normal((studies, RUNS)), np.exp(sigma**2)
+        covered(f"SD, chi-square, {RUNS} runs, noise {sigma:g}", map(sd_chi2, values), sd, most=1)
+        covered(f"SD, Bonett, {RUNS} runs, noise {sigma:g}", map(sd_robust, values), sd, most=1)
+
+
+def unequal_draws(rng: Draws, studies: int) -> None:
+    """Measures of IMPL over draws that differ in how sensitive they are to rounding, by log-normal factors.
+
+    Run (a, r) is right on an example if its difficulty plus noise is above 0. The noise is that of draw a plus that of
+    the run times the draw's sensitivity, scaled to a variance of 1: a sensitive draw is as good as others. Of a run's
+    noise, 30 % of the variance are the implementation draw's own, which all draws share. An easy class is an eighth of
+    the examples.
+    """
+    examples = 400
+    for rows, columns in ((4, 4), (10, 10)):
+        table, class_of = np.arange(rows * columns).reshape(rows, columns), np.arange(examples) % 8 == 0
+        difficulty = rng.normal(1.5, 1.5, examples) + class_of
+        for sigma in SENSITIVITIES:
+            found: dict[str, list[tuple[float, float, Estimate]]] = {}
+            for _ in range(int(SLOW * studies)):
+                sensitivity = 0.2 * np.exp(sigma * rng.standard_normal((rows, 1, 1)))
+                noise = np.sqrt(0.7) * rng.standard_normal((rows, columns, examples), np.float32)
+                noise += np.sqrt(0.3) * rng.standard_normal((1, columns, examples), np.float32)
+                noise = (rng.standard_normal((rows, 1, examples)) + sensitivity * noise) / np.hypot(1, sensitivity)
+                for metric, *one in of_unequal_draws(difficulty + noise, table, class_of):
+                    found.setdefault(metric, []).append(one)
+            for metric, estimates in found.items():
+                above, below, now = zip(*estimates, strict=True)
+                truth = (np.mean(above) / np.mean(below)) ** (0.5 if "SD" in metric else 1)
+                what = f"{metric.replace('_', ' ')}, {rows} draws of {columns}, sensitivity {sigma:g}"
+                covered(what, now, truth, most=1)
+
+
+def of_unequal_draws(
+    margins: np.ndarray, table: np.ndarray, class_of: np.ndarray
+) -> Iterator[tuple[str, float, float, Estimate]]:
+    """Each measure's parts whose ratio is it in expectation, and its estimate."""
+    right = margins > 0
+    _, columns, examples = right.shape
+    accuracies, of_class = right.mean(axis=-1), right[..., class_of].mean(axis=-1)
+    variances, hits = accuracies.var(axis=1, ddof=1), right.sum(axis=1)
+    churn = (hits * (columns - hits)).sum(axis=1) / (columns * (columns - 1) / 2) / examples
+    alike = np.array([np.corrcoef(draw)[np.triu_indices(columns, 1)].mean() for draw in margins])
+    yield "churn", churn.mean(), 1, METRICS["churn"].over(churn)
+    yield "correlation", alike.mean(), 1, METRICS["correlation_pearson"].over(alike)
+    yield "SD of accuracy", variances.mean(), 1, METRICS["accuracy_sd"].over(np.sqrt(variances))
+    ratio = sd_ratio(list(of_class), list(accuracies))
+    yield "SD of a class over that of all", of_class.var(axis=1, ddof=1).mean(), variances.mean(), ratio
+    predicted = right.reshape(-1, examples).astype(np.int64)
+    named = component_rows(predicted, np.ones(examples, np.int64), table, crossed=True)
+    found = {metric: estimate for metric, _, estimate in named}
+    for metric, estimate in found.items():
+        above, below = estimate.value, 1
+        if metric == "churn_impl_share":
+            above, below = found["churn_same_draw"].value, found["churn_other_draw"].value
+        yield metric, above, below, estimate
+
+
+def log_normal(rng: Draws, studies: int) -> None:
+    """Means over draws, SDs and interactions, where the variances of draws are log-normal; then where their SDs are."""
+    for sigma, of_sds in ((0, False), (0.7, False), (1.0, False), (1.3, False), (0.7, True), (1.3, True)):
+        for rows, columns in ((3, 4), (4, 4), (5, 4), (10, 10)):
+            log_sd = sigma if of_sds else sigma / 2
+            sds = np.exp(log_sd * rng.standard_normal((MANY_DRAWS * studies, rows, 1)))
+            runs, truth = sds * rng.standard_normal((*sds.shape[:2], columns)), np.exp(2 * log_sd**2)
+            what = f"{rows} draws of {columns}, {'SDs' if of_sds else 'variances'} of log-SD {sigma:g}"
+            variances = runs.var(axis=-1, ddof=1)
+            covered(f"mean of {what}", map(mean_over_draws, variances), truth, most=1)
+            covered(f"SD of {what}", map(root_mean_square, np.sqrt(variances[:studies])), np.sqrt(truth), most=1)
+            if not of_sds:
+                found = (components(one, crossed=True).interaction for one in runs[:studies])
+                covered(f"interaction of {what}", found, truth, most=1)
+
+
+def ratios_of_noise(rng: Draws, studies: int) -> None:
+    """Intervals of ratios between cells of one task, 10 draws: ALGO, and draws of IMPL, over ALGO+IMPL.
+
+    An example is right if its level, what the algorithm draws for it and what rounding adds are above zero together. A
+    run's cross-entropy has an SD of 1 from the algorithm and one of `rounding` from the implementation.
+    """
+    rounding, runs, examples = 0.5, 4, 500
+    level = rng.normal(1.5, 1.5, examples)
+    both = churn_of(special.ndtr(level / np.hypot(1, rounding))).mean()
+    algo = churn_of(special.ndtr(level)).mean()
+    impl = WEIGHTS @ churn_of(special.ndtr((level + NODES[:, None]) / rounding)).mean(axis=1)
+
+    def cell(numbers: Sequence[int], drawn: np.ndarray, spread: np.ndarray, noise: float) -> CellRuns:
+        margin = drawn + noise * rng.standard_normal(drawn.shape)
+        predicted = np.where(level + margin > 0, 0, rng.integers(1, 3, margin.shape))
+        own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
+        values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int), {})}
+        entropies = spread + noise * rng.standard_normal(len(numbers))
+        return CellRuns(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
+
+    found = {"ALGO": [], "other ALGO": [], "IMPL": []}
+    for _ in range(int(SLOW * studies)):
+        drawn, spread = rng.standard_normal((2 * RUNS, examples)), rng.standard_normal(2 * RUNS)
+        numbers, repeated = np.arange(2 * RUNS), np.repeat(np.arange(RUNS), runs)
+        first, others = numbers[:RUNS], numbers[RUNS:]
+        whole = cell(first, drawn[first], spread[first], rounding)
+        for name, mine, noise in (("ALGO", first, 0), ("other ALGO", others, 0), ("IMPL", repeated, rounding)):
+            found[name].append(ratios(cell(mine, drawn[mine], spread[mine], noise), whole).estimates)
+    for name, estimates in found.items():
+        is_impl = name == "IMPL"
+        covered(
+            f"churn, {name} over ALGO+IMPL", (one["churn"] for one in estimates), (impl if is_impl else algo) / both
+        )
+        sd = (rounding if is_impl else 1) / np.hypot(1, rounding)
+        covered(f"SD, {name} over ALGO+IMPL", (one["cross_entropy_sd"] for one in estimates), sd)
+
+
+def effects(rng: Draws, studies: int) -> None:
+    """Intervals of the three forms of a difference of means, 10 runs per arm."""
+    for shift in (0.0, 1.0, 2.0):
+        arms = [(rng.normal(0, 1, RUNS), rng.normal(shift, 1, RUNS)) for _ in range(studies)]
+        covered(f"difference of means, {shift:g} SDs", (mean_difference(*two).effect for two in arms), shift)
+        covered(f"Hedges' g, {shift:g} SDs", (hedges_g(*two) for two in arms[: int(SLOW * studies)]), shift)
+        chance = special.ndtr(shift / np.sqrt(2))
+        covered(
+            f"probability of improvement, {shift:g} SDs", (probability_of_improvement(*two) for two in arms), chance
+        )
+
+
+def tests(rng: Draws, studies: int) -> None:
+    """Tests at 5 % without an effect, 10 runs per arm; then of accuracies whose SD is about one example of 100."""
+    for kind, (sample, _) in shapes(rng).items():
+        arms = [(sample((RUNS,)), sample((RUNS,))) for _ in range(studies)]
+        rejected(f"Welch, {kind}", (mean_difference(*two).pvalue for two in arms))
+    arms = [(rng.normal(0, 1, RUNS), rng.normal(0, 3, RUNS)) for _ in range(studies)]
+    rejected("Welch, one SD three times the other", (mean_difference(*two).pvalue for two in arms))
+    parts = rng.normal(0, 1, (studies, RUNS, 10)) * np.sqrt(10)  # ten equal classes
+    ratios_of_one = (sd_ratio([part[:, 0]], [part.mean(axis=1)]).value for part in parts)
+    rejected("a class's SD against its size", (by_size(1, 10).pvalue(ratio, RUNS - 1) for ratio in ratios_of_one))
+    families = [
+        np.array([mean_difference(*two).pvalue for two in rng.normal(0, 1, (10, 2, RUNS))]) for _ in range(studies)
+    ]
+    rejected("any of ten, Holm", (holm(family).min() for family in families))
+    counts = {
+        "one example errs in half the runs": lambda shape: rng.binomial(1, 0.5, shape),
+        "four examples do": lambda shape: rng.binomial(4, 0.5, shape),
+        "many err in few, 1 on average": lambda shape: rng.poisson(1, shape),
+    }
+    for kind, count in counts.items():
+        for runs in (2, 3, 5, 10):
+            arms = count((studies, 2, runs)) / 100
+            rejected(f"{kind}, {runs} runs", (mean_difference(*two, (0.01, 0.01)).pvalue for two in arms), least=0)
+
+
+def classes(rng: Draws, studies: int) -> None:
+    """Tests at 5 % of ten classes whose examples err independently, as often as the demo's."""
+    each = [np.pad(np.array(errors, float) / 20, (0, size - len(errors))) for size, errors in DIGITS]
+    labels = np.repeat(np.arange(len(each)), [len(errors) for errors in each])
+    errors, everything = np.concatenate(each), np.ones(len(labels), bool)
+    for runs in (5, 10, 20, 50, 100):
+        smallest = []
+        for _ in range(int(SLOW * studies)):
+            predicted = np.where(rng.random((runs, len(labels))) < errors, -1, labels)
+            whole, *parts = (
+                rates(predicted, labels, len(each), member)["accuracy"]
+                for member in (everything, *(labels == index for index in range(len(each))))
+            )
+            adjusted = (unlike(null, [([part], [whole]) for part in parts]) for null in (of_size, of_difficulty))
+            smallest.append([np.fmin.reduce(pvalues) for pvalues in adjusted])
+        for null, pvalues in zip(("size", "difficulty"), np.transpose(smallest), strict=True):
+            rejected(f"any class unlike its {null}, Holm, {runs} runs", pvalues, least=0)
+
+
+SECTIONS: dict[str, Callable[[Draws, int], None]] = {
+    "winners": winners,
+    "partly-paired": partly_paired,
+    "unequal-arms": unequal_arms,
+    "tables": tables,
+    "sd-ratios": spreads_of_pairs,
+    "intervals": intervals,
+    "logs": logs,
+    "segments": segments,
+    "contrasts": contrasts,
+    "sd": spreads,
+    "churn": churn_and_variance,
+    "unequal-runs": unequal_runs,
+    "unequal-draws": unequal_draws,
+    "log-normal": log_normal,
+    "ratios": ratios_of_noise,
+    "effects": effects,
+    "tests": tests,
+    "classes": classes,
+}
+
+if __name__ == "__main__":
+    main()
