@@ -23,7 +23,6 @@ ACTIVITIES = {
     "render_": "rendering",
     "show_cell": "writing the page",
     "write_page": "writing the page",
-    "write_audit": "writing the page",
 }
 # The parts of a run, as run.json names them; the rest of its job is starting and writing.
 PARTS = {

@@ -62,8 +62,6 @@ DIGESTS = PICTURES / "drawn-by.json"
 EXACT = 64  # of the 256 colours of a picture
 # Drawn by a script of its own from a table.
 BY_SCRIPT = {"gpu-matrix": ("bench/gpu_matrix_figure.py", "docs/tables/gpu-matrix.json")}
-# By hand, from a browser's window.
-SCREENSHOTS = ("audit-page",)
 # What each kind of figure shows, in one sentence and in the order of the page.
 SENTENCES = {
     "noise_by_source": "Noise by the sources that may vary; a small dot is a run.",

@@ -152,11 +152,7 @@ def gallery():
 
 
 def test_every_picture_of_the_docs_is_drawn_by_the_one_command(gallery):
-    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {
-        *gallery.ELSEWHERE,
-        *gallery.BY_SCRIPT,
-        *gallery.SCREENSHOTS,
-    }
+    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {*gallery.ELSEWHERE, *gallery.BY_SCRIPT}
     assert {path.stem for path in gallery.DOCS.rglob("*/*.png")} <= set(gallery.SENTENCES)
 
 

@@ -184,11 +184,11 @@ def get_inputs(verb):
 
 
 def get_unnamed(verb, given):
-    if verb != steps.ROOT:
-        return [name for name, role in steps.inputs(STEPS[verb], given) if role.startswith("beside")]
-    # It audits the whole study.
-    there = [job for job in steps.jobs(study) if job.verb not in (steps.ROOT, steps.CONFIGURE, "report")]
-    return [name for job in there for name in [*(name for name, _ in job.outputs), path_for(job.outputs[0][0])]]
+    beside = [name for name, role in steps.inputs(STEPS[verb], given) if role.startswith("beside")]
+    # The statement of the page has the digests of all others.
+    before = steps.jobs(study) if verb == steps.PAGE else ()
+    needed = (job for job in before if job.needed and job.verb not in (steps.PAGE, steps.CONFIGURE))
+    return [*beside, *(str(path_for(job.outputs[0][0])) for job in needed)]
 
 
 def get_statement(*outputs):
