@@ -83,10 +83,9 @@ BY_HAND = {
         f"{RUN}/algo_impl/1 {RUN}/algo_impl/2",
     ],
     "audit": [
-        *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --html audit.html", "results --clean"),
+        *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --clean"),
         *("results/fuzz --require-signatures signers", "results/few --repair", "results/few --recompute"),
     ],
-    "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
     "import": [

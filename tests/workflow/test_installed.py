@@ -285,6 +285,5 @@ def test_what_a_clone_has_made_is_up_to_date_and_clean_for_the_installed_program
     assert "Nothing to be done" in plan()
     said = verb("summary", "--study", "results/small/study.json", blocked=EXTRAS)
     assert said.returncode == 0, said.stderr
-    audited = verb("audit", "results/small", "--strict", "--html", "audit.html", blocked=EXTRAS)
+    audited = verb("audit", "results/small", "--strict", blocked=EXTRAS)
     assert audited.returncode == 0, audited.stdout + audited.stderr
-    assert "</html>" in (folder / "audit.html").read_text()

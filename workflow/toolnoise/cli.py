@@ -22,7 +22,6 @@ VERBS = {
     "diff": "toolnoise.verify.verbs.diff",
     "rebuild": "toolnoise.verify.verbs.rebuild",
     "sign": "toolnoise.verify.verbs.sign",
-    "page": "toolnoise.verify.verbs.page",
     "export": "toolnoise.verify.verbs.export",
     "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",

@@ -22,7 +22,7 @@ from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import PAGE, ROOT, ROOTS, shown, summaries
+from toolnoise.steps.whole import PAGE, shown, summaries
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
