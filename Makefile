@@ -8,7 +8,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks invariances atlas language replicas
+STUDIES = sources remedies frameworks language
 
 # For `make check ANALYSIS=<name>`.
 ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long thousand check test test-long test-jax lint docs wheel sbom clean $(STUDIES)
+.PHONY: help demo demo-long check test test-long test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -47,20 +47,9 @@ $(STUDIES): .venv/cpu ## small versions of published studies
 		.venv/bin/toolnoise summary --study results/$$study-small/study.json && \
 		echo "figures and tables: results/$$study-small/figures/" || exit $$?; done
 
-thousand: .venv/cpu .venv/jax ## 1,000 seeds of a small network, many in one process
-	@$(SNAKEMAKE) --configfile workflow/studies/thousand.yaml
-	@.venv/bin/toolnoise summary --study results/thousand/study.json
-
-invariances: .venv/frameworks
-
-replicas: .venv/jax
-
 # This study needs all three frameworks. A second one has the optimisers that they ship.
 frameworks: .venv/frameworks
 frameworks_MORE = frameworks-shipped
-
-# This one also needs other versions of each framework, in environments of their own.
-atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 # `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.
@@ -100,7 +89,8 @@ docs: .environments/docs ## the docs as a site, in dist/site
 	@rm -rf dist/site
 	@$</bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs/site --doctree-dir build/doctrees \
 		. dist/site
-	@test ! -f results/demo/index.html || .venv/bin/toolnoise page results/demo --out dist/site/demo >/dev/null
+	@test ! -f results/demo/index.html || (mkdir dist/site/demo && \
+		cd results/demo && cp -r index.html page figures metrics notebooks "$(CURDIR)/dist/site/demo")
 	@echo "the site: dist/site/index.html"
 
 # The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
@@ -139,7 +129,7 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	touch $@ || { rm -rf $@; exit 1; }
 
 # Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
-# CycloneDX, model-signing verifies model.sig, onnx runs models of ONNX, docs makes the site of docs/.
+# CycloneDX, model-signing verifies model.sig, docs makes the site of docs/.
 $(TOOLS): .environments/%: requirements/tools/%.txt
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@

@@ -19,8 +19,6 @@ from typing import NamedTuple
 
 from toolnoise.base.printing import aligned
 
-# The line that ends with the mark is the bug's.
-MARK = "  # here"
 TEMPLATE = """
 import argparse
 import numpy as np
@@ -164,7 +162,7 @@ BUGS = {
         **UNLABELLED,
         "STEP": (
             """
-        loss = F.cross_entropy(net(x[mine]), y[mine])  # here
+        loss = F.cross_entropy(net(x[mine]), y[mine])
         loss.backward()
         """,
             AVERAGED,
@@ -174,7 +172,7 @@ BUGS = {
         "BATCHES": """
         data = torch.utils.data.TensorDataset(torch.arange(len(x)))
         generator = torch.Generator().manual_seed(args.seed)
-        loader = torch.utils.data.DataLoader(data, 24 // world, shuffle=True, generator=generator)  # here
+        loader = torch.utils.data.DataLoader(data, 24 // world, shuffle=True, generator=generator)
 
         def batches(epoch):
             for (mine,) in loader:
@@ -183,27 +181,27 @@ BUGS = {
     },
     "other weights at the start": {
         "START": """
-        torch.manual_seed(args.seed + rank)  # here
+        torch.manual_seed(args.seed + rank)
         net = network()
         """
     },
     "loss of another scale": {
         "WRAP": DDP,
         "STEP": """
-        loss = F.cross_entropy(net(x[mine]), y[mine], reduction="sum") / 24  # here
+        loss = F.cross_entropy(net(x[mine]), y[mine], reduction="sum") / 24
         loss.backward()
         """,
     },
     "local batch normalisation": {
         "NETWORK": NORMED.replace("NORM(32), torch.nn.ReLU(), torch.nn.Linear(32, 10))",
-                                  "torch.nn.BatchNorm1d(32), torch.nn.ReLU(), torch.nn.Linear(32, 10))  # here"),
+                                  "torch.nn.BatchNorm1d(32), torch.nn.ReLU(), torch.nn.Linear(32, 10))"),
     },
     "accumulation without scale": {
         "STEP": (
             """
         for micro in mine.split(6):
             loss = F.cross_entropy(net(x[micro]), y[micro])
-            loss.backward()  # here
+            loss.backward()
         """,
             AVERAGED,
         ),
@@ -302,7 +300,7 @@ FURTHER = {
     "a sampler that repeats examples": Program(
         {
             "START": (USUAL["START"], "x, y = x[:1190], y[:1190]"),
-            "BATCHES": SAMPLED.replace("seed=args.seed)", "seed=args.seed)  # here"),
+            "BATCHES": SAMPLED,
         },
         OTHER,
     ),
@@ -328,11 +326,10 @@ PROGRAMS = {**SCORED, **FURTHER}
 
 
 class Found(NamedTuple):
-    """How a program was told apart, and whether rightly so, with the line that was named first."""
+    """How a program was told apart, and whether rightly so."""
 
     name: str
     right: bool
-    line: str
     ways: list[dict]
 
 
@@ -351,10 +348,7 @@ def found(name: str, program: Program, worlds: str) -> Found:
     told = json.loads(done.stdout)
     ways = [{**way, "share": _share(way, told["changed_by_a_new_seed"])} for way in told["other_ways"]]
     right = told["reproducible"] and all(way["verdict"] in program.verdicts for way in ways)
-    places = [place for way in ways for place in way["places"]][:1]
-    wanted = [number for number, line in enumerate(program.text.splitlines(), 1) if line.endswith(MARK)]
-    line = "" if not wanted else "right" if [place["line"] for place in places] == wanted else "wrong"
-    return Found(name, right, line, ways)
+    return Found(name, right, ways)
 
 
 def _share(way: dict, noise: int | None) -> str:
@@ -373,7 +367,6 @@ def rows(one: Found) -> list[tuple[str, ...]]:
             way["share"],
             *("" if way[size] is None else f"{way[size]:.1e}" for size in ("single", "double")),
             again[way["again"]],
-            one.line,
             "" if one.right else "WRONG",
         )
         for way in one.ways
@@ -389,7 +382,6 @@ HEADS = (
     "float32",
     "float64",
     "run again",
-    "line",
     "",
 )
 

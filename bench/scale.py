@@ -152,7 +152,6 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
         yield verb, [*TOOLNOISE, verb, "--study", file]
     yield "audit", [*TOOLNOISE, "audit", results]
     yield "export", [*TOOLNOISE, "export", results, "--out", "all.tar"]
-    yield "page", [*TOOLNOISE, "page", results, "--out", "page"]
 
 
 def measuring(study: Study) -> list[str]:

@@ -47,7 +47,6 @@ LONG = (
             "interruption",
             "portable",
             "precision",
-            "runs_in_one_process",
             "streaming",
             "three_frameworks",
             "training_on_originals",
@@ -57,8 +56,6 @@ LONG = (
         f"tests/workflow/test_{name}.py"
         for name in (
             "adopt",
-            "atlas",
-            "batches",
             "before_and_during",
             "celeba",
             "check",
@@ -71,6 +68,7 @@ LONG = (
             "outcomes_of_networks",
             "outcomes_of_programs",
             "overhead",
+            "own_environment",
             "own_model_and_data",
             "profiles",
             "programs",

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from toolnoise.verify.page.publishing import publish
-
 CHROMIUM = shutil.which("chromium")
 # No background traffic: the page must need no network, and the browser is not to look for one.
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -63,11 +61,9 @@ def results_folder(request):
 
 
 @pytest.fixture(scope="session")
-def published(results_folder, tmp_path_factory):
-    """The page in a folder of its own, as somebody sends it."""
-    out = tmp_path_factory.mktemp("published") / "page"
-    publish(results_folder, out)
-    return out / "index.html"
+def page_file(results_folder):
+    """The page that the workflow wrote."""
+    return results_folder / "index.html"
 
 
 @pytest.fixture(scope="session")

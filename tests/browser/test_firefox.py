@@ -19,7 +19,7 @@ ARRIVED = """new Promise((done) => {
   look();
 })"""
 CELL = "smallcnn/digits/cpu/algo_impl"
-VIEWS = ["", "#cells", "#figures", "#claims", "#audit", f"#cell/{CELL}", f"#run/{CELL}/1", "#?q=churn"]
+VIEWS = ["", "#cells", "#figures", "#claims", f"#cell/{CELL}", f"#run/{CELL}/1", "#?q=churn"]
 
 
 class Firefox:
@@ -119,8 +119,8 @@ def firefox(running):
     return running
 
 
-def test_twelve_keys_lead_from_the_top_to_a_number_its_run_and_its_data(firefox, published):
-    firefox.open(published.as_uri())
+def test_twelve_keys_lead_from_the_top_to_a_number_and_its_run(firefox, page_file):
+    firefox.open(page_file.as_uri())
     pressed = []
 
     def press(name):
@@ -136,25 +136,24 @@ def test_twelve_keys_lead_from_the_top_to_a_number_its_run_and_its_data(firefox,
     press("Skip to content")
     press("a new seed and the implementation")
     press(r"run 1: [\d.]+ %")
-    press("Its data: digits")
-    assert firefox.value("document.querySelector('h1').textContent") == "data/digits.npz"
+    assert firefox.value("document.querySelector('h1').textContent").startswith("Run 1 of smallcnn on digits")
     assert len(pressed) <= 12
     assert firefox.errors == []
 
 
 @pytest.mark.parametrize("fragment", VIEWS)
-def test_every_view_is_drawn_without_an_error_and_fits_its_window(firefox, published, fragment):
+def test_every_view_is_drawn_without_an_error_and_fits_its_window(firefox, page_file, fragment):
     for width in (420, 1400):
         firefox.wide(width)
-        firefox.open(f"{published.as_uri()}{fragment}")
+        firefox.open(f"{page_file.as_uri()}{fragment}")
         assert firefox.value("document.documentElement.scrollWidth") <= width
     assert firefox.errors == []
     assert {one.partition(":")[0] for one in firefox.requests} <= {"file", "about"}
 
 
 @pytest.mark.parametrize("fragment", VIEWS)
-def test_axe_finds_nothing_serious(firefox, published, axe, fragment):
-    firefox.open(f"{published.as_uri()}{fragment}")
+def test_axe_finds_nothing_serious(firefox, page_file, axe, fragment):
+    firefox.open(f"{page_file.as_uri()}{fragment}")
     firefox.call("script.evaluate", expression=axe, target={"context": firefox.window}, awaitPromise=False)
     found = firefox.value("axe.run(document, { resultTypes: ['violations'] })")["violations"]
     serious = [one for one in found if one["impact"] in ("serious", "critical")]

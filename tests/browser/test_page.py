@@ -11,8 +11,6 @@ from playwright.sync_api import expect
 from toolnoise.datasets import prepared
 from toolnoise.pages import cell_page
 from toolnoise.pages.short_json import FORMS, packed
-from toolnoise.study import analyses
-from toolnoise.verify.page.publishing import publish
 
 CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"
@@ -27,16 +25,7 @@ VIEWS = [
     "#figure/noise_by_source-cpu",
     "#claims",
 ]
-VIEWS += ["#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE]
-VIEWS += ["#?q=smallcnn", "#?q=churn", "#file/metrics/stability.csv"]
-
-
-@pytest.fixture(scope="session")
-def hidden(results_folder, tmp_path_factory):
-    """The page without names of hosts and people."""
-    out = tmp_path_factory.mktemp("hidden") / "page"
-    publish(results_folder, out, hide=True)
-    return out
+VIEWS += [f"#cell/{CELL}", f"#run/{RUN}", BESIDE, "#?q=smallcnn", "#?q=churn"]
 
 
 @pytest.fixture
@@ -90,10 +79,10 @@ def test_the_first_screen_has_the_question_three_sentences_a_figure_and_what_to_
     told = rf"^{100 * churn['algo_impl']:#.3g} %.*, 2 runs; .* in 2 tasks$"
     expect(page.locator(".told")).to_have_text(re.compile(told))
     links = page.get_by_role("region", name="Next").get_by_role("list").get_by_role("link")
-    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#audit"]
+    assert links.evaluate_all("all => all.map((one) => one.getAttribute('href'))") == ["#cells", "#claims"]
     text = page.locator("main").inner_text()
     assert "16 of 16 runs in 7 cells, none missing" in text
-    assert "cpu-eigen: 2 runs on" in text
+    assert "toolnoise audit results/small verifies every file" in text
     assert page.errors == []
 
 
@@ -107,27 +96,16 @@ def test_the_first_screen_shows_two_pictures_that_two_runs_answer_differently(pa
     assert page.url.endswith(BESIDE)
 
 
-def test_clean_is_green_beside_what_it_means_and_unsigned_is_not(page):
-    audit = arrived(page).locator("section", has=page.get_by_role("heading", name="Audit", exact=True))
-    green = audit.locator(".good")
-    expect(green).to_have_text("clean")
-    assert "clean Every file that is there agrees with its statement" in audit.inner_text()
-    assert "Not signed: no statement has a signature" in audit.inner_text()
-
-
-def test_clicks_lead_from_a_number_to_its_run_and_to_its_data(page):
+def test_clicks_lead_from_a_number_to_its_run(page):
     go(page, "#cells")
     rows(page).first.get_by_role("link").nth(4).click()
     expect(title(page)).to_have_text("smallcnn on digits, cpu, ALGO+IMPL")
     page.get_by_role("group", name="Accuracy by run").get_by_role("link").first.click()
     expect(title(page)).to_have_text(re.compile("^Run [12] of smallcnn on digits, cpu, ALGO"))
-    page.get_by_role("link", name="data/digits.npz").first.click()
-    page.get_by_role("link", name="sklearn/datasets/data/digits.csv.gz").first.click()
-    expect(page.get_by_text("pkg:pypi/scikit-learn@")).to_be_visible()
     assert page.errors == []
 
 
-def test_twelve_keys_lead_from_the_top_to_a_number_its_run_and_its_data(page):
+def test_twelve_keys_lead_from_the_top_to_a_number_and_its_run(page):
     pressed = []
 
     def press(name):
@@ -149,8 +127,6 @@ def test_twelve_keys_lead_from_the_top_to_a_number_its_run_and_its_data(page):
     assert page.evaluate("document.activeElement.tagName") == "H1"
     press(r"run 1: [\d.]+ %")
     expect(title(page)).to_have_text("Run 1 of smallcnn on digits, cpu, ALGO+IMPL")
-    press("Its data: digits")
-    expect(title(page)).to_have_text("data/digits.npz")
     assert len(pressed) <= 12
     assert page.errors == []
 
@@ -270,13 +246,11 @@ def test_a_figure_is_there_with_caption_and_downloads(page, results_folder):
     files = [one for one in links if not one.startswith("#")]
     assert {one.rpartition(".")[2] for one in files} == {"svg", "pdf", "png", "csv", "ipynb"}
     assert all((results_folder / one).is_file() for one in files)
-    figure.get_by_role("link", name="Statement and lineage").click()
-    expect(title(page)).to_have_text("figures/noise_by_source-cpu.svg")
     assert page.errors == []
 
 
-def test_a_figure_on_a_small_screen_has_its_narrow_form_and_the_words_that_do_not_fit_into_it(opened, published):
-    page = opened(published, "#figure/noise_by_source-cpu")
+def test_a_figure_on_a_small_screen_has_its_narrow_form_and_the_words_that_do_not_fit_into_it(opened, page_file):
+    page = opened(page_file, "#figure/noise_by_source-cpu")
     for width, form in ((1400, "noise_by_source-cpu.svg"), (420, "noise_by_source-cpu.narrow.svg")):
         page.set_viewport_size({"width": width, "height": 900})
         arrived(page)
@@ -379,20 +353,17 @@ def search_for(page, text):
     return arrived(page)
 
 
-def test_search_finds_cells_and_files(page):
+def test_search_finds_cells(page):
     search_for(page, "smallcnn-bn impl")
     page.get_by_role("link", name="smallcnn-bn on digits, cpu, IMPL", exact=True).click()
     expect(title(page)).to_have_text("smallcnn-bn on digits, cpu, IMPL")
-    search_for(page, "stability csv")
-    page.get_by_role("link", name="metrics/stability.csv").click()
-    expect(title(page)).to_have_text("metrics/stability.csv")
     assert page.errors == []
 
 
 def test_search_finds_measures_titles_claims_and_numbers(page):
     search_for(page, "churn")
     headings = page.get_by_role("heading", level=2).all_inner_texts()
-    assert [one.partition(":")[0] for one in headings] == ["Measures", "Figures and tables", "Claims", "Files"]
+    assert [one.partition(":")[0] for one in headings] == ["Measures", "Figures and tables", "Claims"]
     number = page.evaluate("decimal(S.cells[0].values.churn[0], 100, 2)")
     search_for(page, number)
     page.get_by_role("link", name=f"Churn {number} %").first.click()
@@ -406,9 +377,9 @@ def test_search_finds_measures_titles_claims_and_numbers(page):
 
 
 @pytest.mark.parametrize("fragment", VIEWS)
-def test_axe_finds_nothing_serious(opened, published, axe, fragment):
+def test_axe_finds_nothing_serious(opened, page_file, axe, fragment):
     for scheme in ("light", "dark"):
-        page = arrived(opened(published, fragment, color_scheme=scheme))
+        page = arrived(opened(page_file, fragment, color_scheme=scheme))
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
         serious = [one for one in found if one["impact"] in ("serious", "critical")]
@@ -417,9 +388,9 @@ def test_axe_finds_nothing_serious(opened, published, axe, fragment):
 
 
 @pytest.mark.parametrize("width", [420, 1400])
-def test_nothing_is_wider_than_the_window(opened, published, width):
+def test_nothing_is_wider_than_the_window(opened, page_file, width):
     for fragment in VIEWS:
-        page = opened(published, fragment)
+        page = opened(page_file, fragment)
         page.set_viewport_size({"width": width, "height": 800})
         arrived(page)
         assert (fragment, page.evaluate("document.documentElement.scrollWidth") <= width) == (fragment, True)
@@ -453,50 +424,20 @@ def test_what_is_packed_comes_back_as_it_was(page):
     assert all(f'"{form}"' in text for form in FORMS)
 
 
-def test_the_page_asks_the_network_for_nothing(opened, published):
+def test_the_page_asks_the_network_for_nothing(opened, page_file):
     for fragment in VIEWS:
-        page = arrived(opened(published, fragment))
+        page = arrived(opened(page_file, fragment))
         assert all(url.startswith("file:") for url in page.requests)
-    assert not [url for url in page.requests if not url.startswith(published.parent.as_uri())]
+    assert not [url for url in page.requests if not url.startswith(page_file.parent.as_uri())]
 
 
-def test_without_verifications_scripts_and_files_every_view_of_the_study_is_drawn(
-    opened, results_folder, tmp_path, monkeypatch
-):
-    others = [path for path in analyses.web() if "verify" not in path.parts]
-    assert others != analyses.web()
-    monkeypatch.setattr(analyses, "web", lambda: others)
-    publish(results_folder, tmp_path / "page")
-    for name in ("audit", "statements"):
-        (tmp_path / f"page/page/{name}.js").unlink()
-    for fragment in VIEWS:
-        page = arrived(opened(tmp_path / "page/index.html", fragment))
-        unknown = fragment in ("#audit", "#file/metrics/stability.csv")
-        assert (title(page).inner_text() == "No view of this name") == unknown
-        expect(page.get_by_role("link", name=re.compile("^(Audit|Statement)"))).to_have_count(0)
-        assert page.errors == []
-
-
-def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, published):
-    file = published.with_name("changed.html")
-    file.write_text(published.read_text().replace("<noscript>", "<script>window.ran=1</script><noscript>"))
+def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, page_file, tmp_path):
+    file = tmp_path / "changed.html"
+    file.write_text(page_file.read_text().replace("<noscript>", "<script>window.ran=1</script><noscript>"))
     page = opened(file)
     expect(title(page)).to_have_text(re.compile("^Trained again"))
     assert page.evaluate("window.ran") is None
     assert any("Content Security Policy" in error for error in page.errors)
-
-
-def test_a_page_without_names_has_none_in_any_file(opened, hidden, results_folder):
-    record = json.loads((results_folder / "runs" / RUN / "run.json").read_text())
-    host = record["observed"]["host"]
-    for file in hidden.rglob("*"):
-        if file.suffix in (".html", ".js", ".ipynb", ".csv", ".svg"):
-            text = file.read_text()
-            assert not re.search(rf"(?<!\w){re.escape(host)}(?!\w)", text), file
-            assert str(results_folder.parent.parent) not in text, file
-    page = arrived(opened(hidden / "index.html", f"#run/{RUN}"))
-    assert "Statement" in page.locator("main").inner_text()
-    assert page.errors == []
 
 
 def test_paper_has_the_tables_and_not_the_tools(page):

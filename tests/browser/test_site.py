@@ -17,7 +17,6 @@ LOADED = {"img": "src", "script": "src", "iframe": "src", "link": "href", "sourc
 KINDS = (
     "README",
     "docs/engines",
-    "docs/rules",
     "docs/site/api",
     "docs/site/study",
     "docs/tables/coverage.txt",

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from toolnoise import cli
-from toolnoise.base import code_digest, program
+from toolnoise import engines
+from toolnoise.record import recorder
 from toolnoise.steps import STEPS
 from toolnoise.training import checkpoints
-from toolnoise_warm import server
+from toolnoise.warm import template
 
 shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
 shim.faults_done.restype = ctypes.c_char_p
@@ -27,14 +27,13 @@ def main() -> None:
     """Import what all cases need, then perform them."""
     # A checkpoint after each epoch.
     checkpoints.SECONDS_BETWEEN = 0
-    server._import_ahead(json.loads(sys.argv[1]))
+    imports = json.loads(sys.argv[1])
+    engines.load(imports["tooling"]["engine"]).import_ahead(**imports)
     for verb in ("train", "predict", "measure", "render"):
-        for module in (STEPS[verb].module, *server.FURTHER.get(verb, ())):
-            importlib.import_module(module)
-    # Each child would parse these again.
-    for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path)
-    assert server._threads() == 1, "children of a process with threads may hang"
+        importlib.import_module(STEPS[verb].module)
+    # Each child would look these up again.
+    recorder.look_up()
+    assert len(list(template.TASKS.iterdir())) == 1, "children of a process with threads may hang"
     print("ready", flush=True)
     for line in sys.stdin:
         children = [_started(case) for case in json.loads(line)]
@@ -59,9 +58,9 @@ def _become(case: dict, writing: int) -> NoReturn:
     below = Path(case["folder"], "results")
     places = [str(below), case.get("filler", ""), case.get("journal", "")]
     shim.faults_arm(*(place.encode() for place in places), case.get("at", 0), ACTIONS[case["fault"]])
-    code = server._performed(lambda started: cli.main(case["argv"], started))
+    code = template.performed(case["argv"])
     os.write(writing, shim.faults_done())
-    server._end(code)
+    template.end(code)
 
 
 def _ended(process: int, reading: int) -> tuple[int, str]:

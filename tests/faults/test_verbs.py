@@ -113,8 +113,7 @@ def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver,
 
 def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings):
     remade(driver, left["render", "table2"], finished, at)
-    for verb in ("write-page", "write-audit"):
-        assert driver.do(left[verb, ""]).code == 0
+    assert driver.do(left["write-page", ""]).code == 0
     assert findings(finished) == []
 
 
@@ -132,8 +131,8 @@ def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(fi
     assert "running: " in done.stderr
     found = results_of(finished)
     assert found.keys() == wanted.keys()
-    # Pages show when a figure was made.
-    assert {name for name in wanted if found[name] != wanted[name]} <= {"report.html", "page/statements.js"}
+    # A report shows when a figure was made.
+    assert {name for name in wanted if found[name] != wanted[name]} <= {"report.html"}
     assert {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")} == untouched
     assert findings(finished) == []
 
@@ -185,15 +184,13 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     assert patient.returncode == 0, patient.stdout + patient.stderr
     found = results_of(place)
     assert found.keys() == wanted.keys()
-    # Pages show when a figure was made, and how large all files are.
-    timed = {"index.html", "page/statements.js", "page/audit.js"}
-    assert {name for name in wanted if found[name] != wanted[name]} <= timed
+    assert [name for name in wanted if found[name] != wanted[name]] == []
     # What was made again is younger than the pages that were made from it, on a slow machine by more than two minutes.
     assert findings(place, "--clock-skew", "2h") == []
 
 
-READING = ["status", "summary", "estimate", "audit RESULTS", "audit RESULTS --cache", "page RESULTS --out OTHER/page"]
-WRITING = {"page RESULTS --out here": "here", "run --cores 1": ".snakemake", "run -n": ".snakemake"}
+READING = ["summary", "estimate", "audit RESULTS", "audit RESULTS --cache"]
+WRITING = {"run --cores 1": ".snakemake", "run -n": ".snakemake"}
 
 
 def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(

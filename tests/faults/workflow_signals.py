@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import psutil
 import yaml
+from toolnoise_warm.workflow import PREFIX
 
 from toolnoise.base import program, session
 from toolnoise.verify import tree
-from toolnoise_warm.workflow import PREFIX
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")
 # The verbs of each phase. Before them, the workflow has no jobs.
@@ -93,7 +93,7 @@ TRIES = 5
 ON, AGAIN, MISSED = "went on", "same command again", "never hit"
 OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*, in (?!<module>).*)$', re.MULTILINE)
 # They have the size of all files, and times have not the same number of digits each time.
-SIZED = ("results/points/index.html", "results/points/page/audit.js")
+SIZED = ("results/points/index.html",)
 
 
 class Point(NamedTuple):

@@ -52,14 +52,14 @@ from toolnoise.commands import command_line
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.study.study import Study
-from toolnoise_warm import server
+from toolnoise.warm import template
 
 MOST_MEMORY = 2 * 2**30
 SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
 # Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
 WAITING = 10
 # Besides 0 and 2, which each verb may end with.
-CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "gate": {1}, "floor": {1}, "run": {1}}
+CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "gate": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
 WARNING = re.compile(r"\b\w*Warning: .*")
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -70,30 +70,22 @@ RUN = "results/fuzz/runs/linear/mine/cpu"
 CELL = "results/fuzz/predictions/linear/mine/cpu"
 RESULTS = "results/fuzz/study.json"
 DATA, STABILITY = "results/fuzz/data/mine.npz", "results/fuzz/metrics/stability.csv"
-# It reads as measure-atlas does, and its runs, of PyTorch, would lengthen the making of the study.
-LEFT_OUT = {"measure-ways"}
-# Only toolings of JAX train several runs in one process, and importing JAX would lengthen it, too.
-LEFT_OUT |= {"train-replica", "train-replicas"}
 # The verbs that people call: by verb, its command lines.
 BY_HAND = {
-    "synthesise": [f"--format {name} --examples 40 --out new" for name in (*fuzz_base.FORMATS, "imagenet")],
     "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
-    "status": [f"--study {RESULTS}", "--study study.yaml --json"],
-    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),
         f"{RUN}/algo_impl/1 {RUN}/algo_impl/2",
     ],
     "audit": [
-        *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --html audit.html", "results --clean"),
+        *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --clean"),
         *("results/fuzz --require-signatures signers", "results/few --repair", "results/few --recompute"),
     ],
-    "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
     "import": [
@@ -115,7 +107,6 @@ BY_HAND = {
         *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
         *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
-        *("losses-a.csv losses-b.csv --peek plan.json", "losses-a.csv losses-b.csv --peek plan.json --json"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",
@@ -132,7 +123,6 @@ BY_HAND = {
         "--reference losses-a.csv --new losses-b.csv --metric loss",
         "--preset record --target 9 --new losses-a.csv --metric loss",
     ],
-    "floor": ["history.csv --metric test_accuracy --task images", "losses-a.csv --metric loss --task images --rate 1"],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
@@ -141,7 +131,6 @@ BY_HAND = {
             "--pilot wide.csv --metric acc --arm a b --figure new.png",
         ),
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
-        "--sequential --sd 1 --gain 1 --looks 2 --most 6 --metric loss --lower --out new.json",
     ],
 }
 # What makes a verb do much more, above all where an argument names another study.
@@ -216,8 +205,8 @@ def commands(folder: Path) -> dict[str, list[Command]]:
             # A few of them: they differ by their places.
             places = places[:: -(-len(places) // 4) or 1]
             found.setdefault(verb, []).extend(_job(study, file, verb, place) for place in places)
-    known = set(command_line.verbs(cli.VERBS)) - LEFT_OUT
-    if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines and verb not in LEFT_OUT):
+    known = set(command_line.verbs(cli.VERBS))
+    if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines):
         sys.exit(f"not fuzzed, or no verb: {', '.join(sorted(missing))}")
     return {verb: lines for verb, lines in found.items() if lines}
 
@@ -274,12 +263,12 @@ def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
         if seen:
             _record_files(seen)
         if command.cold:
-            os.execv(sys.executable, [*program.python("toolnoise_warm.client"), *words])
-        code = server._performed(lambda started: cli.main(words, started))
+            os.execv(sys.executable, [*program.python("toolnoise.warm.client"), *words])
+        code = template.performed(words)
     except BaseException:
         traceback.print_exc()
         code = 70
-    server._end(code)
+    template.end(code)
 
 
 def _read_registries_in(folder: Path) -> None:
@@ -616,15 +605,14 @@ def _import_ahead(base: Base) -> None:
     spec = grid.load(base.folder / RESULTS).config["hardware"]["cpu"]
     engines.load("tensorflow").import_ahead(tooling={"name": "cpu", **spec}, deterministic=True)
     for verb in (*STEPS.keys() - {"configure"}, "render"):
-        for module in (STEPS[verb].module, *server.FURTHER.get(verb, ())):
-            importlib.import_module(module)
+        importlib.import_module(STEPS[verb].module)
     for folder in ("commands", "provenance", "dumps", "pages", "outside"):
         for path in (program.PACKAGE / folder).rglob("*.py"):
             name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
             importlib.import_module(name.removesuffix(".__init__"))
     for path in program.PACKAGE.rglob("*.py"):
         code_digest.read(path)
-    if server._threads() > 1:
+    if len(list(template.TASKS.iterdir())) > 1:
         sys.exit("threads run after the imports: children of such a process may hang")
     gc.freeze()
 

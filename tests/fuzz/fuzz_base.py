@@ -1,8 +1,8 @@
 """The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
-It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted, an
-atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
-archives, keys.
+It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted,
+remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions, archives,
+keys.
 """
 
 import hashlib
@@ -19,11 +19,14 @@ import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
-from toolnoise.comparison.sequential import planning
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study import grid
 from toolnoise.study.cells import Place, Training
 from toolnoise.study.study import Study
+
+sys.path.append(str(program.ROOT / "tests"))
+
+import official_formats
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -95,8 +98,6 @@ STUDY = {
         block("linear", "faces", "cpu", "control"),
         block("own", "mine", "cpu", "control"),
         block("text", "text", "cpu", "control", recipe="plain"),
-        block("hidden", "mine", "cpu", "algo", atlas=True),
-        block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
         programmed("scores"),
         programmed("classes"),
         programmed("numbers", "targets"),
@@ -195,13 +196,9 @@ def _foreign(folder: Path) -> None:
     """Files from elsewhere: predictions to compare and to adopt, labels, what programs leave."""
     draw = np.random.default_rng(2)
     labels = np.arange(EXAMPLES) % CLASSES
-    # A plan is older than the runs that are looked at by it.
-    planning.write(planning.make(1.0, [1.0], 2, None, 8, metric="loss", futility=True), str(folder / "plan.json"))
     for arm in "ab":
         rows = "\n".join(f"{seed},{draw.normal():.3f}" for seed in range(1, 7))
         (folder / f"losses-{arm}.csv").write_text(f"seed,loss\n{rows}\n")
-    epochs = "\n".join(f"{epoch},0.9{epoch % 3},0.01" for epoch in range(1, 8))
-    (folder / "history.csv").write_text(f"epoch,test_accuracy,learning_rate\n{epochs}\n")
     runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
     np.save(folder / "y.npy", labels)
     np.save(folder / "values.npy", runs[0, 0, :, 1])
@@ -324,7 +321,7 @@ def make(folder: Path) -> None:
     (folder / "own/model.py").write_text(BUILDER)
     _foreign(folder)
     for name in FORMATS:
-        _do(folder, "toolnoise", "synthesise", "--format", name, "--examples", "40", "--out", "raw")
+        official_formats.write(name, 40, folder / "raw")
     _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
     words = (folder / "key.pub").read_text().split()
     (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")

@@ -1,7 +1,7 @@
 """Study files that are wrong on purpose: each is read and planned, and an oracle knows what may come of it.
 
 A case takes a study with nearly all keys of the schema, changes one thing in its text, and reads, resolves and plans it
-in this process. One case in 200 goes through `toolnoise status` and `snakemake -n`, too. A case fails with a traceback,
+in this process. One case in 200 goes through `snakemake -n`, too. A case fails with a traceback,
 a refusal that is not one line with the file's name, if it takes too long, or if the outcome is not one that the change
 allows: what YAML 1.1 reads as something else must be refused, a number that is accepted must be the number in the text,
 and a change of form alone, such as an alias, must change nothing.
@@ -34,7 +34,7 @@ from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, given, grid
 
-SECONDS, SECONDS_OF_PROGRAMS = 20, 120
+SECONDS, SECONDS_OF_PROGRAM = 20, 120
 # One case in so many goes through the programs, too.
 PROGRAMS = 200
 
@@ -96,21 +96,19 @@ def limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def judged_by_programs(file: str, *, refused: bool) -> list[str]:
-    """What is wrong with how the programs end, which is as this process has found it."""
+def judged_by_program(file: str, *, refused: bool) -> list[str]:
+    """What is wrong with how Snakemake ends, which is as this process has found it."""
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "-n", "--quiet", "all"]
-    reasons = []
-    for command in ([*program.python("toolnoise.cli"), "status", "--study", file], [*snakemake, "--configfile", file]):
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_OF_PROGRAMS)
-        except subprocess.TimeoutExpired:
-            reasons.append(f"{command[3]}: takes longer than {SECONDS_OF_PROGRAMS} s")
-            continue
-        said = done.stdout + done.stderr
-        lines = [line for line in said.splitlines() if line.startswith("toolnoise: ")]
-        if done.returncode != (2 if refused else 0) or "Traceback" in said or len(lines) != refused:
-            reasons.append(f"{command[3]} ends with {done.returncode}: {said[-2000:]}")
-    return reasons
+    command = [*snakemake, "--configfile", file]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_OF_PROGRAM)
+    except subprocess.TimeoutExpired:
+        return [f"snakemake takes longer than {SECONDS_OF_PROGRAM} s"]
+    said = done.stdout + done.stderr
+    lines = [line for line in said.splitlines() if line.startswith("toolnoise: ")]
+    if done.returncode != (2 if refused else 0) or "Traceback" in said or len(lines) != refused:
+        return [f"snakemake ends with {done.returncode}: {said[-2000:]}"]
+    return []
 
 
 def main() -> None:
@@ -132,7 +130,7 @@ def main() -> None:
             Path(file).write_bytes(one.content)
             reasons, kept = judged(one, file)
             if plain and number % PROGRAMS == 0 and not reasons:
-                reasons = judged_by_programs(file, refused=kept is None)
+                reasons = judged_by_program(file, refused=kept is None)
             kinds[one.kind] += 1
             accepted += kept is not None
             if reasons:

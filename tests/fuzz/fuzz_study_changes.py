@@ -31,8 +31,6 @@ recipes:
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
-  parts: {engine: torch, accelerator: cpu, accumulate: 2, world: 4}
-  many: {engine: jax, accelerator: cpu, kernels: xla, replicas: 4, at_once: true}
   same: {engine: torch, accelerator: cpu, portable: true}
   norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}
@@ -50,7 +48,7 @@ grid:
 - {models: [linear, smallcnn], datasets: [digits], recipe: short, hardware: [cpu, mine], variants: [control, impl],
    seeds: 3, draws: 2, minutes: 30, control_seeds: 2, excluded_from: [per_class]}
 - {models: [linear], datasets: [digits], recipe: short, hardware: [cpu], variants: [algo], seeds: [1, 5, 9], layers: 8,
-   remedies: [flip], atlas: false, bit_tensor: logits/kernel}
+   remedies: [flip], bit_tensor: logits/kernel}
 """)
 # What of one's own a study may have: read and planned, and not run.
 OWN = PLAIN | yaml.safe_load("""
@@ -62,15 +60,14 @@ models:
 datasets:
   own: {reader: npz, path: mine.npz}
   pictures: {reader: image-folder, path: pictures.tar, url: "https://example.org/a", page: "https://example.org/b",
-    checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true,
-    train_examples: 40, classes: {a: [x, y], b: [z]}, group: x, group_share: 0.25, group_test_examples: 5}
+    checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true}
   photos: {reader: imagenet, files: {train: {path: a.tar}, test: {path: b.tar}, devkit: {path: c.tar.gz}},
     image_size: 8, stored_size: original, streamed: true}
   people: {reader: celeba, files: {images: {path: a.zip}, attributes: {path: a.txt}, partition: {path: b.txt}},
     image_size: 8, target: Blond_Hair, targets: all, groups: {Male: Male, Female: not Male}}
   numbers: {reader: faces, train_examples: 20, test_examples: 10, image_size: 8, attributes: 2}
   novel: {reader: text, path: novel.txt, tokens: words, length: 8, test_share: 0.25, vocabulary: words.txt, most: 50,
-    unknown: "?", frequency: [1, 10], group: and, group_share: 0.01, train_examples: 20}
+    unknown: "?", frequency: [1, 10]}
   poem: {reader: text, embedded: paradise-lost, tokens: characters, length: 64, test_share: 0.1}
 only: [cpu, mine, command, adopted]
 """)

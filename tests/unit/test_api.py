@@ -613,7 +613,7 @@ def test_the_results_of_a_study_are_read(kind, evidence, capsys):
     assert f"{found}\n" == said(capsys, "summary", "--study", place)
     assert len(found.plot(Figure().add_subplot()).get_yticklabels()) > 4
     with pytest.raises(tn.BadInput, match="no such metric file; one of "):
-        found.metrics("atlas")
+        found.metrics("growth")
 
 
 def test_what_is_no_study_is_one_line(tmp_path):

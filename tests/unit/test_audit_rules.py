@@ -1,6 +1,7 @@
 """The audit's rules about clocks, circles and weights."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -112,7 +113,7 @@ def test_a_circle_and_what_follows_from_it_are_found_and_nothing_beside_it():
     assert found == ["a", "b", "c", "after", "itself"]
 
 
-# Results that were made when one job wrote all of the page and was the root: they are audited as they were then
+# The root is the page's statement; earlier results, in which it was another, are audited as they were then
 
 
 THEN = datetime(2026, 1, 31, 12)
@@ -129,10 +130,33 @@ def study():
     return grid.load(program.ROOT / "config.yaml")
 
 
-def earlier_evidence(study, written, verb="write-page", parameters=None):
+@pytest.mark.parametrize("name", ["config.yaml", "workflow/studies/frameworks-small.yaml"])
+def test_every_job_that_a_study_needs_comes_before_its_page(name):
+    jobs = list(steps.jobs(grid.load(program.ROOT / name)))
+    maker = {output: job for job in jobs for output, _ in job.outputs}
+    waits, before = [next(job for job in jobs if job.verb == "write-page")], set()
+    while waits:
+        inputs = {read for read, _ in waits.pop().inputs} - before
+        before |= inputs
+        waits += [maker[read] for read in inputs if read in maker]
+    missing = {job.verb for job in jobs if job.needed and not before & {output for output, _ in job.outputs}}
+    assert missing == {"configure", "write-page"}
+
+
+def earlier_evidence(study, written, verb="write-page", parameters=None, chain=True):
     """The evidence of a study of which nothing is there but the root and what it wrote."""
     outputs = tuple(Artifact(f"results/demo/{name}", "0" * 64, 1, role) for name, role in written.items())
-    made = Statement(verb, outputs, (), parameters or {"study": "demo"}, {}, THEN, THEN + timedelta(1), {}, chain={})
+    made = Statement(
+        verb,
+        outputs,
+        (),
+        parameters or {"study": "demo"},
+        {},
+        THEN,
+        THEN + timedelta(1),
+        {},
+        chain={} if chain else None,
+    )
     stated = Stated(f"statements/{next(iter(written))}.intoto.json", made, "ab" * 32)
     there, made_by = dict.fromkeys(written, 1), dict.fromkeys(written, (stated,))
     return Evidence(Tree("demo", Path("/results/demo"), there, {}, (stated,), {}, made_by, study), {}, THEN)
@@ -147,7 +171,7 @@ def test_the_page_was_the_root_and_its_job_wrote_all_of_it(study):
         assert list(rule(found)) == []
     missing = {name for name, _ in stated_files.study_is_complete(found)}
     assert "results/demo/metrics/claims.csv" in missing
-    assert not [name for name in missing if name.startswith(("results/demo/index", "results/demo/page/audit"))]
+    assert not [name for name in missing if name.startswith(("results/demo/index", "results/demo/page/tables"))]
 
 
 @pytest.mark.parametrize(
@@ -227,13 +251,66 @@ def test_no_job_of_earlier_versions_knew_which_data_sets_are_synthetic(study, sy
     assert bool(list(specs.made_for_this_study(found))) == (synthetic == ["digits"])
 
 
-def test_now_the_root_is_the_audits_part_and_the_page_is_wanted_too(study):
-    written = {name.removeprefix("results/demo/"): role for name, role in steps.outputs_at(steps.ROOT, study, Whole())}
-    found = earlier_evidence(study, written, verb=steps.ROOT)
+PAGE, AUDITED = (
+    {"index.html": "out", "page/tables.js": "out-tables"},
+    {"page/audit.js": "out", "page/statements.js": "out-statements"},
+)
+
+
+def test_an_audit_on_the_page_was_the_root_and_the_page_is_wanted_too(study):
+    found = earlier_evidence(study, AUDITED, "write-audit")
     assert found.tree.top is found.tree.statements[0]
-    assert list(specs.path_says_the_spec(found)) == list(specs.made_for_this_study(found)) == []
+    lines = list(root.lines(found))
+    assert lines == [f"demo: root {'ab' * 32} (the statement of page/audit.js; it names 0 others)"]
+    for rule in (stated_files.nothing_else_is_there, specs.path_says_the_spec, specs.made_for_this_study):
+        assert list(rule(found)) == []
+    for rule in (chains.inputs_are_the_jobs, root.statements_are_the_roots):
+        assert list(rule(found)) == []
     missing = {name for name, _ in stated_files.study_is_complete(found)}
     assert {"results/demo/index.html", "results/demo/page/tables.js"} <= missing
+    other = earlier_evidence(study, AUDITED | {"page/more.js": "out-more"}, "write-audit")
+    assert "results/demo/page/more.js" in {name for name, _ in specs.path_says_the_spec(other)}
+
+
+def with_earlier_root(page):
+    """The evidence of a page and of the root of earlier results beside it."""
+    earlier = earlier_evidence(page.tree.study, AUDITED, "write-audit").tree
+    read = Artifact("results/demo/index.html", "ef" * 32, 1, "page", INPUT)
+    made = earlier.statements[0].statement._replace(dependencies=(read,))
+    stated = earlier.statements[0]._replace(sha256="cd" * 32, statement=made)
+    both = replace(
+        page.tree,
+        files=page.tree.files | earlier.files,
+        statements=(*page.tree.statements, stated),
+        producers=page.tree.producers | dict.fromkeys(AUDITED, (stated,)),
+    )
+    return Evidence(both, {}, THEN + timedelta(2))
+
+
+def test_the_page_of_today_is_the_root_and_before_that_of_earlier_results(study):
+    page = earlier_evidence(study, PAGE, parameters=steps.STEPS["write-page"].parameters(study, Whole()))
+    assert page.tree.top is page.tree.statements[0]
+    for rule in (root.statements_are_the_roots, specs.path_says_the_spec, specs.made_for_this_study):
+        assert list(rule(page)) == []
+    both = with_earlier_root(page)
+    assert both.tree.top is page.tree.statements[0]
+    # It was of an earlier page.
+    for rule in (chains.inputs_are_what_was_made, times_are_possible):
+        assert "results/demo/page/audit.js" not in {name for name, _ in rule(both)}
+    assert list(root.lines(both))[1:] == [
+        "demo: not under the root: 1 statements, such as that of results/demo/page/audit.js"
+    ]
+
+
+def test_a_page_whose_statement_names_no_other_is_found_unless_another_statement_does(study):
+    bare = earlier_evidence(study, PAGE, chain=False)
+    assert [name for name, _ in root.statements_are_the_roots(bare)] == ["results/demo/index.html"]
+    # As it was while the audit on the page was the root, and before there was one.
+    both = with_earlier_root(bare)
+    assert both.tree.top.statement.verb == "write-audit"
+    for rule in (chains.inputs_are_what_was_made, times_are_possible):
+        assert "results/demo/" in " ".join(name for name, _ in rule(both))
+    assert list(root.statements_are_the_roots(earlier_evidence(study, SHOWN, chain=False))) == []
 
 
 def test_a_job_of_earlier_versions_that_compared_cells_is_part_of_the_study(study):
@@ -248,9 +325,9 @@ def test_a_job_of_earlier_versions_that_compared_cells_is_part_of_the_study(stud
 
 
 def test_neither_can_be_replayed_and_the_page_of_today_can(study):
-    for shown, verb in ((SHOWN, "write-page"), ({"page/statements.js": "out-statements"}, steps.ROOT)):
+    for shown, verb in ((SHOWN, "write-page"), (AUDITED, "write-audit")):
         (stated,) = earlier_evidence(study, shown, verb).tree.statements
-        assert "shows the statements of that time" in rebuilding.why_not(stated.statement)
+        assert "shows the statements of its time" in rebuilding.why_not(stated.statement)
     (stated,) = earlier_evidence(study, {"index.html": "out", "page/tables.js": "out-tables"}).tree.statements
     assert rebuilding.why_not(stated.statement) == ""
 

@@ -57,7 +57,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
 
 def study_of(config, seeds, **parts):
     """What a grid takes of a study."""
-    none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "atlas": (), "views": {}, "layers": {}}
+    none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "views": {}, "layers": {}}
     whole = {"cells": (), "draws": {}} | none | parts
     return SimpleNamespace(config=config, seeds=seeds, **whole)
 
@@ -259,7 +259,7 @@ def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused)
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     studies = ROOT / "workflow/studies"
-    small = [grid.load(path) for path in (*studies.glob("*-small.yaml"), studies / "rarity.yaml")]
+    small = [grid.load(path) for path in studies.glob("*-small.yaml")]
     # Published numbers are of GPUs, and so is noise that is not emulated beside the cost of a switch.
     of_gpus = {"paper_vs_ours", "cost_of_control"}
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - of_gpus
@@ -294,8 +294,6 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
     one_form = {name for name, row in catalogue.KINDS.items() if row.category == FIGURES}
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {
         "claims",
-        "atlas",
-        "invariances",
         "kernels",
     }
 
@@ -362,7 +360,7 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
     )
     assert refused(paper_items.of_target, "fig4", some, "mine.yaml", {}) == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
-        "celeba with groups, or image-folder with a group"
+        "celeba with groups, or text with frequency"
     )
 
 

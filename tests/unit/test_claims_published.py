@@ -16,7 +16,6 @@ from scipy import stats
 
 from toolnoise import steps
 from toolnoise.analyses.claims import arms, claim_parts, effects, judging, sentences
-from toolnoise.analyses.claims.decidable import decidable
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
 from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import metric_files
@@ -195,20 +194,6 @@ def test_one_sd_is_compared_with_a_number_by_chi_squared(verdicts):
     ends = 0.91 * np.sqrt(9 / stats.chi2.ppf([0.975, 0.025], 9))
     assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
     assert found.pvalue == pytest.approx(2 * stats.chi2.cdf(9 * 0.91**2, 9))
-
-
-def test_a_plan_names_the_claims_that_its_runs_decide_if_effects_are_as_published(verdicts):
-    """Where ten runs left a claim open, as many as its verdict asks for decide it; fewer never decide more."""
-    cells = list(grid.load(path_of("workflow/studies/paper.yaml")).seeds)
-    decided = {runs: set(decidable(cells, runs)[0]) for runs in (2, 10, 100, 1000)}
-    assert decided[2] <= decided[10] <= decided[100] < decided[1000]
-    asked = verdicts.query("part == 'all' and needed_to != ''").set_index("claim")["n_needed"]
-    about = [name for name in asked.index if name in {*decided[1000], *decidable(cells, 1000)[1]}]
-    # A study tests claims that have no published spread, too: each at a lower level.
-    assert {name for name in about if asked[name] <= 50} <= decided[100]
-    assert "mean-accuracy" not in decided[1000], "what was published lies on the claim's margin"
-    controls = [cell for cell in cells if cell.variant == "control"]
-    assert decidable(controls, 1000) == ([], [])
 
 
 def test_no_two_claims_compare_the_same_arms_and_disagree():

@@ -18,7 +18,6 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.measures.by_draw import grouped, independent_variances
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Whole
 
@@ -205,22 +204,20 @@ def test_a_trend_follows_the_size_in_the_models_name():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets(classes):
-    rows = []
+def test_a_trend_follows_the_training_examples_of_groups(classes):
+    rows, counts = [], []
     for count in (25, 100, 400):
         of_all = runs_of("algo", 0.2 * count**-0.25 + 0.0005 * NOISY, metric="churn")
-        rows += [(*row[:1], f"deer-{count}", *row[2:-2], "deer", row[-1]) for row in of_all]
-    # Of two classes the positive ones count, of more than two all.
-    counts = []
-    for count in (25, 100, 400):
+        rows += [(*row[:-2], f"deer-{count}", row[-1]) for row in of_all]
+        # Of two classes the positive ones count, of more than two all.
         by_label = {"1": count, "all": 1000} if classes == 2 else {"1": 7, "2": count - 7, "all": count}
-        counts += [(f"deer-{count}", "train", "deer", label, number) for label, number in by_label.items()]
+        counts += [("digits", "train", f"deer-{count}", label, number) for label, number in by_label.items()]
     trend = claimed(
         measure="churn",
         test="trend",
         over=None,
-        of={"group": "deer"},
-        along={"dataset": "positives"},
+        of={"group": "deer-*"},
+        along={"group": "positives"},
         direction="falling",
     )
     found = verdicts(trend, rows, counts=pd.DataFrame(counts, columns=list(COUNTS))).iloc[0]
@@ -251,39 +248,6 @@ def test_of_many_labels_a_claim_on_sub_groups_is_about_one(about, dataset, ratio
     found = verdicts(claimed(**about, where=where), rows, label_of={"faces": "Blond"})
     assert found.iloc[0]["value"] == pytest.approx(ratio)
     assert (found["part"] != "all").sum() == 1
-
-
-@pytest.mark.parametrize(
-    "draw", [lambda seed: seed, lambda seed: (seed + 1) // 2], ids=["one run each", "two runs each"]
-)
-def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
-    wrong = np.random.default_rng(5).random((8, 60)) < np.random.default_rng(6).normal(0.3, 0.1, (8, 1))
-    units = [
-        [run for run in range(8) if draw(run + 1) == unit] for unit in sorted({draw(seed) for seed in range(1, 9)})
-    ]
-    found = independent_variances(
-        grouped([{"init": draw(seed), "impl": seed} for seed in range(1, 9)]), 1 * wrong, np.zeros(60, int), 10, {}
-    )
-    rates = runs_of("impl", 1 - wrong.mean(axis=1), draw)
-    rows = [*rates, *(row for name, _, values in found for row in runs_of("impl", values, draw, metric=name))]
-    arms = of_study("accuracy_sd_excess", {"runs": pd.DataFrame(rows, columns=list(RUNS))})
-
-    def variances(some):
-        groups = [some] if len(units) == 8 else some
-        groups = [[run for unit in group for run in (unit if isinstance(unit, list) else [unit])] for group in groups]
-        return np.array([[wrong[g].mean(axis=1).var(ddof=1), wrong[g].var(axis=0, ddof=1).mean() / 60] for g in groups])
-
-    def excess(some):
-        return np.sqrt(np.divide(*variances(some).mean(axis=0)))
-
-    arm = arms[Subject("small", "digits", "cpu", "impl")]
-    assert arm.value == pytest.approx(excess(units), rel=1e-12)
-    if len(units) == 8:
-        moves = jackknife([excess(units[:place] + units[place + 1 :]) for place in range(8)])
-    else:  # the logarithms of two means over units, to first order
-        each = variances(units)
-        moves = np.subtract(*(each / each.mean(axis=0)).T) / 2 / np.sqrt(4 * 3)
-    assert list(arm.moves.values()) == pytest.approx(moves.tolist(), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -514,7 +514,7 @@ def test_messages_plan_nothing(all_code, demo):
 def test_words_for_a_terminal_draw_at_most(all_code, demo):
     """Names in figures and on pages are escaped as in a terminal."""
     change(all_code / "base/printing.py")
-    assert {verb for verb, *_ in changed(demo)} == {"render", "write-page", "write-audit"}
+    assert {verb for verb, *_ in changed(demo)} == {"render", "write-page"}
 
 
 SPEC = ("train", "predict", "profile", "measure-speed", "predict-elsewhere")

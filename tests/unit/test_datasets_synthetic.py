@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import official_formats as formats
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from toolnoise.analyses.synthesise import formats
 from toolnoise.base import arrays
 from toolnoise.datasets import preparation, prepared
 from toolnoise.datasets.readers import cifar
@@ -194,12 +194,3 @@ def test_writing_twice_gives_equal_bytes(form, tmp_path):
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
     assert written[0]
-
-
-@pytest.mark.parametrize(
-    ("form", "count", "key"),
-    [("svhn", 100, "--format"), ("celeba", 39, "--examples"), ("image-folder", 10**99, "--examples")],
-)
-def test_what_cannot_be_written_is_one_line(form, count, key, tmp_path, refused):
-    assert refused(formats.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
-    assert not (tmp_path / "out").exists()

@@ -357,6 +357,26 @@ def test_times_in_trees_with_statements_are_no_difference(results):
     assert two_results.diff(*studies)["equal"]
 
 
+def test_a_page_has_the_times_of_what_it_shows_and_not_of_the_parts_that_it_links_to(results):
+    def state(study, verb, made, *read):
+        files.write_text(study / made, study.parts[-3])
+        inputs = tuple(Artifact(f"results/tiny/{one}", "0" * 64, 1, "shows", "input") for one in read)
+        stated = Statement(
+            verb, (Artifact(f"results/tiny/{made}", "0" * 64, 1, "out"),), inputs, {}, {}, NOON, NOON, {}
+        )
+        files.write_json(study / f"statements/{made}.intoto.json", stated.as_json())
+
+    part, times = "page/cells/smallcnn/digits/cpu/control.js", "speed/cpu.json"
+    for read, listed in (((part,), "differ"), ((part, times), "not_compared")):
+        studies = [results(f"{listed}/{name}") for name in "ab"]
+        for study in studies:
+            state(study, "show-cell", part)
+            state(study, "measure-speed", times)
+            state(study, "write-page", "index.html", *read)
+        (found,) = two_results.diff(*studies)["studies"]
+        assert "index.html" in [one["path"] if listed == "differ" else one for one in found[listed]]
+
+
 def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     one, other = results("a"), results("b")
     record = other / "runs/smallcnn/digits/cpu/control/1/run.json"

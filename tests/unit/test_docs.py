@@ -23,9 +23,8 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
     ("gpu", "# On a GPU", "", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
-    ("atlas", "# ", "", ["atlas-small"], []),
     ("growth", "# ", "", ["growth-small"], []),
-    ("language", "# ", "", ["language-small", "gpu-h100", "rarity-tokens"], []),
+    ("language", "# ", "", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
     (
         "outside",
@@ -34,9 +33,6 @@ PAGES = [
         ["outside-small"],
         ["-0.26 points (-1.18 to 0.66", "1.00 (0.47 to 2.12", "0.11 points (-1.12 to 1.34"],
     ),
-    ("rarity", "## Rare tokens", "## What it does not show", ["rarity-tokens"], []),
-    # A ratio of SDs that is computed from `runs.csv`.
-    ("rarity", "## A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.22 to 1.15"]),
 ]
 
 
@@ -166,11 +162,3 @@ def test_a_section_of_the_error_rates_prints_a_share_of_its_studies(section, cap
     lines = capsys.readouterr().out.splitlines()
     assert any(" % ± " in line for line in lines)
     assert all(" % ± " in line or line.endswith(("no interval", "at any ratio of SDs")) for line in lines)
-
-
-def test_sequential_studies_are_counted_for_each_rule(monkeypatch, capsys):
-    sequential = script("sequential")
-    monkeypatch.setattr(sequential, "MOST", (10,))
-    sequential.main(50)
-    printed = capsys.readouterr().out
-    assert all(rule in printed for rule in sequential.RULES)

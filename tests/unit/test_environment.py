@@ -19,7 +19,6 @@ from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config, environments
 from toolnoise.study.cells import Cell
-from toolnoise_warm import dispatcher
 
 
 @pytest.fixture
@@ -261,12 +260,6 @@ def test_a_job_without_its_environment_ends_in_one_line(study_file, tmp_path, mo
     assert ended.value.code == 2
     wanted = f"environment: .environments/{OLD} is missing: run `make .environments/{OLD}`"
     assert capsys.readouterr().err == f"toolnoise: hardware cpu-old: {wanted}\n"
-
-
-@pytest.mark.usefixtures("made")
-def test_a_job_of_another_environment_starts_cold(study_file):
-    with pytest.raises(dispatcher.Refused, match=f"it computes in the environment {OLD}"):
-        dispatcher._imports(cli.parsed(train(study_file)))
 
 
 # `toolnoise doctor`

@@ -188,7 +188,7 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
     assert done.stderr == "toolnoise: standard output: no space is left on the disk\n"
 
 
-@pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])
+@pytest.mark.parametrize("verb", ["summary", "estimate", "doctor", "report"])
 def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
     study, pipe = tmp_path / "study.json", tmp_path / "pipe"
     study.write_text("{}")

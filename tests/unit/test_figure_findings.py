@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.analyses.atlas import draw as atlas
 from toolnoise.analyses.claims import sentences
 from toolnoise.analyses.classes import draw as classes
 from toolnoise.analyses.frameworks import draw as frameworks
@@ -13,7 +12,6 @@ from toolnoise.analyses.language import draw as language
 from toolnoise.analyses.layers import draw as layers
 from toolnoise.analyses.overhead import draw as overhead
 from toolnoise.analyses.published import titles
-from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.figures import findings
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
@@ -262,27 +260,6 @@ def test_growth_is_said_at_the_first_and_the_last_step_of_what_has_parted():
     said = "From equal starts, weights are 1.0e-08 apart after step 1 and 0.30 after 8 (medians of 2 lines)"
     assert growth.of_growth(rows) == said
     assert growth.of_growth(rows[:1]).endswith("?")
-
-
-def test_toolings_are_said_beside_seeds():
-    rows = pd.DataFrame({"factor": ["kernels", "any"], "value": [0.3, 0.13], "ci_low": 0.06, "ci_high": 0.27})
-    rows = rows.assign(metric="churn_to_seeds", pairs=[3, 351])
-    said = "Churn between two toolings, mean of 351 pairs, is 0.13 (0.060 to 0.27) times the churn between two seeds"
-    assert atlas.of_atlas(rows, "any") == said
-    assert atlas.of_atlas(rows, "threads").endswith("?")
-
-
-def test_the_noise_of_a_rare_group_is_held_against_each_null():
-    cell = {"model": "m", "dataset": ["a", "b"], "hardware": "cpu", "variant": "algo"}
-    sd = pd.DataFrame({**cell, "quantity": "sd", "value": [1.0, 3.0], "ci_low": 0, "ci_high": 9})
-    size, difficulty = (
-        pd.DataFrame({**cell, "quantity": f"sd by {null}", "value": 1.0, "ci_low": 0.5, "ci_high": most})
-        for null, most in (("size", 2.0), ("difficulty", 4.0))
-    )
-    rows = pd.concat([sd, size, difficulty])
-    said = "The group's SD is in the 95 % range expected from size at 1 of 2 points, from difficulty at 2 of 2 points"
-    assert rarity.of_rarity(rows, ("size", "difficulty")) == said
-    assert rarity.of_rarity(sd, ("size", "difficulty")).endswith("?")
 
 
 def test_claims_are_counted_by_verdict():

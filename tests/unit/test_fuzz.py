@@ -35,7 +35,7 @@ def test_every_verb_is_fuzzed(monkeypatch):
         verb for verb, step in STEPS.items() if any(fuzz._here(step, place) for place in step.where.all(resolved))
     }
     # Data in official formats are those of a second study, and adopted runs come from `adopt`.
-    assert {*fuzz.BY_HAND, *performed, *fuzz.LEFT_OUT, "fetch", "adopt-run"} >= set(command_line.verbs(cli.VERBS))
+    assert {*fuzz.BY_HAND, *performed, "fetch", "adopt-run"} >= set(command_line.verbs(cli.VERBS))
 
 
 # The fuzzer of study files: its cases can be repeated, and its oracle finds what a lenient reading accepts

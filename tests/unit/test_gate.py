@@ -15,7 +15,7 @@ from scipy import stats
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import regression_gate
-from toolnoise.comparison.runs_of_metric import RunsOfMetric
+from toolnoise.comparison.regression_gate import RunsOfMetric
 
 # 80 losses of a record, whose page says p = 0.0001, SD 0.0019, mean 3.2791 (KellerJordan/modded-nanogpt,
 # records/track_1_short/2025-01-04_SoftCap/README.md).
@@ -30,7 +30,7 @@ SOFTCAP = [
 
 
 def runs(values):
-    return RunsOfMetric("runs.csv", np.asarray(values, float), None, None)
+    return RunsOfMetric("runs.csv", np.asarray(values, float))
 
 
 def test_the_record_of_the_speedrun_passes_with_the_p_value_of_its_page():
@@ -234,6 +234,31 @@ REFERENCE, RECORD = ("--reference", "reference.csv"), ("--preset", "record")
 @pytest.mark.usefixtures("csvs")
 def test_bad_input_is_one_line_and_no_verdict(new, words, says, refused_by_verb):
     assert says in refused_by_verb("gate", "--metric", "loss", "--new", f"{new}.csv", *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("loss\n1\nnan\n", "column loss: found what is no finite number"),
+        ("loss\n1\n1e101\n", "column loss: found what is no finite number"),
+        ("loss\n1\nx\n", "column loss: found what is no finite number"),
+        ("a,b\n1,2\n", "column loss: found a, b"),
+        ("1\n2\n", "column loss: found no names"),
+        ("seed,loss\n1,2\n1,3\n", "the column of seeds: found 1 twice"),
+        ("seed,loss\nmean,2\n1,3\n", "the column of seeds: found mean, which sums up runs"),
+        (",loss\n1,2\nstd,3\n", "the column of seeds: found std, which sums up runs"),
+        (f"seed,loss\n{2**60},2\n{2**60 + 1},3\n", "the column of seeds: found 1152921504606846976, rounded"),
+    ],
+)
+@pytest.mark.usefixtures("csvs")
+def test_a_file_of_runs_without_a_number_for_each_is_refused(text, says, refused_by_verb):
+    Path("new.csv").write_text(text)
+    assert says in refused_by_verb("gate", "--metric", "loss", "--reference", "reference.csv", "--new", "new.csv")
+
+
+def test_seeds_of_more_than_six_digits_are_told_apart(here):
+    (here / "a.csv").write_text("seed,loss\n1000001,1\n1000002,2\n")
+    assert regression_gate.read_runs_of_metric("a.csv", "loss").values.tolist() == [1, 2]
 
 
 def performed(inputs, folder):

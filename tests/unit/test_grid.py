@@ -222,15 +222,6 @@ def test_a_bit_may_be_moved_in_one_tensor_and_a_spec_says_so_only_then(written, 
     assert "bit_tensor" not in built(written).spec(CELL._replace(variant="shuffle"), 2).as_json()["variant"]
 
 
-def test_a_tooling_that_divides_batches_keeps_no_incomplete_one(written, built, refused):
-    written["hardware"]["noisy"] |= {"engine": "torch", "accumulate": 2}
-    built(written)
-    written["recipes"]["digits"]["last_batch"] = "kept"
-    line = refused(built, written)
-    expected = "recipe 'digits' has last_batch, and 'noisy' has accumulate; toolings that do not divide a batch"
-    assert line == f"tiny.yaml: grid[0].hardware: {expected}"
-
-
 @pytest.mark.parametrize(
     ("reader", "kind"),
     [({"reader": "text", "tokens": "words", "length": 8}, "tokens"), ({"reader": "npz", "outcome": "masks"}, "masks")],
@@ -668,6 +659,19 @@ def test_results_of_a_version_in_which_control_had_every_seed_keep_them(written,
     (tmp_path / "study.json").write_text(json.dumps(before))
     kept = grid.load(tmp_path / "study.json")
     assert {len(seeds) for seeds in kept.seeds.values()} == {5}
+
+
+@pytest.mark.parametrize("off", [{"atlas": False}])
+def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(off, written, built, tmp_path, refused):
+    before = json.loads(json.dumps(built(written).config))
+    before["grid"][0] |= off
+    for name in ("study.json", "study.yaml"):
+        (tmp_path / name).write_text(json.dumps(before))
+    assert grid.load(tmp_path / "study.json").seeds == built(written).seeds
+    assert "unknown key" in refused(grid.load, tmp_path / "study.yaml")
+    before["grid"][0] |= {key: not value for key, value in off.items()}
+    (tmp_path / "study.json").write_text(json.dumps(before))
+    assert "unknown key" in refused(grid.load, tmp_path / "study.json")
 
 
 def test_control_cannot_have_more_runs_than_its_block_has_seeds(written, built, refused):

@@ -1,6 +1,7 @@
 """The page of a study, its pictures and what is packed into it; notebooks as they lie here, and as executed."""
 
 import base64
+import hashlib
 import importlib
 import io
 import json
@@ -29,7 +30,7 @@ from toolnoise.formulas.stability import STABILITY, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.what_varies import Row
 from toolnoise.pages import cell_page, first_screen, page_tables, pictures, study_page
-from toolnoise.pages.document import part
+from toolnoise.pages.document import document, part
 from toolnoise.pages.short_json import packed
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
@@ -118,7 +119,7 @@ def test_drawn_pictures_are_synthetic_wherever_the_page_names_their_data_set(tmp
     metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
     files = {study_page.STABILITY: tmp_path / "stability.csv"}
     page = study_page.Page("s", [[*drawn, [1]], [*other, [1]]], [], [], [], files, synthetic=["faces"])
-    first_view = study_page.first(page, "")
+    first_view = study_page.first(page)
     assert first_view["synthetic"] == ["faces"]
     assert " on synthetic faces and other-faces, " in first_view["sentences"][0]
     assert first_view["hero"]["where"] == "cnn on synthetic faces (cpu)"
@@ -162,7 +163,7 @@ def test_a_figure_that_is_no_text_is_one_line(tmp_path, refused):
         {"name": "a", "picture": True, "data": [], "notebook": "a.svg", "kind": "table2", "files": [["svg", "a.svg"]]}
     ]
     page = study_page.Page("s", [], [], shown, [], {"a.svg": tmp_path / "a.svg"})
-    line = refused(study_page.first, page, "")
+    line = refused(study_page.first, page)
     assert line.startswith(f"{tmp_path}/a.svg: damaged or truncated (") and line.endswith("a figure that render wrote")
 
 
@@ -177,7 +178,7 @@ def test_a_figure_is_called_by_what_it_found_and_a_table_by_its_title(tmp_path):
         for name, file in kinds.items()
     ]
     page = study_page.Page("s", [], [], shown, [], files)
-    assert [one["title"] for one in study_page.first(page, "")["figures"]] == ["Churn is 5 %: 1 < 2", "b", "A & b"]
+    assert [one["title"] for one in study_page.first(page)["figures"]] == ["Churn is 5 %: 1 < 2", "b", "A & b"]
 
 
 def test_the_examples_that_flip_most_often_come_first(make_run):
@@ -223,6 +224,40 @@ def test_a_data_file_is_one_call_with_text():
     assert list(map(json.loads, plain)) == ["cells/a'b", value]
 
 
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u2028\ud800\0é{script}{style}{policy}"
+
+
+def test_no_text_of_a_study_ends_its_element_or_is_filled_in_again():
+    page = document({HOSTILE: [HOSTILE]})
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert data.isascii()
+    assert not set("<>&") & set(data)
+    assert json.loads(data) == {HOSTILE: [HOSTILE]}
+    assert page.count("</script>") == 2
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_and_no_address():
+    page = document({})
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+    def digest(text):
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
+        "default-src": "'none'",
+        "script-src": f"{digest(script)} 'strict-dynamic'",
+        "style-src": digest(style),
+        "img-src": "'self' data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    assert not re.findall(
+        r"\b(?:src|srcset|action|poster)=|@import|url\((?!#)|fetch\(|XMLHttp|WebSocket|innerHTML", page
+    )
+
+
 def test_a_metric_file_keeps_its_estimates_together(tmp_path):
     file = tmp_path / "ratios.csv"
     file.write_text("# toolnoise metrics 1\nmodel,size,value,ci_low,ci_high,n_runs,n_missing\ncnn,3,0.5,,inf,4,1\n")
@@ -247,7 +282,7 @@ def test_what_several_runs_share_is_what_is_counted_beside_an_interval(tmp_path)
     metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
     cells = [[*cell, [1]] for cell in (IMPL, one)]
     page = study_page.Page("s", cells, [], [], [], {study_page.STABILITY: tmp_path / "stability.csv"})
-    of_impl, of_one = (entry["values"] for entry in study_page.first(page, "")["cells"])
+    of_impl, of_one = (entry["values"] for entry in study_page.first(page)["cells"])
     assert [of_impl[name] for name in metrics] == [[0.5, 0.2, 0.8, 18, 0, 6]] * len(metrics)
     assert of_one["churn"] == [0.5, 0.2, 0.8, 3, 1]
 
@@ -355,8 +390,18 @@ def test_a_cell_of_several_draws_does_not_say_that_only_its_variant_varies(make_
     assert says.startswith("4 runs in 2 draws of the algorithm, 2 each. Between runs of one draw, only what")
 
 
+def test_a_cell_names_each_machine_that_computed_its_runs(make_run):
+    def on(**machine):
+        return lambda parts: parts["record"].update(observed=machine)
+
+    found = [runs.read(make_run(seed, on(device="cpu", cpu="B"))) for seed in (1, 2)]
+    found += [runs.read(make_run(3, on(device="Tesla T4", cpu="A"))), runs.read(make_run(4, on()))]
+    assert cell_page.ran_on(found) == " Ran on B, Tesla T4."
+    assert cell_page.ran_on(found[3:]) == ""
+
+
 def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
-    def refuse(_page, _logs):
+    def refuse(_page):
         raise BadInput("table2.html", "", "has 1073741824 bytes")
 
     monkeypatch.setattr(study_page, "first", refuse)

@@ -1,20 +1,14 @@
-"""Processes: where the program's files are, what its processes may import and look up, and messages to its servers."""
+"""Processes: where the program's files are, what its processes may import and look up."""
 
-import os
 import re
-import socket
 import subprocess
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
-import pytest
 from nbformat import v4
 
 from toolnoise.base import program
-from toolnoise_warm import messages
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
@@ -69,28 +63,6 @@ def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
     assert (done.stdout, done.returncode) == ("{'text/plain': '2'}\n", 0), done.stderr
 
 
-# Messages between a job and its servers
-
-
-def test_an_answer_is_read_from_a_server_that_hung_up_as_soon_as_it_had_answered(monkeypatch):
-    job, server = socket.socketpair()
-    send_fds = socket.send_fds
-
-    def answered_meanwhile(*message):
-        sent = send_fds(*message)
-        _, streams = messages.receive(server)
-        for stream in streams:
-            os.close(stream)
-        messages.send(server, {"refused": "for a reason"})
-        server.close()
-        return sent
-
-    monkeypatch.setattr(socket, "send_fds", answered_meanwhile)
-    with job:
-        messages.send(job, {"argv": ["toolnoise", "count"]}, messages.STREAMS)
-        assert messages.receive(job)[0] == {"refused": "for a reason"}
-
-
 # What a process looks up before it forks, its children need not look up again
 
 
@@ -113,38 +85,3 @@ assert len(code_digest.sources("toolnoise.training.loop", "toolnoise.engines.ten
 def test_after_looking_up_no_source_is_read_and_no_version_asked_for():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture
-def two_ends():
-    one, other = socket.socketpair(socket.AF_UNIX)
-    with one, other:
-        for end in (one, other):
-            end.settimeout(10)
-        yield one, other
-
-
-def test_two_messages_that_are_there_at_once_are_received_one_by_one(two_ends):
-    one, other = two_ends
-    sent = [{"started": 5}, {"status": 0}]
-    for message in sent:
-        messages.send(one, message)
-    assert [messages.receive(other)[0] for _ in sent] == sent
-    one.close()
-    assert messages.receive(other) == (None, [])
-
-
-def test_a_message_longer_than_one_reading_keeps_its_open_files_and_what_comes_after_it(two_ends):
-    one, other = two_ends
-    long = {"environment": "x" * 2**18}
-    with tempfile.TemporaryFile() as file, ThreadPoolExecutor() as pool:
-        file.write(b"kept")
-        file.flush()
-        sending = pool.submit(messages.send, one, long, [file.fileno()])
-        received, (stream,) = messages.receive(other)
-        sending.result()
-        messages.send(one, {"status": 0})
-        with os.fdopen(stream, "rb") as same:
-            same.seek(0)
-            assert (received, same.read()) == (long, b"kept")
-    assert messages.receive(other) == ({"status": 0}, [])

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from toolnoise.base import code_digest
 from toolnoise.base.program import ROOT
-from toolnoise.datasets.raw import RawPart
 from toolnoise.datasets.readers import text
 from toolnoise.datasets.sources import sources
 from toolnoise.steps import STEPS
@@ -173,7 +172,7 @@ def test_groups_are_named_by_their_bounds_in_order(tmp_path):
     raw = of_two(tmp_path, "a" * 3 + "b" * 20 + "c" * 200, "abca", tokens="characters", length=1, frequency=[100, 10])
     assert raw.groups == ("up-to-10", "from-11-to-100", "over-100")
     assert raw.test.groups[:, 0].tolist() == [[False, True, False], [False, False, True], [True, False, False]]
-    pattern = config.schema()["$defs"]["dataset"]["properties"]["group"]["pattern"]
+    pattern = config.schema()["$defs"]["dataset"]["properties"]["groups"]["propertyNames"]["pattern"]
     assert all(re.search(pattern, group) for group in raw.groups)
 
 
@@ -181,107 +180,6 @@ def test_a_data_set_with_frequency_has_sub_groups_and_another_text_has_none(tmp_
     assert has_groups({"reader": "text", "frequency": [1]})
     assert not has_groups({"reader": "text"})
     assert of_one(tmp_path, b"0123456789").groups == ()
-
-
-# A token with a given share of the training labels.
-
-
-SHARES = (0.0001, 0.001, 0.003, 0.009)
-THINNED = {"tokens": "characters", "length": 64, "embedded": "paradise-lost", "test_share": 0.1, "group": "T"}
-
-
-@pytest.fixture(scope="module")
-def thinned():
-    return [read(**THINNED, train_examples=3200, group_share=share) for share in SHARES]
-
-
-def segments(part):
-    return Counter(map(bytes, np.concatenate([part.images, part.labels], axis=1)))
-
-
-def test_a_token_has_its_share_in_a_training_part_of_one_size(thinned):
-    for raw, share in zip(thinned, SHARES, strict=True):
-        found = raw.train.labels == raw.classes.index("T")
-        assert raw.train.images.shape == raw.train.labels.shape == (3200, 64)
-        # The last segment that was taken may have the token more than once.
-        assert 0 <= found.sum() - round(share * 3200 * 64) < 4
-        assert raw.groups == ("T",)
-        assert (raw.train.groups[..., 0] == found).all()
-
-
-def test_the_test_part_and_the_vocabulary_are_the_same_at_every_share(thinned, poem):
-    for raw in thinned:
-        assert raw.classes == poem.classes
-        assert (raw.test.images == poem.test.images).all()
-        assert (raw.test.labels == poem.test.labels).all()
-        assert (raw.test.groups[..., 0] == (poem.test.labels == poem.classes.index("T"))).all()
-
-
-def test_segments_at_a_smaller_share_are_among_those_at_a_larger_one_and_all_are_of_the_text(thinned, poem):
-    token = poem.classes.index("T")
-    having = [
-        segments(RawPart(*(array[(raw.train.labels == token).any(1)] for array in raw.train[:3]))) for raw in thinned
-    ]
-    others = [segments(raw.train) - mine for raw, mine in zip(thinned, having, strict=True)]
-    for smaller, larger in itertools.pairwise(zip(having, others, strict=True)):
-        assert smaller[0] < larger[0]
-        assert smaller[1] > larger[1]
-    assert all(segments(raw.train) <= segments(poem.train) for raw in thinned)
-
-
-def test_the_draws_do_not_depend_on_where_the_text_is(tmp_path, thinned):
-    (tmp_path / "mine.txt").write_bytes(POEM.read_bytes())
-    entry = {**THINNED, "train_examples": 3200, "group_share": SHARES[1], "path": str(tmp_path / "mine.txt")}
-    del entry["embedded"]
-    assert (read(**entry).train.labels == thinned[1].train.labels).all()
-
-
-@pytest.mark.parametrize(
-    ("tokens", "group"), [("characters", "b"), ("bytes", "b"), ("words", "b"), ("subwords", "b"), ("subwords", "bb")]
-)
-def test_a_group_is_a_token_of_any_kind(tokens, group, tmp_path):
-    (tmp_path / "pieces").write_text("bb\n")
-    entry = {"vocabulary": str(tmp_path / "pieces")} if tokens == "subwords" else {}
-    raw = of_two(tmp_path, "a b bb c a b a\n" * 9, "a b c bb\n" * 3, tokens=tokens, length=1, group=group, **entry)
-    for part in (raw.train, raw.test):
-        assert (part.groups[..., 0] == (part.labels == raw.classes.index(group))).all()
-        assert 0 < part.groups.sum() < part.labels.size
-
-
-def test_a_group_stands_beside_groups_by_frequency(tmp_path):
-    raw = of_two(tmp_path, "abcab" * 9, "abcabc", tokens="characters", length=1, frequency=[10], group="b")
-    assert raw.groups == ("up-to-10", "over-10", "b")
-    assert raw.test.groups[:, 0].tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
-
-
-def test_training_examples_without_a_share_are_drawn_from_all(poem):
-    entry = {key: value for key, value in THINNED.items() if key != "group"}
-    few, more = (read(**entry, train_examples=count).train for count in (50, 500))
-    assert len(few.images) == 50
-    assert segments(few) < segments(more) < segments(poem.train)
-    assert (read(**entry, train_examples=6424).train.labels == poem.train.labels).all()
-
-
-FEW = "ab" * 4 + "cc" * 16  # of 19 segments of 2, 4 have "b" as a label; in "abcc" none has "a"
-
-
-@pytest.mark.parametrize(
-    ("entry", "problem"),
-    [
-        ({"group": "z"}, "group: found 'z'; a token that is a label in both parts"),
-        ({"group": "a"}, "group: found 'a'; a token that is a label in both parts"),
-        ({"train_examples": 20}, "train_examples: found 20; allowed: 19 or fewer"),
-        ({"group": "b", "train_examples": 10, "group_share": 0.01}, "0.01, 0 of 20 labels; allowed: 1 to 4"),
-        ({"group": "b", "train_examples": 10, "group_share": 0.3}, "0.3, 6 of 20 labels; allowed: 1 to 4"),
-        ({"group": "b", "train_examples": 17, "group_share": 0.03}, "0.03, 1 of 34 labels; allowed: 2 to 4"),
-        ({"group": "b", "train_examples": 3, "group_share": 0.6}, "0.6, 4 of 6 labels; allowed: 1 to 3"),
-        ({"group": "over-4", "frequency": [4]}, "group: found 'over-4'; no name of a group by frequency"),
-    ],
-)
-def test_a_share_that_cannot_be_had_is_one_line(entry, problem, tmp_path, refused):
-    line = refused(lambda: of_two(tmp_path, FEW, "abcc", tokens="characters", length=2, **entry))
-    assert line.startswith("dataset mine: ")
-    assert line.endswith(problem)
 
 
 def test_the_last_share_of_a_text_is_its_test_part(tmp_path):
@@ -345,8 +243,6 @@ def test_the_characters_of_the_poem_are_counted_as_in_the_file(poem):
     rare = np.array([counts[label] for label in labels])
     shares = [np.mean(rare <= 1000), np.mean((rare > 1000) & (rare <= 10000)), np.mean(rare > 10000)]
     assert poem.test.groups.mean((0, 1)).tolist() == pytest.approx(shares)
-    written = re.sub(r"\s+", " ", (ROOT / "docs/rarity.md").read_text())
-    assert "2.2 % occur up to 1,000 times, 22.3 % up to 10,000 times and 75.5 % more often (n = 45,632)" in written
     assert [round(100 * share, 1) for share in shares] == [2.2, 22.3, 75.5]
 
 

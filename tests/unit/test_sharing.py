@@ -661,12 +661,14 @@ def test_signed_statements_travel_as_they_are_and_may_be_required(whole, here, t
     assert signers.check(here / name, statements.read(here / name)).principals == ("ann@example.org",)
 
 
-def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, refused, tmp_path):
-    site, root = shutil.copytree(whole.site, tmp_path / "site"), "results/shared/statements/index.html.intoto.json"
+# In earlier results, the root was the statement of an audit on the page.
+@pytest.mark.parametrize(("verb", "output"), [("write-page", "index.html"), ("write-audit", "page/audit.js")])
+def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, here, take, refused, tmp_path):
+    site, root = shutil.copytree(whole.site, tmp_path / "site"), f"results/shared/statements/{output}.intoto.json"
     assert not [one for one, _ in members(whole.archive) if one.name == root]
     chain = {str(path.relative_to(site)): files.sha256(path) for path in site.rglob("*.intoto.json")}
-    page = Artifact("results/shared/index.html", "ab" * 32, 7, "out")
-    made = Statement("write-page", (page,), (), {"study": "shared"}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
+    page = Artifact(f"results/shared/{output}", "ab" * 32, 7, "out")
+    made = Statement(verb, (page,), (), {"study": "shared"}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
     files.write_json(site / root, made.as_json())
     for name in ("ann", "bob"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)

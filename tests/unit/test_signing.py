@@ -643,9 +643,7 @@ def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys, 
     assert told == []
     assert found.roots == ["s: no chain: there is no statement of a page that names the digests of the others"]
     assert found.signatures == "none"
-    assert rooted(results, keys / "ann.pub")[1] == [
-        ("results/s/page/audit.js", "has no statement that names the others")
-    ]
+    assert rooted(results, keys / "ann.pub")[1] == [("results/s/index.html", "has no statement that names the others")]
     line = refused(lambda: signing.sign(results[0].parents[3], keys / "ann", root=True))
     assert line.endswith("results/s: no statement names the others; a study whose page has been made")
 

@@ -5,14 +5,14 @@ import errno
 import hashlib
 import json
 import os
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from toolnoise.base import files
 from toolnoise.base.printing import escaped
-from toolnoise.record import recorder, starts, statements
+from toolnoise.record import recorder, statements
 from toolnoise.record.envelope import Envelope
 from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 from toolnoise.study import config
@@ -54,25 +54,6 @@ def test_how_a_job_started_and_what_the_root_names_are_written_and_read(path):
     files.write_json(path, statement.as_json())
     assert statements.read(path) == statement
     assert json.loads(path.read_text())["predicate"]["runDetails"]["metadata"]["toolnoise_resumed"] == resumed
-
-
-def test_warm_starts_that_failed_are_counted_in_the_newest_statements_or_since_a_time(tmp_path):
-    failed = "cold: the warm start failed: "
-    processes = ("warm", f"{failed}a", f"{failed}b", "cold: a GPU", "cold", "warm", "warm")
-    for place, process in enumerate(processes):
-        job = STATEMENT._replace(process=process, started=STATEMENT.started + timedelta(seconds=place))
-        file = tmp_path / f"statements/runs/{place}.intoto.json"
-        files.write_json(file, job.as_json())
-        os.utime(file, (place, place))
-    files.write_text(tmp_path / "statements/damaged.intoto.json", "{")
-    (tmp_path / "statements/gone.intoto.json").symlink_to("nowhere")
-    said = "cold though a warm server was asked for; the first:"
-    assert starts.in_one_line(tmp_path) == f"3 started warm and 2 {said} a"
-    assert starts.in_one_line(tmp_path, since=2) == f"2 started warm and 1 {said} b"
-    # The damaged file is the newest.
-    assert starts.in_one_line(tmp_path, most=6) == f"of the last 6 jobs, 2 started warm and 1 {said} b"
-    assert starts.in_one_line(tmp_path, most=5) == ""
-    assert starts.in_one_line(tmp_path / "nowhere") == ""
 
 
 def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refused(tmp_path):

@@ -12,13 +12,10 @@ import grimp
 import pytest
 import yaml
 
-from toolnoise import cli
 from toolnoise.base import program
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.steps import CONFIGURE, STEPS, followed
-from toolnoise.study import config, grid
-from toolnoise.verbs import rules
+from toolnoise.study import config
 
 # The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
 
@@ -283,38 +280,3 @@ def asked_by_name(tree):
 
 def test_a_verb_that_is_asked_for_by_its_name_is_seen():
     assert list(asked_by_name(ast.parse("made.verb == 'train'\nverb in ('train', 'predict')\nverb in STEPS"))) == [1, 2]
-
-
-# `toolnoise rules`: what it prints is what jobs read and write, and docs/rules.md is what it prints
-
-
-STUDIES = ("config.yaml", "workflow/studies/atlas-small.yaml", "workflow/studies/growth-small.yaml")
-
-
-def test_the_page_is_what_the_command_prints(capsys):
-    cli.main(["rules"])
-    assert (ROOT / "docs/rules.md").read_text() == capsys.readouterr().out, "toolnoise rules >docs/rules.md"
-
-
-def test_each_rule_has_the_paths_that_its_jobs_read_and_write():
-    texts = dict(re.findall(r"^rule (\S+):\n(.*?)(?=^# |^```)", rules.as_text(), re.MULTILINE | re.DOTALL))
-    assert set(texts) == {step.rule for verb, step in STEPS.items() if verb != CONFIGURE}
-    compared = set()
-    for file in STUDIES:
-        study = grid.build(config.resolve(config.read(ROOT / file), file), file)
-        for step in STEPS.values():
-            for place in list(step.where.all(study))[:1]:
-                names = {"study": study.name, **place._asdict()}
-                if "variant" in names:
-                    names.setdefault("seed", study.seeds[place.cells[0] if hasattr(place, "cells") else place[:4]][0])
-                names.setdefault("seed", 1)
-                printed = texts.get(step.rule, "")
-                for name, value in names.items():
-                    printed = printed.replace(f"{{{name}}}", str(value))
-                named = {option: read for option, read in step.reads.items() if not read.at.__doc__}
-                step = step._replace(reads=named)
-                for name, paths in followed(step, step.given(study, place)).items():
-                    path = paths if isinstance(paths, str) else f'["{paths[0]}'
-                    assert f"{name}={path}" in printed.replace('="', "="), (step.rule, name)
-                    compared.add((step.rule, name))
-    assert {("measure_cell", "records"), ("measure_pair", "other_logits"), ("check_control", "records")} <= compared

@@ -297,6 +297,12 @@ def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(
     assert set(selection.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
 
 
+def test_several_draws_of_two_runs_have_a_degree_of_freedom_each():
+    assert selection.freedom(10, 5) == 5
+    assert selection.freedom(10, 10) == 9
+    assert selection.freedom(10, 1) == 9
+
+
 def test_a_figure_shows_its_own_tasks_and_no_others():
     rows = pd.concat([three_bars(), three_bars().assign(model="resnet18"), three_bars().assign(dataset="faces")])
     shown = selection.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])

@@ -262,7 +262,7 @@ KINDS = {
     "metric of the study": (STABILITY, "metrics/runs.csv", STABILITY),
     "figure": ("figures/noise_by_source-cpu.svg", "figures/batch_norm-cpu.svg", "figures/noise_by_source-cpu.svg"),
     "table": (TABLE, "figures/table2.md", TABLE),
-    "file of the page": ("page/audit.js", "page/statements.js", "page/audit.js"),
+    "file of the page": ("index.html", "page/tables.js", "index.html"),
     "data": ("data/digits.npz", WEIGHTS, "data/digits.npz"),
     "statement": (STATEMENT, f"statements/metrics/cells/{CELL}/control.csv.intoto.json", METRICS),
     "study.json": ("study.json", "metrics/data.csv", "study.json"),
@@ -294,7 +294,7 @@ FOUND = {
     replayed: {},
 }
 USUAL = {deleted: "every-output-is-there", swapped: "digests-match", replayed: "statements-are-the-roots"}
-# The statement of the page's audit is the root: an older one is told by the root's digest, which the audit prints.
+# The statement of the page is the root: an older one is told by the root's digest, which the audit prints.
 ROOT = ("file of the page", replayed)
 
 

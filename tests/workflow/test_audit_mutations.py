@@ -99,12 +99,10 @@ KINDS = {
     "cell of the page": ("small", "page/cells/smallcnn/digits/cpu/impl.js"),
     "page": ("small", "index.html"),
     "tables of the page": ("small", "page/tables.js"),
-    "audit of the page": ("small", "page/audit.js"),
-    "statements of the page": ("small", "page/statements.js"),
 }
-ROOTED = "page/audit.js"
+ROOTED = "index.html"
 # What nothing is made from: a forger who also rewrites its statement is told by a signature, or by making it again.
-ENDS = {"audit of the page", "statements of the page", "measured speed"}
+ENDS = {"page", "tables of the page", "measured speed"}
 
 
 class Folder:
@@ -154,7 +152,7 @@ class Folder:
 
     def vouch(self):
         """Have the root name every statement as it is now."""
-        paths = [path for path in (self.root / "statements").rglob("*.json") if path.name != "audit.js.intoto.json"]
+        paths = [path for path in (self.root / "statements").rglob("*.json") if path.name != "index.html.intoto.json"]
         chain = {self.name(path.relative_to(self.root).as_posix()): files.sha256(path) for path in paths}
         self.change(ROOTED, lambda root: definition(root)["internalParameters"].update(statements=chain))
 
@@ -304,7 +302,7 @@ def forge(kind, folders):
 
 
 # The page is the root: that it is an older one, `--not-before` says (tests/unit/test_signing.py).
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"audit of the page", "statements of the page"}))
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"page", "tables of the page"}))
 def test_an_older_version_beside_its_statement_of_then_is_found(kind, folders):
     folder, artifact = forge(kind, folders)
     move_times(folder, artifact, timedelta(days=-1))
@@ -1195,7 +1193,7 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
 
 
 def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_say(folders):
-    page, speed = (folders[KINDS[kind][0]].path(KINDS[kind][1]) for kind in ("audit of the page", "measured speed"))
+    page, speed = (folders[KINDS[kind][0]].path(KINDS[kind][1]) for kind in ("page", "measured speed"))
     page.write_text(page.read_text() + " ")
     folders["other"].change_json(speed, lambda record: record["seconds"].update(training=0.001))
     for kind in ENDS:
@@ -1203,9 +1201,7 @@ def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_
         folders[study].settle(artifact)
         folders[study].vouch()
     assert [folders[study].audit().findings for study in ("small", "other")] == [(), ()]
-    assert "(the audit's part of the page, or a measured speed)" in " ".join(
-        (ROOT / "docs/audit.md").read_text().split()
-    )
+    assert "(the page, or a measured speed)" in " ".join((ROOT / "docs/audit.md").read_text().split())
 
 
 def test_a_clock_that_is_a_minute_ahead_is_no_future(both):
@@ -1243,7 +1239,7 @@ def test_the_verb_says_clean_and_finds_harm_by_its_exit_code(small_study, tmp_pa
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = toolnoise(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 156 files" in done.stdout
+    assert "100 % of 154 files" in done.stdout
     assert done.stdout.endswith("\nclean\n")
     (copied / "results/small/index.html").write_text("")
     done = toolnoise(copied, "audit", "results/small", "--json")
@@ -1260,7 +1256,7 @@ def test_the_target_prints_and_fails_as_the_verb_does(small_study, tmp_path, sna
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = snakemake(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 156 files" in (copied / "logs/small/audit.log").read_text()
+    assert "100 % of 154 files" in (copied / "logs/small/audit.log").read_text()
     (copied / "results/small/index.html").write_text("")
     done = snakemake(copied, "audit")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""What a person asks before a study is run and while it runs: doctor, speed, estimate, status, and a second start."""
+"""What a person asks before a study is run and while it runs: doctor, speed, estimate, and a second start."""
 
 import json
 import shutil
@@ -80,23 +80,14 @@ def test_a_finished_study_has_nothing_left(small_study, toolnoise):
     assert found["disk_bytes"]["unknown"] == []
 
 
-def test_a_finished_study_s_status_is_all_done(small_study, toolnoise):
-    done = toolnoise(small_study, "status", "--study", "results/small/study.json")
-    assert done.returncode == 0, done.stderr
-    assert "16 of 16 runs are done" in done.stdout
-    assert "failed:" not in done.stdout
-    assert "index.html" in done.stdout
-
-
-def test_a_run_on_a_machine_without_its_device_fails_and_status_says_why(write_study, snakemake, toolnoise, tmp_path):
+def test_a_run_on_a_machine_without_its_device_fails_and_its_log_says_why(write_study, snakemake, toolnoise, tmp_path):
     folder = write_study(tmp_path, one_cell("v100"))
     assert toolnoise(folder, "doctor", "--study", "study.yaml", env={"CUDA_VISIBLE_DEVICES": "-1"}).returncode == 1
-    record = f"results/one/runs/{CELL.replace('cpu', 'v100')}/1/run.json"
-    assert snakemake(folder, record, env={"CUDA_VISIBLE_DEVICES": "-1"}).returncode == 1
-    done = toolnoise(folder, "status", "--study", "results/one/study.json")
-    assert done.returncode == 0, done.stderr
+    run = f"{CELL.replace('cpu', 'v100')}/1"
+    done = snakemake(folder, f"results/one/runs/{run}/run.json", env={"CUDA_VISIBLE_DEVICES": "-1"})
+    assert done.returncode == 1
     wanted = "toolnoise: hardware v100: device: no GPU is visible on this machine; wanted: V100"
-    assert f"failed: {record}: {wanted}" in done.stdout
+    assert wanted in (folder / f"logs/one/train/{run}.log").read_text().splitlines()
 
 
 def test_a_run_that_is_started_again_finds_its_checkpoint_where_snakemake_leaves_it(copied, snakemake):
@@ -172,7 +163,7 @@ def test_a_damaged_study_json_is_refused_and_written_anew_by_the_next_snakemake(
     kept = copied / "results/small/study.json"
     whole = kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2])
-    assert "results/small/study.json" in refusal(toolnoise(copied, "status", "--study", "results/small/study.json"))
+    assert "results/small/study.json" in refusal(toolnoise(copied, "summary", "--study", "results/small/study.json"))
     (copied / f"results/small/runs/{CELL}/1/run.json").unlink()
     done = snakemake(copied, f"results/small/runs/{CELL}/1/run.json")
     assert done.returncode == 0, done.stdout + done.stderr

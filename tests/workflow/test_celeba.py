@@ -8,9 +8,9 @@ import csv
 import json
 
 import numpy as np
+import official_formats
 import pytest
 
-from toolnoise.analyses.synthesise import formats
 from toolnoise.datasets import prepared
 
 FILES = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt", "partition": "list_eval_partition.txt"}
@@ -40,8 +40,7 @@ STUDY = {
 @pytest.fixture(scope="module")
 def study(tmp_path_factory, write_study, snakemake):
     folder = tmp_path_factory.mktemp("people")
-    (folder / "celeba").mkdir()
-    formats.write("celeba", 200, folder / "celeba")
+    official_formats.write("celeba", 200, folder / "celeba")
     write_study(folder, STUDY)
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ import json
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+import official_formats
 import pytest
 
 BLOCK = {"models": ["smallcnn"], "recipe": "quick", "hardware": ["cpu"], "variants": ["algo"], "seeds": 1}
@@ -13,11 +14,10 @@ COUNTS = "results/pictures/metrics/data.csv"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, toolnoise):
+def server(tmp_path_factory):
     """A web server of this test's own that has a synthetic image folder as a tar; its address and the tar."""
     folder = tmp_path_factory.mktemp("served")
-    done = toolnoise(folder, "synthesise", "--format", "image-folder", "--examples", "60", "--out", ".")
-    assert done.returncode == 0, done.stderr
+    official_formats.write("image-folder", 60, folder)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -135,13 +135,12 @@ def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study
 
 
 @pytest.fixture(scope="module")
-def synthetic(tmp_path_factory, toolnoise):
+def synthetic(tmp_path_factory):
     """Synthetic files of an official format, where the registry looks for the real ones."""
 
     def make(form, under):
         folder = tmp_path_factory.mktemp("synthetic")
-        done = toolnoise(folder, "synthesise", "--format", form, "--examples", "200", "--out", f"data/{under}")
-        assert done.returncode == 0, done.stderr
+        official_formats.write(form, 200, folder / "data" / under)
         return folder
 
     return make

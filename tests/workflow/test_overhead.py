@@ -56,7 +56,7 @@ def test_figures_metric_files_and_page_come_from_real_measurements(measured, too
     for figure in ("kernels-cpu", "overhead-networks"):
         assert "4 images of 8 x 8 pixels" in (results / f"figures/{figure}.svg").read_text()
     assert (results / "index.html").stat().st_size > 0
-    for verb in ("summary", "estimate", "status"):
+    for verb in ("summary", "estimate"):
         done = toolnoise(measured, verb, "--study", "results/cost/study.json")
         assert done.returncode == 0, done.stderr
 

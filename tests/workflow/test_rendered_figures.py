@@ -25,7 +25,6 @@ from toolnoise.analyses.language.metric import LANGUAGE, language
 from toolnoise.analyses.layers.dump import gram
 from toolnoise.analyses.layers.metric import LAYERS, layers
 from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.analyses.rarity.metric import PART_SIZES, sizes
 from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
@@ -111,7 +110,6 @@ def written(tmp_path, monkeypatch):
         ratios=(),
         growth=(),
         growth_fits=(),
-        part_sizes=(),
         labels=(),
         language=(),
         runs=None,
@@ -133,7 +131,6 @@ def written(tmp_path, monkeypatch):
             "ratios": (RATIOS, ratios),
             "growth": (GROWTH, growth),
             "growth_fits": (GROWTH_FITS, growth_fits),
-            "part_sizes": (PART_SIZES, part_sizes),
             "labels": (LABELS_OF_CLASSES, labels),
             "language": (LANGUAGE, language),
             "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
@@ -263,24 +260,6 @@ def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_exp
     ]  # fmt: skip
     assert len(re.findall(r"ratio [0-9.]+\*", text)) == len(beyond)
     assert "| False negative rate | All |" in text
-
-
-def test_a_rare_group_is_shown_by_its_share_and_by_its_test_size_beside_both_nulls(written):
-    tasks, rows, counts, by_size = [["smallcnn", "deer-5"], ["smallcnn", "deer-500"]], [], [], []
-    for (model, dataset), deer in zip(tasks, (5, 500), strict=True):
-        for variant in ("algo", "impl", "control"):
-            cell = (model, dataset, "cpu", variant)
-            rows += measured(cell, LABELS, 2, {"deer": LABELS == 1}, VARIANTS[variant])
-            rows.append((*cell, "n_draws", "all", RUNS, np.nan, np.nan, RUNS, 0))
-            by_size += [(*cell, "fnr_sd", "deer", size, size**-0.4, np.nan, np.nan, RUNS, 0) for size in sizes(40)]
-        counts += [(dataset, "train", "all", "all", 1000), (dataset, "train", "deer", "all", deer)]
-        counts += [(dataset, "test", group, "1", 40) for group in ("all", "deer")]
-    said = words(written("rarity", rows, counts, part_sizes=by_size, tasks=tasks, emulated=["cpu"]))
-    for part in ("deer: share of the training set, %", "0.5", "50", "SD of the false-negative rate", "Churn", "ALGO"):
-        assert part in said
-    for part in ("deer: test examples", "40", "20", "10", "share of training", "Runs: 6 each", "emulated"):
-        assert part in said
-    assert "Control" not in said
 
 
 def order(*sizes):

@@ -40,7 +40,7 @@ def test_a_study_that_snakemake_refuses_ends_with_its_exit_code(copied, toolnois
 
 
 def test_the_verbs_that_read_a_study_find_that_of_the_folder(copied, toolnoise):
-    for verb, word in (("summary", "bit-equal"), ("status", "runs are done"), ("estimate", "trainings")):
+    for verb, word in (("summary", "bit-equal"), ("estimate", "trainings")):
         done = toolnoise(copied, verb)
         assert done.returncode == 0, done.stderr
         assert word in done.stdout

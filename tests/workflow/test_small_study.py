@@ -203,7 +203,6 @@ AFTER_CELLS = {
     *COLLECTED,
     "judge_claims",
     "write_page",
-    "write_audit",
     "page",
 }
 
@@ -232,7 +231,7 @@ def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(chang
 
 def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
     jobs = changed("workflow/toolnoise/analyses/frameworks/pair.py")
-    page = {"write_page", "write_audit", "page"}
+    page = {"write_page", "page"}
     assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings"} | page
 
 
@@ -253,7 +252,7 @@ def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(c
 def test_a_change_to_a_caption_draws_nothing_anew(changed):
     another = '\nKINDS["table4"] = KINDS["table4"]._replace(caption="Examples once more.")\n'
     planned = changed("workflow/toolnoise/analyses/published/study.py", another)
-    assert planned == {"write_page": 1, "write_audit": 1, "page": 1}
+    assert planned == {"write_page": 1, "page": 1}
 
 
 def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, checkout, planned, tmp_path, change_study):
@@ -262,7 +261,7 @@ def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, check
     with (tree / "workflow/toolnoise/study/catalogue.py").open("a") as file:
         file.write('\nKINDS["mine"] = KINDS["table4"]\n')
     change_study(copied, lambda study: study["figures"].append("mine"))
-    assert planned(copied, source=tree) == {"render_mine": 1, "write_page": 1, "write_audit": 1, "page": 1}
+    assert planned(copied, source=tree) == {"render_mine": 1, "write_page": 1, "page": 1}
 
 
 def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, planned):

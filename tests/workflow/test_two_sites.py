@@ -108,7 +108,7 @@ def test_a_site_that_has_prepared_the_data_and_nothing_else_takes_runs(
 DRIVER = Path(__file__).parent / "drivers/invent.py"
 RESULTS = "results/invented"
 # What has the time at which it was made, or the log of a notebook's execution.
-TIMES = ("statements/", "page/statements.js", "page/audit.js", "notebooks/")
+TIMES = ("statements/", "notebooks/")
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,7 @@ def made(steps, verbs):
 
 def test_each_folder_adds_jobs_or_figures_or_verbs_or_findings():
     called = {module.split(".")[2] for module in cli.VERBS.values() if module.startswith("toolnoise.analyses.")}
-    assert "synthesise" in called
+    assert "estimate" in called
     finding = {module.__name__.split(".")[-2] for module in analyses.modules("findings") if hasattr(module, "lines")}
     for name in (*ALL, *ROOMS):
         assert own("rows", "ROWS", name) or own("study", "KINDS", name) or name in called or name in finding, name

@@ -1,6 +1,5 @@
 # The study, read and checked, and helpers of the rules. All the work is in the package.
 import functools
-import itertools
 import os
 import re
 import shlex
@@ -157,14 +156,13 @@ def call_builder(model, dataset):
 
 
 def get_own(verb):
-    # Two rules that write the same files are told apart by the names of their models, data sets or toolings.
+    # Two rules that write the same files are told apart by the names of their models or data sets.
     step = STEPS[verb]
     if all(len(steps.writing(write.pattern)) == 1 for write in step.writes.values()):
         return {}
-    told = [name for name in ("model", "hardware") if name in step.where.place._fields] or ["dataset"]
-    places = list(step.where.all(study))
-    mine = {name: sorted({getattr(place, name) for place in places}) for name in told}
-    return {name: "|".join(map(re.escape, names)) or "(?!)" for name, names in mine.items()}
+    name = "model" if "model" in step.where.place._fields else "dataset"
+    mine = sorted({getattr(place, name) for place in step.where.all(study)})
+    return {name: "|".join(map(re.escape, mine)) or "(?!)"}
 
 
 def get_planned(verb):
@@ -229,25 +227,6 @@ def get_resources(verb):
 
     of_tooling = {"gpu": get_gpus, "gpu_model": get_gpu_model, "mem_mb": get_memory} if step.needs.tooling else {}
     return of_tooling | ({"runtime": get_minutes} if step.needs.minutes else {})
-
-
-def get_resources_of_block(run):
-    # Those of one of its runs: its rule has no wildcards.
-    of_run = get_resources("train-replica")
-
-    def get_minutes(wildcards, attempt):
-        return of_run["runtime"](run._asdict(), attempt)
-
-    fixed = {name: of_run[name](run._asdict()) for name in ("gpu", "gpu_model")}
-    return fixed | {"mem_mb": get_memory, "runtime": get_minutes}
-
-
-def get_of_block(runs, what):
-    # Of all its runs: what they are planned with, or their code.
-    def get_them(wildcards):
-        return [what(STEPS["train-replica"], get_parameters_at("train-replica", run)) for run in runs]
-
-    return get_them
 
 
 def get_arguments(verb):

@@ -1,6 +1,6 @@
 # Dumps, checks, timings and measures: one rule for each such row of toolnoise.steps, under the rule name in that row.
 # The other rows differ in kind, and their rules are written out.
-WRITTEN_OUT = {"fetch", "prepare", "train", "train-replica", "run-program", "collect", "render", "report"}
+WRITTEN_OUT = {"fetch", "prepare", "train", "run-program", "collect", "render", "report"}
 
 for verb in STEPS.keys() - {steps.CONFIGURE, *WRITTEN_OUT}:
 

@@ -26,8 +26,6 @@ from toolnoise.base.printing import escaped, span
 
 # Networks that are built here, existing training programs, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
-# Each rule of this name and a number trains several runs in one process.
-BLOCK_RULE = "train_replicas_"
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
 NOTHING_TO_DO = "Nothing to be done"
@@ -116,8 +114,8 @@ class LogHandler(LogHandlerBase):
             text = log.tail(path)
             for line in text.splitlines()[-LOG_LINES:]:
                 self._print(f"  {line}")
-            if log.SILENT in (why := log.reason(text)):
-                self._print(f"  ({why.partition(';')[0]})")
+            if why := log.silent_end(text):
+                self._print(f"  ({why})")
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
@@ -132,9 +130,6 @@ def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, 
     runs, finished = (sum(counts[rule] for rule in RUN_RULES) for counts in (planned, done))
     if runs:
         parts.append(f"{finished} of {runs} runs trained")
-    blocks = [rule for rule in planned if rule.startswith(BLOCK_RULE)]
-    if blocks:
-        parts.append(f"{sum(done[rule] for rule in blocks)} of {len(blocks)} blocks of runs trained")
     parts.append(f"{done.total()} of {planned.total()} jobs")
     measured = [value for values in seconds.values() for value in values]
     if measured and done.total() < planned.total():

@@ -11,28 +11,21 @@ VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
     "plan": "toolnoise.comparison.verbs.plan",
     "gate": "toolnoise.comparison.verbs.gate",
-    "floor": "toolnoise.comparison.verbs.floor",
     "check": "toolnoise.checking.verbs.check",
     "init": "toolnoise.checking.verbs.init",
     "adopt": "toolnoise.comparison.verbs.adopt",
     "doctor": "toolnoise.verbs.doctor",
     "estimate": "toolnoise.analyses.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
-    "status": "toolnoise.analyses.estimate.verbs.status",
     "summary": "toolnoise.verbs.summary",
-    "rules": "toolnoise.verbs.rules",
     "audit": "toolnoise.verify.verbs.audit",
     "diff": "toolnoise.verify.verbs.diff",
     "rebuild": "toolnoise.verify.verbs.rebuild",
     "sign": "toolnoise.verify.verbs.sign",
-    "page": "toolnoise.verify.verbs.page",
     "export": "toolnoise.verify.verbs.export",
     "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.analyses.synthesise.verb",
-    # Of the group of jobs, which come last.
-    "train-replicas": "toolnoise.analyses.replicas.verb",
 }
 
 main = partial(command_line.main, VERBS)

@@ -28,7 +28,6 @@ def check(
     output: Sequence[str] = (),
     metric: Sequence[str] = (),
     vary: Sequence[str] = (),
-    matrix: bool = False,
     world: str | None = None,
     higher: str = "",
     without_draws: str = "",
@@ -56,12 +55,12 @@ def check(
     worlds = ways.worlds(world)
     asked = asked._replace(
         words=ways.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=ways.asked(asked.words, vary, worlds, higher, without_draws, matrix=matrix),
+        asked=ways.asked(asked.words, vary, worlds, higher, without_draws),
         trace=trace,
     )
     if resumes:
         asked = asked._replace(resume=reproducibility.resuming(asked.words, resume_command, stop_at))
-    with folder(keep=keep) as place:
+    with _folder(keep=keep) as place:
         try:
             checked = reproducibility.check(asked, place)
         finally:
@@ -71,7 +70,7 @@ def check(
 
 
 @contextmanager
-def folder(*, keep: bool) -> Iterator[Path]:
+def _folder(*, keep: bool) -> Iterator[Path]:
     """A folder for what runs leave. What ends before its verdict leaves its logs."""
     place, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
     try:

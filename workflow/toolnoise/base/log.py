@@ -1,4 +1,4 @@
-"""The log of a job: no result, so a full disk under it ends no job; and what it says of a failure."""
+"""The log of a job: no result, so a full disk under it ends no job; and whether it says why the job failed."""
 
 import io
 import os
@@ -51,9 +51,9 @@ def tail(path: str | Path) -> str:
         return file.read().decode(errors="replace")
 
 
-def reason(text: str) -> str:
-    """Why a job failed, by the end of its log: the last line is often no more than a library's greeting."""
+def silent_end(text: str) -> str:
+    """What to say of a log that does not end with why its job failed; often it ends with a library's greeting."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return f"its log is empty: {SILENT}, or the disk under it is full"
-    return lines[-1] if SAID.match(lines[-1]) or TRACEBACK in lines else f"{SILENT}; its log ends with: {lines[-1]}"
+    return "" if SAID.match(lines[-1]) or TRACEBACK in lines else SILENT

@@ -147,42 +147,6 @@ CAUSES = {
     ),
     "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)", "shuffle"),
 }
-# Where another layout makes another program: other numbers of processes or workers, or of batches that are accumulated.
-LAYOUTS = {
-    "start": Cause(
-        "the weights at the start depend on the process, and nothing sends those of one to the others",
-        "seed the network alike in each process, or broadcast its weights",
-    ),
-    "sampler": Cause(
-        "each process goes through the same examples",
-        "give the loader a DistributedSampler with the process's own rank",
-    ),
-    "norm": Cause(
-        "batch normalisation knows the batch of its own process alone", "use SyncBatchNorm, or another normalisation"
-    ),
-    "accumulated": Cause(
-        "gradients of several batches are added, and nothing divides the loss by their number",
-        "divide each loss by the number of batches of a step",
-    ),
-    "scale": Cause(
-        "the loss has another scale with another number of processes",
-        "divide the sum of all losses by the number of all examples; DDP divides by the number of processes itself",
-    ),
-    "padding": Cause(
-        "the sampler repeats examples until each process has as many",
-        "train on a number of examples that all numbers of processes divide, or pass drop_last=True",
-    ),
-    "mean": Cause(
-        "each process takes the mean over its own examples, and they may have unequal numbers of them",
-        "divide the sum of the losses by the number of examples of all processes",
-    ),
-    "drawn": Cause(
-        "each worker draws from a generator of its own, and the program without workers from another",
-        "make a generator from the seed, the epoch and the number of the example",
-        "augment",
-    ),
-}
-ABOUT = CAUSES | LAYOUTS
 
 
 class Suspect(NamedTuple):
@@ -198,12 +162,12 @@ class Suspect(NamedTuple):
     @property
     def says(self) -> str:
         """What is often forgotten, of this place."""
-        return ABOUT[self.cause].says + self.seeded
+        return CAUSES[self.cause].says + self.seeded
 
 
 def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:
     """The heaviest first; among equals, the cause that is more often forgotten."""
-    order = list(ABOUT)
+    order = list(CAUSES)
     return sorted(suspects, key=lambda each: (-each.weight, order.index(each.cause), each.file, each.line))
 
 
@@ -214,10 +178,10 @@ def places(found: Sequence[Suspect]) -> Iterable[str]:
         yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
         if len(alike) > MOST_PLACES:
             yield f"  and {len(alike) - MOST_PLACES} more places"
-        yield f"    {says}: {ABOUT[cause].remedy}"
+        yield f"    {says}: {CAUSES[cause].remedy}"
 
 
 def place(suspect: Suspect) -> dict[str, Any]:
     """A place for programs."""
-    about = ABOUT[suspect.cause]
+    about = CAUSES[suspect.cause]
     return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}

@@ -18,17 +18,14 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import causes, differences, layouts, tensors, unmodified
-from toolnoise.checking.causes import LIKELY, Suspect
+from toolnoise.checking import differences, tensors, unmodified
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.ways import Asked, Way
 from toolnoise.study.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
-PRECISION, NOT_RUN = "other precision", "does not run"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
 # ratio of the two precisions is 2e-9; training makes the smaller difference grow as much as the larger one.
 SHRUNK, KEPT = 1e-3, 1e-1
@@ -52,7 +49,7 @@ class Gap(NamedTuple):
 class Break(NamedTuple):
     """How a way ends: the verdict, what differs, and the largest difference in both precisions, if they are known.
 
-    `again` is whether a second run of it has the same bits, if one was made. `places` may be at fault.
+    `again` is whether a second run of it has the same bits, if one was made.
     """
 
     name: str
@@ -62,7 +59,6 @@ class Break(NamedTuple):
     double: float | None = None
     again: bool | None = None
     why: str = ""
-    places: Sequence[Suspect] = ()
 
     @property
     def passed(self) -> bool:
@@ -76,9 +72,7 @@ class Break(NamedTuple):
 Reference = Callable[[tuple[str, ...]], Outcome]
 
 
-def check(
-    runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None], text: Sequence[SourceFile]
-) -> list[Break]:
+def check(runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None]) -> list[Break]:
     """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
 
     @functools.cache
@@ -89,17 +83,10 @@ def check(
     most = MOST_OF_A_SEED * max(drawn) if drawn else None
     found = []
     for way in asked.ways:
-        try:
-            one = _tried(runs, way, asked, reference, most)
-        except BadInput as error:
-            if not way.found:
-                raise
-            one = Break(way.name, NOT_RUN, differences.between(control, control), why=str(error))
+        one = _tried(runs, way, asked, reference, most)
         if not one.passed and way.instead:
             other = _tried(runs, way.instead, asked, reference, most)
             one = other if other.passed else one
-        if not one.passed:
-            one = one._replace(places=layouts.faults(text, way.knob))
         found.append(one)
     return found
 
@@ -115,15 +102,12 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
         return Break(way.name, EQUAL, difference)
     again = not differences.between(outcome, run(name="again")).files
     apart = gap(control, outcome)
-    found = Break(way.name, PRECISION, difference, apart.largest, again=again)
-    if way.knob == "precision":
-        return found
+    found = Break(way.name, verdict(apart, None), difference, apart.largest, again=again)
     if apart.reshaped:
-        return found._replace(verdict=OTHER, why=f"another shape or type: {', '.join(apart.reshaped)}")
-    more = gap(reference(higher), run(*higher)) if higher else None
-    found = found._replace(verdict=verdict(apart, more))
-    if more:
-        found = found._replace(double=more.largest, why=_left(more, higher))
+        return found._replace(why=f"another shape or type: {', '.join(apart.reshaped)}")
+    if higher:
+        more = gap(reference(higher), run(*higher))
+        found = found._replace(verdict=verdict(apart, more), double=more.largest, why=_left(more, higher))
     if not off or found.verdict == ROUNDING:
         return found
     plain, without = reference(off), run(*off)
@@ -222,16 +206,15 @@ def _numbers(name: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
     """A row for each way, and what is behind those that are other programs."""
-    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise")
-    rows = [(*heads, "run again", "likely line")]
+    heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise", "run again")
+    rows = [heads]
     for each in breaks:
         cells = ("",) * 5
         if each.difference.files:
             sizes = map(differences.size, (each.single, each.double))
             again = {True: "equal", False: "differs", None: ""}[each.again]
             cells = (differences.share(each.difference), differences.of_noise(each.difference, noise), *sizes, again)
-        place = next((f"{place.file}:{place.line}" for place in each.places if place.weight >= LIKELY), "")
-        rows.append((each.name, each.verdict, *cells, place))
+        rows.append((each.name, each.verdict, *cells))
     lines = aligned(rows)
     for each in breaks:
         if not each.passed:
@@ -240,7 +223,6 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
                 f"{each.name} {makes} another program:",
                 *(f"  {part}" for part in differences.parts(each.difference)),
             ]
-            lines += causes.places(each.places)
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
     verdicts = {each.verdict for each in breaks}
@@ -255,12 +237,4 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
 
 def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
     """The rows for programs."""
-    return [
-        {
-            **each._asdict(),
-            "difference": each.difference._asdict(),
-            "passed": each.passed,
-            "places": list(map(causes.place, each.places)),
-        }
-        for each in breaks
-    ]
+    return [{**each._asdict(), "difference": each.difference._asdict(), "passed": each.passed} for each in breaks]

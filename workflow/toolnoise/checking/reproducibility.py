@@ -118,15 +118,10 @@ def command(
                 raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
     extra = command_words.words(deterministic, "--deterministic") if deterministic else []
     is_declared = bool(named) or sources is not None
-    return Command([*words, *extra], named if is_declared else ALGORITHMIC, seconds(limit), is_declared, wanted)
-
-
-def seconds(limit: float | None) -> float:
-    """The longest time of a run, from a number of minutes."""
-    limit = LIMIT if limit is None else limit
-    if limit <= 0:
-        raise BadInput("command line", "--limit", f"found {limit:g}", "more than 0 minutes")
-    return limit * 60
+    minutes = LIMIT if limit is None else limit
+    if minutes <= 0:
+        raise BadInput(where, "--limit", f"found {minutes:g}", "more than 0 minutes")
+    return Command([*words, *extra], named if is_declared else ALGORITHMIC, 60 * minutes, is_declared, wanted)
 
 
 def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
@@ -176,7 +171,7 @@ def check(checked: Command, folder: Path) -> Checked:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
-        breaks=invariances.check(runs, checked.asked, control, sizes, text),
+        breaks=invariances.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
         suspected=doubts,
     )

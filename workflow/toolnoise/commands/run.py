@@ -12,7 +12,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -20,7 +19,6 @@ from types import FrameType
 from toolnoise.base import program, session
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
-from toolnoise.record import starts
 from toolnoise.study import analyses, config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()
@@ -49,13 +47,12 @@ def run(profile: str | None, words: Sequence[str]) -> int:
     for lines in analyses.adding("before_run", "lines"):
         for line in lines(study):
             print(line, file=sys.stderr, flush=True)
-    began = time.time()
     code, received = _followed(snakemake)
     if code and received:
         again = shlex.join(["toolnoise", "run", *(["--profile", profile] if profile else []), *words])
         print(f"toolnoise: ended by {received[0].name}; the same command goes on: {again}", file=sys.stderr)
     elif code == 0 and not any(map(_NO_RESULTS.fullmatch, words)):
-        _sum_up(study, words, began)
+        _sum_up(study, words)
     return code
 
 
@@ -155,8 +152,8 @@ def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
     return (128 - code if code < 0 else code), received
 
 
-def _sum_up(study: str, words: Sequence[str], began: float) -> None:
-    """Print the summary of a study, once it has its page, and whether jobs started cold that should not have."""
+def _sum_up(study: str, words: Sequence[str]) -> None:
+    """Print the summary of a study, once it has its page."""
     renamed = [word.removeprefix("study=") for word in words if word.startswith("study=")]
     name = renamed[-1] if renamed else config.read_yaml(study)["study"]
     # Its packages take as long to import as Snakemake takes to start.
@@ -165,5 +162,3 @@ def _sum_up(study: str, words: Sequence[str], began: float) -> None:
     kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.PAGE))
     if kept.is_file() and page.is_file():
         print(summary.as_text(grid.load(kept)))
-    if cold := starts.in_one_line(kept.parent, since=began):
-        print(f"toolnoise: {cold}", file=sys.stderr)

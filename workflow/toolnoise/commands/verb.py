@@ -9,7 +9,6 @@ GAIN = "is a gain real, is a training reproducible?"
 STUDY = "before, during and after a study"
 VERIFY = "verify results"
 SHARE = "share results"
-DATA = "try data formats"
 
 Arguments = Mapping[str, Mapping[str, Any]]
 

@@ -20,6 +20,7 @@ from toolnoise.base.files import readable
 
 ENCODING = "utf-8-sig"
 LARGEST = 1e100  # of a metric or a score: its square is finite, too
+EXACT = 2**53  # from here on, whole numbers are not exact as floats
 LONGEST = 2**26  # characters in a line: zeros after the content of a damaged file are one
 BOOLEANS = {"true": True, "false": False}
 

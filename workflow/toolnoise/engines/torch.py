@@ -2,7 +2,7 @@
 
 Convolutions and pooling take Keras's channels-last tensors directly, without copies. A step gathers its batch, crops
 and mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes with
-the plan. A tooling may add the gradient up from parts of the batch: one after another, or in several processes.
+the plan.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import (
-    State,
-    bare_layers,
-    decay,
-    fused_batch_norm,
-    loss_scale,
-    rate_factor,
-    torch_ranks,
-    torch_scan,
-)
+from toolnoise.engines import bare_layers, decay, fused_batch_norm, loss_scale, rate_factor, torch_scan
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
@@ -51,15 +42,12 @@ class Engine(KerasEngine):
             # It obeys the name of an instruction set only on Intel's processors.
             branch = "COMPATIBLE" if tooling.get("portable") else ISA[tooling["isa"]]
             isa = {"MKL_CBWR": branch, "ONEDNN_MAX_CPU_ISA": ONEDNN_ISA[tooling["isa"]]}
-            ranks = {"GLOO_SOCKET_IFNAME": "lo"} if "world" in tooling else {}
-            return settings | isa | {"ATEN_CPU_CAPABILITY": tooling["isa"]} | ranks
+            return settings | isa | {"ATEN_CPU_CAPABILITY": tooling["isa"]}
         # Without it cuBLAS may add in the order in which its streams finish.
         return settings | ({"CUBLAS_WORKSPACE_CONFIG": ":4096:8"} if deterministic else {})
 
     def _set_up(self, deterministic: bool) -> None:
         self.torch = torch = self.library
-        # Alone, until it trains.
-        self.ranks = torch_ranks.Ranks(self, 1)
         # Otherwise Keras would copy the inputs of convolutions and pooling to channels-first memory and back.
         self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
         # Keras subtracts the squared mean from the mean square there, which loses digits where the mean is large.
@@ -124,30 +112,8 @@ class Engine(KerasEngine):
         if self.tooling.get("fused_batch_norm"):
             fused_batch_norm.install(self.keras, self.model, partial(_normalised, self.torch))
         self._forward(self._blank(self.shape))
-        world, batch = self.tooling.get("world", 1), self.recipe["batch_size"]
-        self.parts = world * self.tooling.get("accumulate", 1)
-        if batch % self.parts:
-            key, allowed = "world" if world > 1 else "accumulate", f"a divisor of the {batch} examples of a batch"
-            raise self._refusal(key, f"found {self.parts} parts of a batch", allowed)
-        self.ranks = torch_ranks.Ranks(self, world)
-
-    def restore(self, state: State) -> None:
-        """Take weights, slots and step, in every process."""
-        self.ranks.ask("restore", state)
-        super().restore(state)
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
-        # Each process holds the training set, unless it is streamed.
-        streamed = {} if self.held else {name: self._read(getattr(part, name)) for name in ("images", "labels")}
-        self.ranks.ask("follow", part._replace(**{"images": None, "labels": None} | streamed))
-        return self._train_here(part, sums)
-
-    def follow(self, part: Chunk) -> None:
-        """Train the steps of a part as the first process does, which alone needs the sums."""
-        images, labels = self.held or self._on_device(part.images, part.labels)
-        self._train_here(part._replace(images=images, labels=labels), Sums(np.float32(0), np.int32(0)))
-
-    def _train_here(self, part: Chunk, sums: Sums) -> Sums:
         plan = part.plan
         # 64 bits instead of 32: PyTorch does not compute with unsigned integers.
         order, slots, dropout = (
@@ -156,23 +122,12 @@ class Engine(KerasEngine):
         offsets, flips = self._moved(plan.offsets), self._moved(plan.flips)
         totals = self._moved(np.array(sums.loss)), self._moved(np.array(sums.correct, np.int64))
         made, before = 0, int(part.steps[0]) - 1 - self._left_out_so_far()
-        # The parts of a batch that this process computes.
-        each, here = order.shape[1] // self.parts, self.parts // self.ranks.world
-        first = self.ranks.rank * here * each
-        shares = [slice(start, start + each) for start in range(first, first + here * each, each)]
-
-        def differentiated(share: slice, number: int, step: np.uint32) -> tuple[tuple[Any, ...], Any, Any]:
-            for layer_number, layer in enumerate(self.dropouts):
-                layer.plan(dropout, step, layer_number, slots[number, share])
-            examples = order[number, share]
-            batch = self._augmented(part.images, examples, offsets[number, share], flips[number, share])
-            return self._differentiated(batch, part.labels[examples])
-
         for number, step in enumerate(part.steps):
+            for layer_number, layer in enumerate(self.dropouts):
+                layer.plan(dropout, step, layer_number, slots[number])
             try:
-                gradients, *of_step = self.ranks.added(
-                    *self._added([differentiated(share, number, step) for share in shares])
-                )
+                batch = self._augmented(part.images, order[number], offsets[number], flips[number])
+                gradients, *of_step = self._differentiated(batch, part.labels[order[number]])
                 taken = self._step(gradients, part.rates[number, 0], part.rates[made, 1:], before + made + 1)
             except RuntimeError as error:
                 op, nondeterministic, _ = str(error).partition(" does not have a deterministic implementation")
@@ -185,21 +140,13 @@ class Engine(KerasEngine):
         return Sums(*map(self._read, totals))
 
     def _differentiated(self, images: Any, labels: Any) -> tuple[tuple[Any, ...], Any, Any]:
-        """The gradients of a part of a batch, its loss and its number of correct predictions."""
+        """The gradients of a batch, its loss and its number of correct predictions."""
         torch, trained = self.torch, [self.tensors[path] for path in self.trainable]
         logits = self._logits(images, training=True)
-        loss = self._loss(labels, logits) / self.parts
+        loss = self._loss(labels, logits)
         objective = loss * self._loss_scale() if self.loss_scaled else loss
         gradients = torch.autograd.grad(objective, trained)
         return gradients, loss.detach(), (self._answers(logits.detach(), torch.argmax) == labels).sum()
-
-    def _added(self, of_shares: list[tuple[tuple[Any, ...], Any, Any]]) -> tuple[tuple[Any, ...], Any, Any]:
-        """Sums over parts of a batch, in their order."""
-        total, *others = of_shares
-        for gradients, loss, correct in others:
-            self.torch._foreach_add_(total[0], gradients)
-            total = total[0], total[1] + loss, total[2] + correct
-        return total
 
     def _step(self, gradients: tuple[Any, ...], rate: np.float32, powers: np.ndarray, update: int) -> bool:
         """Move the weights by the gradients of a batch; return whether that was possible."""

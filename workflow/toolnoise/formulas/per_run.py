@@ -18,9 +18,6 @@ from toolnoise.formulas.groups import rates
 # A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
 OWN = "own"
-INDEPENDENT = (
-    "independent_variance"  # the end of a metric's name: the variance of a rate if examples erred independently
-)
 # A number that is equal for two runs only if all their logits are equal bit by bit.
 FINGERPRINT = "fingerprint"
 FINGERPRINT_DIGITS = 13  # hexadecimal ones, so 52 bits, which a float holds exactly
@@ -63,15 +60,6 @@ def mean_churns(predicted: np.ndarray) -> np.ndarray:
         return np.full(runs, np.nan)
     alike = agreements(predicted, predicted) - examples
     return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
-
-
-def mean_independent_variances(wrong: np.ndarray) -> np.ndarray:
-    """The variance of a rate if examples erred independently, as the mean of one number of each run, [S].
-
-    Two runs that err on different examples show how often each example errs: an example's variance over runs is half
-    the share of pairs of which one run errs on it.
-    """
-    return mean_churns(wrong) / (2 * wrong.shape[1])
 
 
 def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:

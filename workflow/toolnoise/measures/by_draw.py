@@ -8,13 +8,10 @@ import numpy as np
 
 from toolnoise.formulas import Row
 from toolnoise.formulas.declared import METRICS, Metric, bounded
-from toolnoise.formulas.groups import examples_of
 from toolnoise.formulas.per_run import (
-    INDEPENDENT,
     Values,
     mean_churns,
     mean_churns_with,
-    mean_independent_variances,
     mean_normalised_churns,
 )
 from toolnoise.formulas.weights import Apart
@@ -90,19 +87,6 @@ def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
         for metric, of_each in of_draw.of_each().items():
             by_metric.setdefault(metric, np.full(sum(map(len, drawn.groups)), np.nan))[group] = of_each
     return [(metric, "all", of_runs) for metric, of_runs in by_metric.items()]
-
-
-def independent_variances(
-    drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]
-) -> Values:
-    """Of each rate and run, a term of the variance over runs that independent errors would have: their mean is it."""
-    wrong, everyone = predicted != labels, {"all": np.ones(len(labels), bool)}
-    return [
-        (f"{rate}_{INDEPENDENT}", name, _within(drawn, wrong[:, among], mean_independent_variances))
-        for name, member in (everyone | groups).items()
-        for rate, among in examples_of(labels, classes, member).items()
-        if among.any()
-    ]
 
 
 def _within(drawn: Grouped, values: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -65,7 +65,6 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
         values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
     values += by_draw.churns(together, predicted, test.labels, groups)
     values += by_draw.distances(together, weights)
-    values += by_draw.independent_variances(together, predicted, test.labels, classes, groups)
 
     sizes = []
     if scored:

@@ -12,10 +12,6 @@ from toolnoise.dumps.stacks import Predictions
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
-# A variant and a seed. The seeds of Control are one draw.
-Draw = tuple[str, int]
-CONTROL = "control"
-
 
 def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:
     """A dump of predictions and its data set."""
@@ -42,33 +38,6 @@ def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) ->
         if run.seed != seed:
             raise BadInput(run.folder / "run.json", "spec.seed", f"found {run.seed}", f"{seed}, as the dump has")
     return [run for run, _ in with_seeds]
-
-
-def draws_on_toolings(
-    cells: Sequence[tuple[str, str]], logits: Sequence[str], records: Sequence[str]
-) -> tuple[dict[str, dict[Draw, tuple[np.ndarray, Run]]], set[Draw]]:
-    """By tooling and draw, the logits of a finished run and its record; and all draws that were planned.
-
-    `cells` has the tooling and the variant of each dump, `records` has the runs of one dump after another.
-    """
-    if len(logits) != len(cells):
-        raise BadInput("command line", "--logits", f"found {len(logits)}", f"{len(cells)}, one for each cell")
-    toolings: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
-    left = list(records)
-    planned: set[Draw] = set()
-    for (hardware, variant), path in zip(cells, logits, strict=True):
-        dump, draws = stacks.read_predictions(path, Path(path).with_suffix(".json")), toolings.setdefault(hardware, {})
-        paths, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
-        if len(paths) < len(dump.seeds):
-            raise BadInput("command line", "--records", f"found {len(records)}", f"one for each run of {path}, too")
-        for place, (seed, record) in enumerate(zip(dump.seeds, paths, strict=True)):
-            draw = (variant, 1 if variant == CONTROL else seed)
-            planned.add(draw)
-            if dump.finished[place] and draw not in draws:
-                draws[draw] = np.array(dump.logits[place]), runs.read(record)
-    if left:
-        raise BadInput("command line", "--records", f"found {len(records)}", f"{len(records) - len(left)}")
-    return toolings, planned
 
 
 def counts(finished: np.ndarray) -> tuple[int, int]:

@@ -141,6 +141,13 @@ def says(cell_runs: Sequence[Run]) -> str:
     )
 
 
+def ran_on(cell_runs: Sequence[Run]) -> str:
+    """What computed a cell's runs; nothing where the records of adopted runs do not have it."""
+    observed = [run.record.get("observed", {}) for run in cell_runs]
+    devices = {of.get("cpu", "") if of.get("device") in (None, "cpu") else of["device"] for of in observed}
+    return f" Ran on {', '.join(sorted(devices - {''}))}." if devices - {""} else ""
+
+
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
     """The logits of a cell's runs by seed, or what a program left instead, without those of diverged runs."""
     dump = stacks.read_predictions(logits, index)
@@ -161,7 +168,7 @@ def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: st
     single = of_runs[of_runs["group"] == "all"]
     spec = cell_runs[0].record["spec"]
     return {
-        "says": says(cell_runs),
+        "says": says(cell_runs) + ran_on(cell_runs),
         "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
         "epochs": at,
         "runs": [_run(run, rows, at) for run, rows in zip(cell_runs, tables, strict=True)],

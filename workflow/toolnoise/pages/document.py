@@ -1,12 +1,11 @@
 """An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
 
-It is a study's page, or that of a room beside the kernel alone: what the block has decides which views there are. Such
-a room, or an analysis, adds its scripts and styles, which lie in its folder page/web or web.
+An analysis adds its scripts and styles, which lie in its folder web.
 
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
-policy allows only its own script and style, by their SHA-256, and no address. A page with data files lets that script
-load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it or in its data.
+policy allows only its own script and style, by their SHA-256, and no address. That script alone may load further
+scripts, the data files (`strict-dynamic`); pictures lie beside the page or in its data.
 """
 
 import base64
@@ -19,21 +18,20 @@ from typing import Any
 from toolnoise.pages.short_json import packed
 from toolnoise.study import analyses
 
-# The script's files, in the order in which they are joined; those of rooms come before the last, which shows the page.
+# The script's files, in the order in which they are joined; those of analyses come before the last, which shows all.
 SCRIPTS = ("unpacking", "elements", "tooltips", "charts", "tables", "study-views", "run-views", "navigation")
 
 
-def document(block: Mapping[str, Any], parts: bool = True) -> str:
-    """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
+def document(block: Mapping[str, Any]) -> str:
+    """The page, as HTML."""
     texts = {path.name: path.read_text("utf-8") for path in analyses.web()}
     *names, last = (f"{name}.js" for name in SCRIPTS)
     names += sorted(name for name in texts if name.endswith(".js") and name not in (*names, last))
     style = "".join(text for name, text in texts.items() if name.endswith(".css"))
     script = '"use strict";\n' + "\n".join(texts[name] for name in (*names, last))
-    strict_dynamic, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
     policy = (
-        f"default-src 'none'; script-src {_digest(script)}{strict_dynamic}; style-src {_digest(style)}; {pictures}"
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_digest(script)} 'strict-dynamic'; style-src {_digest(style)}; "
+        "img-src 'self' data:; base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
     blanks = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}

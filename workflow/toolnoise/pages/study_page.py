@@ -1,13 +1,12 @@
 """The page of a study: index.html with what everybody sees first, and a data file with the tables.
 
-The first view has the findings, the cells and the figures. Other jobs write what a cell, a comparison of cells and the
-audit show: data files that the page loads when somebody asks for them. In the results folder, the page shows the
-figures that lie there.
+The first view has the findings, the cells and the figures. What a cell shows is a data file of another job, which the
+page loads when somebody asks for it. The page shows the figures that lie beside it.
 """
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,9 +34,8 @@ class Page(NamedTuple):
 
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
     the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
-    each [format, file], its data, its notebook and its kind. `files` are those that are there, by their
-    places in the study: an unfinished study, or one of older code, lacks some. `synthetic` are the data sets whose
-    pictures are drawn.
+    each [format, file], its data, its notebook and its kind. `files` are all that it shows, by their places in
+    the study. `synthetic` are the data sets whose pictures are drawn.
     """
 
     study: str
@@ -53,27 +51,21 @@ class Page(NamedTuple):
         """The seeds of each cell."""
         return {Cell(*names): seeds for *names, seeds in self.cells}
 
-    @property
-    def shown(self) -> list[Mapping[str, Any]]:
-        """The figures and tables that are there."""
-        present = self.files.keys()
-        return [item for item in self.figures if {item["notebook"], *dict(item["files"]).values()} <= present]
-
 
 def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables: str | Path, **about: Any) -> None:
-    """Write the page of a study: `shows` are its figures and metric files, `gates` the verdicts on control cells."""
+    """Write the page of a study: `shows` is all that it shows or links to, `gates` the verdicts on control cells."""
     within = f"results/{about['study']}/"
     page = Page(**about, files={name.removeprefix(within): Path(name) for name in (*shows, *gates)})
     # All is made before anything is written: a file that is refused leaves the old page as it was.
     made = {
         out_tables: part("tables", all_tables(page)),
-        out: document(first(page, f"../../logs/{page.study}")),
+        out: document(first(page)),
     }
     for path, text in made.items():
         write_text(path, text)
 
 
-def first(page: Page, logs: str) -> dict[str, Any]:
+def first(page: Page) -> dict[str, Any]:
     """The block of index.html: what the first view shows."""
     table = metric_files.read([page.files[STABILITY]] if STABILITY in page.files else [], STABILITY_COLUMNS)
     measured, seeds, gates = rows_by_cell(table), page.seeds, _gates(page)
@@ -83,7 +75,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
         "study": page.study,
         "sentences": list(first_screen.sentences(of_study, hero)),
         "hero": hero,
-        "facts": list(_facts(page, measured)),
+        "facts": [("Runs", _how_many_ran(page, measured))],
         "emulated": list(page.emulated),
         "synthetic": list(page.synthetic),
         "measures": {name: list(label) for name, label in declared.labels().items()},
@@ -99,8 +91,8 @@ def first(page: Page, logs: str) -> dict[str, Any]:
             for cell, rows in measured.items()
             if cell in seeds
         ],
-        "figures": [_figure(figure, page) for figure in page.shown],
-        "logs": logs,
+        "figures": [_figure(figure, page) for figure in page.figures],
+        "logs": f"../../logs/{page.study}",
     }
     for shown in analyses.adding("page", "shown"):
         block |= shown(page.files)
@@ -111,7 +103,7 @@ def all_tables(page: Page) -> dict[str, Any]:
     """Every table of a notebook, and the metric files that have no other place on the page."""
     rendered = {
         table["name"]: page_tables.rendered(page.files[dict(table["files"])["html"]])
-        for table in page.shown
+        for table in page.figures
         if not table["picture"]
     }
     return rendered | {
@@ -160,12 +152,9 @@ def _gates(page: Page) -> dict[Cell, bool | None]:
     return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
 
 
-def _facts(page: Page, measured: Mapping[Cell, Rows]) -> Iterator[tuple[str, str]]:
-    """How much ran, and what is not there yet: each a label and its text."""
+def _how_many_ran(page: Page, measured: Mapping[Cell, Rows]) -> str:
     planned = sum(map(len, page.seeds.values()))
     means = [next(iter(rows.values())) for rows in measured.values()]
     finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
     lost = f", {missing} missing (diverged)" if missing else ", none missing"
-    yield "Runs", f"{finished} of {planned} runs in {len(measured)} cells{lost}"
-    if absent := [figure["name"] for figure in page.figures if figure not in page.shown]:
-        yield "Not made yet", ", ".join(absent)
+    return f"{finished} of {planned} runs in {len(measured)} cells{lost}"

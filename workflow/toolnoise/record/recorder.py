@@ -154,7 +154,7 @@ def _write(
         commit.changes if commit else None,
         process,
         resumed,
-        chain=_chain(path_for(outputs[0].name)) if verb == steps.ROOT else None,
+        chain=_chain(path_for(outputs[0].name)) if verb == steps.PAGE else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
 

@@ -5,7 +5,7 @@ its logarithm: the sum of the squares is its variance. Arms that share a unit ar
 come from `stats.draws`.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -69,16 +69,6 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     if statistic == SD:
         arm = arm._replace(freedom=len(values) - 1)
     return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
-
-
-def jackknifed(statistic: Callable[[np.ndarray], float], units: int) -> Arm:
-    """A statistic of units, by their numbers; without an error if it is not positive without one of them."""
-    every = np.arange(units)
-    arm = Arm(statistic(every), units)
-    without = np.array([statistic(np.delete(every, unit)) for unit in range(units)])
-    if units < FEWEST or not (without > 0).all():
-        return arm
-    return arm._replace(moves=dict(enumerate(_jackknife(np.log(without)).tolist())))
 
 
 def together(arms: Sequence[Arm], power: int) -> Arm:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 
 
 def binomial_sd(rate: float, examples: int) -> float:
@@ -50,16 +50,6 @@ def distribution_wise_sd(variance: Estimate) -> Estimate:
     It keeps the sign, so that a variance that is not visible is still recognised; so do the bounds.
     """
     return Estimate(*(float(np.copysign(np.sqrt(abs(part)), part)) for part in variance))
-
-
-def moments(hits: np.ndarray) -> tuple[float, float]:
-    """The mean variance over runs of one example and the mean covariance of two, from runs [S, N]; both unbiased."""
-    runs, examples = hits.shape
-    if runs < 2 or examples < 2:
-        return np.nan, np.nan
-    variance = examples * _independent_variance(hits)
-    total = float(np.square(standard_deviation(np.count_nonzero(hits, axis=1) / examples)))
-    return variance, (examples * total - variance) / (examples - 1)
 
 
 def _independent_variance(right: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 A row says where its jobs are in a study, what they read and write, which parameters follow from the study, and which
 function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, what
-`status` and `estimate` count and the steps of a crate all follow from this table. A new measure is a row (of
+`estimate` counts and the steps of a crate all follow from this table. A new measure is a row (of
 `table`, or of an analysis) and a module that computes.
 
 The outcome of a job follows from its parameters (plain JSON), the files it reads and the code of its modules. `perform`
@@ -22,7 +22,7 @@ from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import PAGE, ROOT, ROOTS, shown, summaries
+from toolnoise.steps.whole import PAGE, shown, summaries
 from toolnoise.study.cells import Cell, MetricFile, Place, Shown, Training
 from toolnoise.study.study import Study
 
@@ -128,13 +128,6 @@ def outputs(verb: str, parameters: Parameters, study: str) -> Names:
 def outputs_at(verb: str, study: Study, place: Place) -> Names:
     """What the job at a place of a study writes."""
     return outputs_of(STEPS[verb], place, STEPS[verb].parameters(study, place), study.name)
-
-
-def result(verb: str, study: Study, place: Place) -> str:
-    """The last file that the job at a place writes: when it is there, all are."""
-    if isinstance(place, MetricFile | Shown):
-        return outputs_at(verb, study, place)[-1][0]
-    return study.path(list(STEPS[verb].writes.values())[-1].pattern, place)
 
 
 def rule(verb: str, parameters: Parameters) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from toolnoise.steps.step import Parameters, Read, Write, metric
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Dataset, Training
-from toolnoise.study.entries import shares_process
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
@@ -43,20 +42,6 @@ def at(pattern: str, beside: tuple[str, ...] = (), of: Callable[[Any], Any] = sa
     return Read(lambda study, place: study.path(pattern, of(place)), beside)
 
 
-def of_cells(cells_of: Callable[[Study, Any], list[Cell]]) -> dict[str, Read]:
-    """The dumps of several cells that follow from a place, and the records of all their runs."""
-
-    def dumps(study: Study, place: Any) -> list[str]:
-        """The dump of each cell that the job compares."""
-        return [study.path(layout.LOGITS, cell) for cell in cells_of(study, place)]
-
-    def runs(study: Study, place: Any) -> list[str]:
-        """The records of all runs of these cells."""
-        return [path for cell in cells_of(study, place) for path in study.runs(layout.RECORD, cell)]
-
-    return {"logits": Read(dumps, INDEX, several=True), "records": Read(runs, RUN_FILES, several=True)}
-
-
 def records(beside: tuple[str, ...], of: Callable[[Any], Cell] = same) -> Read:
     """The records of all runs of a cell, or of one that follows from a place."""
     return Read(lambda study, place: study.runs(layout.RECORD, of(place)), beside, several=True)
@@ -74,11 +59,6 @@ def dump(of: Callable[[Any], Cell] = same) -> dict[str, Read]:
 def built(study: Study) -> list[Cell]:
     """The cells of networks that are built here."""
     return [cell for cell in study.cells if not study.is_program(cell)]
-
-
-def alone(study: Study) -> list[Cell]:
-    """Those of them whose runs have a process each."""
-    return [cell for cell in built(study) if not shares_process(study.tooling(cell.hardware))]
 
 
 def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:

@@ -122,7 +122,7 @@ ROWS = {
         "train one run",
         where=Where(
             Training,
-            lambda study: reads.runs_of(study, reads.alone(study)),
+            lambda study: reads.runs_of(study, reads.built(study)),
             "grid",
             "model/dataset/hardware/variant of its grid and one of its seeds",
         ),

@@ -109,10 +109,9 @@ def _page(study: Study, _: Whole) -> Parameters:
     }
 
 
-def _parts(study: Study, _: Whole) -> list[str]:
-    """What the page shows beside its first view."""
-    tables = study.path(layout.PAGE_PARTS + "/tables.js")
-    return [tables, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
+def _on_the_page(study: Study, place: Whole) -> list[str]:
+    """All metric files of the whole study, all its figures and tables, and the part of each cell."""
+    return [*_everything_shown(study, place), *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
 def _web(_: Parameters) -> tuple[str, ...]:
@@ -139,11 +138,8 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
         raise BadInput("command line", "--read", f"found {empty} without a file", "a kind and its files")
 
 
-# The job that all others come before; its statement has the digests of theirs.
-ROOT = "write-audit"
+# The root: all jobs that a whole study needs come before it, and its statement has the digests of theirs.
 PAGE = "write-page"
-# In earlier results the job of the page was the root.
-ROOTS = (ROOT, PAGE)
 
 ROWS = {
     "collect": Step(
@@ -192,19 +188,9 @@ ROWS = {
         "write a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
         parameters=_page,
-        reads={"shows": Read(_everything_shown, several=True), "gates": Read(_gates, several=True, optional=True)},
+        reads={"shows": Read(_on_the_page, several=True), "gates": Read(_gates, several=True, optional=True)},
         writes={"out": Write(layout.PAGE), "out-tables": Write(layout.PAGE_PARTS + "/tables.js")},
         work=Work("toolnoise.pages.study_page:show", further=lambda _: analyses.named("page", "study"), files=_web),
-    ),
-    ROOT: Step(
-        "write_audit",
-        "audit a study, write the audit's part of its page, name every statement",
-        where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
-        parameters=lambda study, _: {"study": study.name},
-        reads={"page": Read(lambda study, _: study.path(layout.PAGE)), "parts": Read(_parts, several=True)},
-        writes={"out": Write(layout.AUDITED, timed=True), "out-statements": Write(layout.STATEMENTS, timed=True)},
-        work=Work("toolnoise.verify.page.of_audit:show", further=lambda _: analyses.named("study", "rows")),
-        unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",

@@ -47,6 +47,6 @@ def adding(module: str, name: str) -> tuple[Any, ...]:
 
 
 def web() -> list[Path]:
-    """The files that a study's page is made from: the kernel's, then those of rooms that add views."""
-    patterns = ("pages/web/*", "*/page/web/*", "analyses/*/web/*")
+    """The files that a study's page is made from: the kernel's, then those of analyses that add views."""
+    patterns = ("pages/web/*", "analyses/*/web/*")
     return [path for pattern in patterns for path in sorted(PACKAGE.glob(pattern))]

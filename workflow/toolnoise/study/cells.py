@@ -90,14 +90,6 @@ class Pair(NamedTuple):
         return first, second
 
 
-class Task(NamedTuple):
-    """A model and a data set, on all toolings that an atlas compares."""
-
-    model: str
-    dataset: str
-    task = _TASK
-
-
 class Profile(NamedTuple):
     """One measurement of a training step: a network on a tooling in a mode, in a process of its own."""
 
@@ -135,4 +127,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Training | Control | Variants | Pair | Task | Profile | Network | MetricFile | Shown | Whole
+Place = Dataset | Cell | Training | Control | Variants | Pair | Profile | Network | MetricFile | Shown | Whole

@@ -52,7 +52,7 @@ def read(path: str | Path) -> Config:
 
 def resolve(config: object, file: str | Path) -> Config:
     """Complete and check a configuration; errors name it as `file`."""
-    config = complete(_over_registries(config), schema(), file)
+    config = complete(_over_registries(_without_parked(config, file)), schema(), file)
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_possible_recipes(config["recipes"], "recipes.", file)
@@ -88,6 +88,24 @@ def resolve(config: object, file: str | Path) -> Config:
     return config
 
 
+# Keys that every block of an earlier version's study.json has, with the value that does without what is parked.
+PARKED = {"atlas": False}
+
+
+def _without_parked(config: object, file: str | Path) -> object:
+    """The study.json of an earlier version without keys of blocks that have no effect any more."""
+    blocks = config.get("grid") if isinstance(config, dict) and _is_kept(file) else None
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        return config
+    kept = [{key: block[key] for key in block if (key, block[key]) not in PARKED.items()} for block in blocks]
+    return {**config, "grid": kept}
+
+
+def _is_kept(file: str | Path) -> bool:
+    """Whether a configuration is the study.json among results."""
+    return Path(file).name == Path(layout.STUDY).name
+
+
 # Bit-equal runs are one run: two show that nothing varies.
 CONTROL_SEEDS = 2
 
@@ -100,7 +118,7 @@ def _settle_control_seeds(blocks: list[Config], file: str | Path) -> None:
         given = block["seeds"]
         seeds = given if isinstance(given, int) else len(given)
         # In a study.json of a version without the key, Control had every seed of its block.
-        every = block["variants"] == ["control"] or Path(file).name == Path(layout.STUDY).name
+        every = block["variants"] == ["control"] or _is_kept(file)
         asked = block.setdefault("control_seeds", seeds if every else min(CONTROL_SEEDS, seeds))
         if asked > seeds:
             key = f"grid[{number}].control_seeds"
@@ -244,12 +262,6 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             possible["environment"] = ("",)
         elif "python" in tooling:
             raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
-        for key in ("accumulate", "world"):
-            if key in tooling and engine != "torch":
-                raise BadInput(file, f"{at}{name}.{key}", f"found it with engine {engine!r}", "engine: torch")
-        if "world" in tooling:
-            # Its processes are forked, which threads do not survive.
-            possible |= {"accelerator": ("cpu",), "threads": (1,)}
         if tooling.get("portable"):
             # What was compared on processors of several makers. No setting fixes the blocks of Eigen, which JAX has.
             kernels = tuple(name for name in POSSIBLE[engine]["kernels"] if name != "eigen")
@@ -266,8 +278,8 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
-                beside = f"world {tooling['world']}" if "world" in tooling else f"engine {engine!r}"
-                beside = next((f"{way}: true" for way in ("portable", "fused_batch_norm") if tooling.get(way)), beside)
+                ways = (way for way in ("portable", "fused_batch_norm") if tooling.get(way))
+                beside = next((f"{way}: true" for way in ways), f"engine {engine!r}")
                 raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
 
 

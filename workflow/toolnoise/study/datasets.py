@@ -1,4 +1,4 @@
-"""Data sets of a study: what an entry with merged classes or a group must have, beyond the schema.
+"""Data sets of a study: what an entry must have, beyond the schema.
 
 Pure: `toolnoise.study.config` reads them. What only the files can show, the readers refuse.
 """
@@ -10,14 +10,9 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.sources import keeps_originals
 
-# Keys that require others.
-REQUIRED = {"group_share": ("group", "train_examples"), "group_test_examples": ("group",)}
 # Keys that only some readers know.
 READERS = {
-    "classes": ("image-folder",),
-    "group": ("image-folder", "text"),
-    "group_share": ("image-folder", "text"),
-    "group_test_examples": ("image-folder",),
+    "train_examples": ("faces",),
     "targets": ("celeba",),
     "attributes": ("faces",),
     "outcome": ("npz", "npy"),
@@ -27,16 +22,12 @@ TOKENS = {"vocabulary": ("words", "subwords"), "most": ("words",), "unknown": ("
 
 
 def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: str | Path) -> None:
-    """Refuse keys that the reader does not know or that lack another, and folders that are in no or two classes."""
+    """Refuse keys that the reader does not know, and values that do not fit together."""
     for name, entry in entries.items():
         for key, readers in READERS.items():
             if key in entry and entry["reader"] not in readers:
                 problem = f"found it with reader {entry['reader']!r}"
                 raise BadInput(file, f"{at}{name}.{key}", problem, f"reader: {' or '.join(readers)}")
-        for key, needed in REQUIRED.items():
-            for other in needed:
-                if key in entry and other not in entry:
-                    raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
         if isinstance(targets := entry.get("targets"), list) and entry.get("target") not in targets:
             found = f"found {entry.get('target', 'nothing')!r}"
             raise BadInput(file, f"{at}{name}.target", found, f"one of targets: {', '.join(targets)}")
@@ -48,17 +39,3 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
         if keeps_originals(entry) and not possible:
             wanted = "reader: image-folder or imagenet, with image_size and streamed: true"
             raise BadInput(file, f"{at}{name}.stored_size", "found 'original'", wanted)
-        if "classes" in entry:
-            _require_each_once(entry, f"{at}{name}", file)
-
-
-def _require_each_once(entry: Mapping[str, Any], key: str, file: str | Path) -> None:
-    class_of: dict[str, str] = {}
-    for kind, folders in entry["classes"].items():
-        for folder in folders:
-            if folder in class_of:
-                problem = f"folder {folder!r} is in {class_of[folder]!r}, too"
-                raise BadInput(file, f"{key}.classes.{kind}", problem, "each folder in one class")
-            class_of[folder] = kind
-    if "group" in entry and entry["group"] not in class_of:
-        raise BadInput(file, f"{key}.group", f"found {entry['group']!r}", f"allowed: {', '.join(class_of)}")

@@ -19,7 +19,7 @@ def emulates(tooling: Mapping[str, Any]) -> bool:
 
 def has_groups(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set has sub-groups, by its entry."""
-    return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "group", "frequency"))
+    return dataset["reader"] == "faces" or any(dataset.get(key) for key in ("groups", "frequency"))
 
 
 def is_synthetic(dataset: Mapping[str, Any]) -> bool:
@@ -52,11 +52,6 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
     return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
-def shares_process(tooling: Mapping[str, Any]) -> bool:
-    """Whether several runs on a tooling are trained in one process."""
-    return "replicas" in tooling
-
-
 def cores(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
     """The CPU cores that a run on a tooling keeps busy: its own, or those that decode a large data set's originals."""
-    return max(tooling["threads"] * tooling.get("world", 1), 8 * keeps_originals(dataset))
+    return max(tooling["threads"], 8 * keeps_originals(dataset))

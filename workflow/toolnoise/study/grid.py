@@ -18,7 +18,7 @@ from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import Subject
-from toolnoise.study.study import PAIRABLE, Figure, Study, is_deterministic
+from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
 # The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
@@ -57,7 +57,6 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
-    atlas: set[Cell] = set()
     tensors: dict[Cell, str] = {}
     excluded: dict[str, list[Cell]] = {}
     for number, block in enumerate(resolved["grid"]):
@@ -79,8 +78,6 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
                 sets[cell] = tuple(block["remedies"])
-            if block["atlas"] and cell.variant in PAIRABLE:
-                atlas.add(cell)
             if "layers" in block:
                 layers[cell] = block["layers"]
             if "bit_tensor" in block and "bit" in cell_variant.varying:
@@ -90,10 +87,6 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if programs.is_program(resolved["models"][cell.model]):
                 continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
-            divided = [key for key in ("accumulate", "world") if key in resolved["hardware"][cell.hardware]]
-            if divided and "last_batch" in resolved["recipes"][recipe]:
-                problem = f"recipe {recipe!r} has last_batch, and {cell.hardware!r} has {divided[0]}"
-                raise BadInput(file, f"{where}.hardware", problem, "toolings that do not divide a batch")
             if cell_variant.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
@@ -103,7 +96,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 clash = f"{'/'.join(cell.task)} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", clash, "one recipe per model and data set in a study")
     seeds = {cell: seeds[cell] for cell in _together(seeds)}
-    parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), tensors)
+    parts = (seeds, draws, minutes, sets, recipe_of, layers, tensors)
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
     _require_networks(study, file)

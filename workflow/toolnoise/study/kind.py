@@ -17,7 +17,7 @@ TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Fur
 NARROW = "narrow"  # before the suffix of a figure's form for small screens
 
 # What figures by sub-groups need.
-SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or image-folder with a group"
+SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or text with frequency"
 
 # Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
 Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]

@@ -41,11 +41,9 @@ CLAIMS = "results/{study}/metrics/claims.csv"
 
 FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
-# The page, and the data files that it loads when somebody asks for them. The audit's are written last, by the root.
+# The page, and the data files that it loads when somebody asks for them.
 PAGE = "results/{study}/index.html"
 PAGE_PARTS = "results/{study}/page"
-AUDITED = PAGE_PARTS + "/audit.js"
-STATEMENTS = PAGE_PARTS + "/statements.js"
 PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"

@@ -94,8 +94,6 @@ def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
             if key in block:
                 problem = "found it in a block of training programs"
                 raise BadInput(file, f"{where}.{key}", problem, "models with a builder")
-        if block["atlas"]:
-            raise BadInput(file, f"{where}.atlas", "found true in a block of training programs", "false")
     for name in config.get("overhead", {}).get("models", []):
         if is_program(config["models"][name]):
             raise BadInput(file, "overhead.models", f"found the training program {name!r}", "models with a builder")

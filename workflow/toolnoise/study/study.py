@@ -14,7 +14,7 @@ from toolnoise.base.noise_sources import DRAW
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs
-from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Task, Training, Variants
+from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
 from toolnoise.study.entries import emulates, is_synthetic
 from toolnoise.study.variants import variant
@@ -34,12 +34,10 @@ class Figure(NamedTuple):
     tasks: tuple[tuple[str, str], ...]
     excluded: tuple[Cell, ...] = ()
 
-    def shows(self, place: Cell | Network | Pair | Task | Dataset) -> bool:
-        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
+    def shows(self, place: Cell | Network | Pair | Dataset) -> bool:
+        """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
         if isinstance(place, Dataset):
             return any(place.dataset == dataset for _, dataset in self.tasks)
-        if isinstance(place, Task):
-            return tuple(place) in self.tasks
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
         cells = place.cells if isinstance(place, Pair) else (place,)
         return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
@@ -52,9 +50,8 @@ class Study:
     `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
     runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
     with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
-    number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
-    `tensors` maps the cells that move a bit of one tensor to its path. `folder` is where the results lie, if that is
-    not results/<name>.
+    number of test examples. `tensors` maps the cells that move a bit of one tensor to its path. `folder` is where the
+    results lie, if that is not results/<name>.
     """
 
     name: str
@@ -65,7 +62,6 @@ class Study:
     views: dict[Cell, tuple[str, ...]]
     recipe_of: dict[tuple[str, str], str]
     layers: dict[Cell, int]
-    atlas: frozenset[Cell]
     tensors: dict[Cell, str]
     figures: tuple[Figure, ...]
     folder: str = ""
@@ -78,7 +74,7 @@ class Study:
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
-        seeds = {cell: seeds for cell, seeds in self._leaving(SCORED).items() if cell not in self.atlas}
+        seeds = self._leaving(SCORED)
         return tuple(
             Pair(first.model, first.dataset, first.hardware, second.hardware, first.variant)
             for first, second in itertools.combinations(seeds, 2)

@@ -9,7 +9,7 @@ and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,7 @@ from toolnoise.base import arrays, code_digest, files
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
-from toolnoise.engines import EpochResult, Weights
-from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.epoch_plan import Plan, cycle_length, plan_epoch, steps_per_epoch
-from toolnoise.models.initial import Parameter
+from toolnoise.epoch_plan import cycle_length, plan_epoch, steps_per_epoch
 from toolnoise.training import bitflip, kept_weights
 from toolnoise.training.checkpoints import Checkpoints, Progress
 from toolnoise.training.kept_weights import Recording, packed
@@ -71,44 +68,39 @@ def train(
         print(f"goes on after epoch {len(progress.rows)} of {spec.recipe['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)
     recording.recorded = progress.recorded
-    while not has_ended(rows, spec.recipe["epochs"]):
+    while not _has_ended(rows, spec.recipe["epochs"]):
         with timings.measure("checkpoints"):
             checkpoints.write(lambda: progress._replace(state=engine.state(), seconds=dict(timings)))
         if move and len(rows) == spec.variant.bit_after:
             state = engine.state()
             engine.restore(state._replace(weights=move.made(state.weights)))
-        plan = plan_epoch(spec, len(dataset.train), len(rows), dataset.train.margin, dataset.train.boxes)
-        before = timings.get("training", 0.0)
-        with timings.measure("training"):
-            result = recording.epoch(plan, len(rows))
-        rows.append(row_of(engine, dataset, plan, result, timings, len(rows), timings["training"] - before))
-        if not has_ended(rows, spec.recipe["epochs"]) and len(rows) % cycle_length(spec.recipe) == 0:
+        rows.append(_epoch(recording, spec, dataset, timings, len(rows)))
+        if not _has_ended(rows, spec.recipe["epochs"]) and len(rows) % cycle_length(spec.recipe) == 0:
             snapshots.append(engine.weights())
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
         print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
     steps = packed(recording.recorded, kept_weights.OF_STEPS)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
-    files.write_text(history, as_csv(rows))
-    about = about_run(spec, dataset, initial.weights, rows, parameters)
-    about |= {"resumed_after": progress.resumed, "moved_bit": bitflip.recorded(move, spec, len(rows))}
-    files.write_json(record, {**about, **recording.about(), "observed": observed, "seconds": dict(timings)})
+    files.write_text(history, _as_csv(rows))
+    files.write_json(
+        record,
+        {
+            "spec": spec.as_json(),
+            "data_sha256": dataset.sha256,
+            "initial_sha256": weight_digests(initial.weights)[0],
+            "status": "diverged" if _has_diverged(rows[-1]) else "completed",
+            "epochs": len(rows),
+            "resumed_after": progress.resumed,
+            "emulated_noise": emulated_noise(spec),
+            "moved_bit": bitflip.recorded(move, spec, len(rows)),
+            **recording.about(),
+            "trainable": [parameter.path for parameter in parameters if parameter.trainable],
+            "observed": observed,
+            "seconds": dict(timings),
+        },
+    )
     return observed
-
-
-def about_run(
-    spec: Spec, dataset: prepared.Data, initial: Weights, rows: list[dict[str, Any]], parameters: Sequence[Parameter]
-) -> dict[str, Any]:
-    """What the record of a run has, however it was trained."""
-    return {
-        "spec": spec.as_json(),
-        "data_sha256": dataset.sha256,
-        "initial_sha256": weight_digests(initial)[0],
-        "status": "diverged" if _has_diverged(rows[-1]) else "completed",
-        "epochs": len(rows),
-        "emulated_noise": emulated_noise(spec),
-        "trainable": [parameter.path for parameter in parameters if parameter.trainable],
-    }
 
 
 def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:
@@ -124,16 +116,13 @@ def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> d
     }
 
 
-def row_of(
-    engine: KerasEngine,
-    dataset: prepared.Data,
-    plan: Plan,
-    result: EpochResult,
-    timings: Timings,
-    epoch: int,
-    seconds: float,
-) -> dict[str, Any]:
-    """The row in its history of an epoch that an engine has trained in some seconds."""
+def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Timings, epoch: int) -> dict[str, Any]:
+    engine = recording.engine
+    plan = plan_epoch(spec, len(dataset.train), epoch, dataset.train.margin, dataset.train.boxes)
+    before = timings.get("training", 0.0)
+    with timings.measure("training"):
+        result = recording.epoch(plan, epoch)
+    seconds = timings["training"] - before
     with timings.measure("evaluation"):
         loss, accuracy = _evaluate(engine.scores(dataset.test), dataset.test.labels)
     with timings.measure("digests"):
@@ -152,8 +141,7 @@ def row_of(
     }
 
 
-def has_ended(rows: list[dict[str, Any]], epochs: int) -> bool:
-    """Whether a run with these rows is at its end."""
+def _has_ended(rows: list[dict[str, Any]], epochs: int) -> bool:
     return len(rows) == epochs or bool(rows and _has_diverged(rows[-1]))
 
 
@@ -173,8 +161,7 @@ def _evaluate(batches: Iterable[tuple[slice, np.ndarray]], labels: np.ndarray) -
     return float(losses.mean()), float(right.mean())
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
-    """The history with these rows."""
+def _as_csv(rows: list[dict[str, Any]]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, HISTORY, lineterminator="\n")
     writer.writeheader()

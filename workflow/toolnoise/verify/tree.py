@@ -17,7 +17,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, sha256
 from toolnoise.record import envelope, statements
 from toolnoise.record.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
-from toolnoise.steps import ROOTS
+from toolnoise.steps import PAGE
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
@@ -34,6 +34,11 @@ MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
+# In earlier results the page showed an audit. The job that wrote that came last, and its statement was the root.
+SHOW_AUDIT = "write-audit"
+AUDITED, STATEMENTS = f"{layout.PAGE_PARTS}/audit.js", f"{layout.PAGE_PARTS}/statements.js"
+# The first output of each job that may be the root.
+ROOTS = {PAGE: layout.PAGE, SHOW_AUDIT: AUDITED}
 # It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
 LARGEST_STATEMENT = LARGEST_TEXT
 
@@ -107,11 +112,8 @@ class Tree:
 
     @property
     def top(self) -> Stated | None:
-        """The root: the statement of the audit's part of the page, if it has the digests of the others.
-
-        In earlier results the job of the page made that part, too; in still earlier ones it had no digests.
-        """
-        roots = (self.producer(shown.format(study=self.name)) for shown in (layout.AUDITED, layout.PAGE))
+        """The root, if a statement has the digests of the others; the page's is the latest."""
+        roots = (self.producer(first.format(study=self.name)) for first in ROOTS.values())
         return next((one for one in roots if one and is_root(one.statement)), None)
 
     @property
@@ -130,7 +132,7 @@ class Results:
 
 
 def is_root(statement: Statement) -> bool:
-    """Whether a statement has the digests of the others: that of the audit's part, in earlier results of the page."""
+    """Whether a statement has the digests of the others."""
     return statement.verb in ROOTS and statement.chain is not None
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 from scipy import stats
 
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.formulas.per_run import INDEPENDENT, OWN
+from toolnoise.formulas.per_run import OWN
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import TAIL
-from toolnoise.stats.quantities import PAIRS, SD, Arm, normal_sd, of_runs
+from toolnoise.stats.quantities import PAIRS, Arm, normal_sd, of_runs
 from toolnoise.study.published import VARIANTS, Number, remedy
 from toolnoise.study.variants import variant
 
@@ -38,7 +38,6 @@ SKEW = "kernel_skew"  # the share of the kernels' time that the longest one take
 TRAINING = "training_relative_diff"  # of the longest and the shortest training, over the mean
 # Two networks as resources/claims.yaml spells them: the verdicts in evidence/ were judged by that file as it is.
 SPELT = {"inception-v3": "inceptionv3", "efficientnet-b0": "efficientnetb0"}
-EXCESS = "excess"  # the statistic of an SD over the SD that independent errors would have
 # The entries of the hardware registry by name; the published numbers have none.
 Toolings = Mapping[str, Mapping[str, Any]]
 EMULATED = "emulated"
@@ -65,8 +64,6 @@ def of_study(measure: str, tables: Tables) -> Arms:
     if measure == TRAINING:
         return dict(_of_training(tables.get("identical")))
     metric, _, statistic = (measure, "", PAIRS) if measure in OF_PAIRS else measure.rpartition("_")
-    if statistic == EXCESS:
-        return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
     arms = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
     return by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
 
@@ -125,17 +122,6 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
     for subject, numbers in values.items():
         units = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(numbers))]
         yield subject, of_runs(np.array(numbers), units, statistic)._replace(fixed=subject not in free)
-
-
-def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """Arms of an SD over the SD of independent errors; a unit moves both."""
-    independent = dict(_of_runs(f"{rate}_{INDEPENDENT}", PAIRS, runs))
-    for subject, sd in _of_runs(rate, SD, runs):
-        null = independent.get(subject)
-        if null is not None and null.value > 0:
-            moves = {unit: moved - null.moves.get(unit, 0.0) / 2 for unit, moved in sd.moves.items()}
-            # An SD from few runs varies far more than how often examples err.
-            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), moves=moves, squares=0)
 
 
 def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:

@@ -195,7 +195,7 @@ def scale_of(claim: Claim, side: str) -> Scale:
     measure = claim["measure"]
     if side == PUBLISHED:
         measure = claim.get("published", {}).get("measure", measure)
-    percent = measure.startswith(PERCENT) and not measure.endswith(("_excess", "_ratio"))
+    percent = measure.startswith(PERCENT) and not measure.endswith("_ratio")
     factor = 100.0 if percent else 1.0
     lowest, highest = (factor * end for end in METRICS[measure].range) if measure in METRICS else (-math.inf, math.inf)
     if claim["test"] == "trend":
@@ -209,7 +209,7 @@ def scale_of(claim: Claim, side: str) -> Scale:
     if "over" in claim:
         return Scale("ratio", _exp)
     unit = "points" if measure.endswith("_sd") or measure.startswith("max_") else "%"
-    plain = "ratio" if measure.endswith(("_excess", "_ratio")) else "value"
+    plain = "ratio" if measure.endswith("_ratio") else "value"
     return Scale(unit if percent else plain, lambda value: factor * _exp(value), limits=(lowest, highest))
 
 

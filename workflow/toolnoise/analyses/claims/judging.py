@@ -234,18 +234,12 @@ def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level
     """For which verdict more units are needed, and about how many per arm."""
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
-    several, all_of_them = tested(claim, shown, each)
-    units = tests.units_needed(several, level, all_of_them=all_of_them)
+    # The contrasts that decide the claim the way its effect points.
     agrees = shown.finding.agrees
+    parts = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else each
+    several = [_as_tested(part) for part in parts if part.finding and part.finding.agrees == agrees]
+    units = tests.units_needed(several, level, all_of_them=agrees != (claim["parts"] == "any"))
     return ("", units) if math.isnan(units) else ("support" if agrees else "refute", tests.rounded(units))
-
-
-def tested(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect]) -> tuple[list[TestedContrast], bool]:
-    """The contrasts that decide a claim the way its effect points, and whether all of them have to."""
-    agrees = shown.finding.agrees
-    several = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else list(each)
-    agreeing = [part for part in several if part.finding and part.finding.agrees == agrees]
-    return [_as_tested(part) for part in agreeing], agrees != (claim["parts"] == "any")
 
 
 def _as_tested(shown: ShownEffect) -> TestedContrast:

@@ -110,24 +110,17 @@ def units_needed(several: Sequence[TestedContrast], level: float, *, all_of_them
 
     `level` is two-sided. Of a best one, it is divided among all.
     """
-    if not _have_errors(several):
+    if not several or any(min(each.units, default=0) < 2 or not each.contrast.error > 0 for each in several):
         return math.nan
-    needed = runs_needed(lambda units: power(several, units, level, all_of_them=all_of_them))
+
+    def power(units: int) -> float:
+        if all_of_them:
+            return math.prod(_power(tested, units, level) for tested in several)
+        return max(_power(tested, units, level / len(several)) for tested in several)
+
+    needed = runs_needed(power)
     present = max(_present(tested) for tested in several)
     return math.inf if needed is None else max(needed, math.floor(present) + 1)
-
-
-def power(several: Sequence[TestedContrast], units: int, level: float, *, all_of_them: bool) -> float:
-    """The power to decide all of several contrasts with so many units per arm, or the best of them; NaN if unknown."""
-    if not _have_errors(several):
-        return math.nan
-    if all_of_them:
-        return math.prod(_power(tested, units, level) for tested in several)
-    return max(_power(tested, units, level / len(several)) for tested in several)
-
-
-def _have_errors(several: Sequence[TestedContrast]) -> bool:
-    return bool(several) and all(min(each.units, default=0) > 1 and each.contrast.error > 0 for each in several)
 
 
 def _power(tested: TestedContrast, units: int, level: float) -> float:

@@ -50,12 +50,6 @@ KINDS = {
 
 def class_names(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
     """The names by label; none if only the data have them, or if they are numbers."""
-    # Every start of Snakemake imports this module, and these two import NumPy.
-    from toolnoise.datasets.readers import group_shares
-
-    if "classes" in entry:
-        folders = [folder for of_class in entry["classes"].values() for folder in of_class]
-        return list(group_shares.classes_of(folders, entry, "study"))
     return list(next((names for name, names in NAMES.items() if checksums(registry[name]) == checksums(entry)), ()))
 
 

@@ -1,1 +1,1 @@
-"""Estimate: how far a study is, how long the rest will take, and what it will cost, from its runs and timed steps."""
+"""Estimate: what the rest of a study will take and cost, from its runs and timed steps."""

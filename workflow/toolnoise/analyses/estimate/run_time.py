@@ -99,7 +99,7 @@ def _like(spec: Spec, pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[s
             if _work(Spec.read(record["spec"])) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
                 yield path, record
         except (BadInput, KeyError, TypeError):
-            continue  # status reports damaged records
+            continue  # the audit reports damaged records
 
 
 def _work(spec: Spec) -> list[Any]:

@@ -2,55 +2,20 @@
 
 import argparse
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
-from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
-OF_A_MODEL = ("inputs", "batches", "python", "decode")
-OF_A_PROGRAM = (
-    *("sources", "deterministic", "output", "metric", "vary", "matrix", "world", "without_draws", "trace"),
-    *("resume", "resume_command", "checkpoint", "stop_at", "command"),
-)
+OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "world", "higher", "without_draws")
+OPTIONS += ("trace", "resume", "resume_command", "checkpoint", "stop_at", "limit", "keep")
 
 
 def _run(options: argparse.Namespace) -> None:
-    if options.model is not None:
-        _run_model(options)
-    given = [f"--{name}" for name in OF_A_MODEL if getattr(options, name) is not None]
-    if given:
-        raise BadInput("command line", given[0], "is for a model", "--model FILE")
     from toolnoise.api.check import check
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    asked = {name: getattr(options, name) for name in OF_A_PROGRAM if name != "command"}
-    checked = check(words, **asked, higher=options.higher, limit=options.limit, keep=options.keep)
+    checked = check(words, **{name: getattr(options, name) for name in OPTIONS})
     show(checked.to_dict() if options.json else checked.text)
-    sys.exit(0 if checked.passed else 1)
-
-
-def _run_model(options: argparse.Namespace) -> NoReturn:
-    """Check a model instead of a program."""
-    from toolnoise.api.check import folder
-    from toolnoise.checking import reproducibility
-    from toolnoise.checking.models import batches
-
-    given = [name for name in OF_A_PROGRAM if getattr(options, name)]
-    if given:
-        found = "a COMMAND" if given[0] == "command" else f"--{given[0].replace('_', '-')}"
-        raise BadInput("command line", "--model", f"found {found} besides", f"--{', --'.join(OF_A_MODEL)}, --higher")
-    task = batches.task(
-        options.model,
-        options.inputs,
-        options.batches,
-        options.python,
-        options.higher,
-        options.decode,
-        reproducibility.seconds(options.limit),
-    )
-    with folder(keep=options.keep) as place:
-        checked = batches.check(task, place)
-        show(batches.as_json(checked) if options.json else batches.as_text(checked))
     sys.exit(0 if checked.passed else 1)
 
 
@@ -82,7 +47,6 @@ VERB = Verb(
             "another way to run it that should change nothing, such as 'threads: OMP_NUM_THREADS=2' or "
             "'workers: --workers 4'",
         ),
-        "--matrix": flag("the ways that are known of any program, or found in its text"),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
         "--without-draws": option(
@@ -97,13 +61,6 @@ VERB = Verb(
         "--stop-at": option(
             "REGEX", "stop it when it has printed this, such as 'epoch 2' (two saves, or half the time)"
         ),
-        "--model": option("FILE", "instead of a program, a model (.onnx, .keras, .pt2) in batches of several sizes"),
-        "--inputs": option(
-            "FILE", "the rows that the model is given, a .npy file, or an .npz file with all its inputs"
-        ),
-        "--batches": option("NUMBERS", "sizes of batches (1,2,3,4,7,8,16 and so on to 256)"),
-        "--decode": option("NUMBER", "also append so many most likely tokens to each row of token ids", type=int),
-        "--python": option("FILE", "the interpreter or virtual environment that has the model's framework (this one)"),
         "--limit": option("MINUTES", "the longest time of a run (720)", type=float),
         "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,

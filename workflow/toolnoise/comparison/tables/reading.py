@@ -11,8 +11,8 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison.csv_columns import EXACT
 from toolnoise.comparison.one_scale import require_of_metrics
-from toolnoise.comparison.runs_of_metric import EXACT
 from toolnoise.comparison.tables import frame as frames
 from toolnoise.comparison.tables import layouts, roles, run_names
 from toolnoise.comparison.tables.arguments import Asked

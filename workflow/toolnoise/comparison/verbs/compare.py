@@ -1,16 +1,12 @@
 """`toolnoise compare`: whether one method is better than another, by their predictions or metrics."""
 
 import argparse
-from collections.abc import Sequence
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables.arguments import COMPARING, direction
 
 ARMS = "two or more arms: each a name in ARMS, or each an --arm"
-# What a plan says, or has not.
-OF_PLAN = ("values", "losses", "by_label", "correct", "cluster", "paired", "same_start")
-OF_PLAN += tuple(name.removeprefix("--").replace("-", "_") for name in COMPARING)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -19,11 +15,8 @@ def _run(options: argparse.Namespace) -> None:
     given = options.arm or [[path] for path in options.arms]
     if options.arm and options.arms:
         raise BadInput("command line", "ARMS", "found both ARMS and --arm", ARMS)
-    if options.peek:
-        _peek(options, given)
-        return
     asked = {name.removeprefix("--").replace("-", "_") for name in VERB.arguments if name.startswith("--")}
-    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "json", "peek", "figure"})}
+    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "json", "figure"})}
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     found = compare(*given, **wanted)
     if options.figure:
@@ -31,19 +24,6 @@ def _run(options: argparse.Namespace) -> None:
             raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
         found.write_figure(options.figure)
     show(found.to_dict() if options.json else found.text)
-
-
-def _peek(options: argparse.Namespace, given: Sequence[Sequence[str]]) -> None:
-    """Judge the runs so far by a plan."""
-    from toolnoise.comparison.sequential import peeking
-
-    if len(given) < 2:
-        raise BadInput("command line", "ARMS", f"found {len(given)}", ARMS)
-    for name in OF_PLAN:
-        if getattr(options, name) not in (None, False):
-            raise BadInput("command line", f"--{name.replace('_', '-')}", "found --peek, too", "the plan alone")
-    peeked = peeking.peek(options.peek, given, options.labels)
-    show(peeking.as_json(peeked) if options.json else peeking.as_text(peeked))
 
 
 VERB = Verb(
@@ -78,9 +58,6 @@ VERB = Verb(
         "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
-        "--peek": option(
-            "PLAN", "judge the runs so far by a plan that `toolnoise plan --sequential` made before the first run"
-        ),
         **COMPARING,
         **AS_JSON,
     },

@@ -15,15 +15,14 @@ PRESETS = ("mlperf", "record")
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import regression_gate
-    from toolnoise.comparison.runs_of_metric import read_runs_of_metric
 
     _require_fitting(options)
     require_own_sessions(options.metric, options.session)
-    new = read_runs_of_metric(options.new, options.metric)
+    new = regression_gate.read_runs_of_metric(options.new, options.metric)
     if options.preset == "record":
         gated = regression_gate.record(new, options.metric, options.target)
     else:
-        reference = read_runs_of_metric(options.reference, options.metric)
+        reference = regression_gate.read_runs_of_metric(options.reference, options.metric)
         if options.preset == "mlperf":
             gated = regression_gate.mlperf(reference, new, options.metric)
         else:

@@ -1,7 +1,6 @@
 """An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
 
-Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else. An
-entry may merge folders into classes and choose a group among them (`datasets.readers.group_shares`).
+Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else.
 """
 
 from contextlib import ExitStack
@@ -12,7 +11,6 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
-from toolnoise.datasets.readers import group_shares
 from toolnoise.datasets.readers.images import Decoder
 from toolnoise.datasets.sources import path_of
 
@@ -25,21 +23,10 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
     decoder = Decoder(name, entry, threads)
     members = stack.enter_context(opened(path))
     train, test = (_files(members, part) for part in PARTS)
-    folders, source = sorted({kind for kind, _ in train}), f"dataset {name}"
-    _require_trained(members, test, folders)
-    merged = group_shares.classes_of(folders, entry, source)
-    chosen = (
-        group_shares.training_set(train, merged, entry, source),
-        group_shares.test_set(test, merged, entry, source),
-    )
-    class_of = {folder: kind for kind, in_class in merged.items() for folder in in_class}
-    parts = []
-    for files in chosen:
-        part = part_of(members, [(class_of[folder], file) for folder, file in files], list(merged), decoder)
-        member = np.array([[folder == entry["group"]] for folder, _ in files]) if "group" in entry else None
-        parts.append(part._replace(groups=member))
-    groups = (entry["group"],) if "group" in entry else ()
-    return Raw(*parts, list(merged), groups, margin=decoder.margin, side=decoder.side)
+    classes = sorted({kind for kind, _ in train})
+    _require_trained(members, test, classes)
+    parts = (part_of(members, files, classes, decoder) for files in (train, test))
+    return Raw(*parts, classes, margin=decoder.margin, side=decoder.side)
 
 
 def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> RawPart:

@@ -1,8 +1,7 @@
 """Text for the prediction of the next token: bytes, characters, words or sub-words (docs/data.md).
 
 Each part is cut into segments of `length` tokens, which are examples of their own; the label of a position is the token
-that follows it. The vocabulary comes from the training part or from a file, never from the test part. A token that is
-the `group` may have a given share of the training labels (`datasets.readers.thinning`).
+that follows it. The vocabulary comes from the training part or from a file, never from the test part.
 """
 
 import itertools
@@ -18,7 +17,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_bytes, readable
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
-from toolnoise.datasets.readers import thinning
 from toolnoise.datasets.sources import embedded, path_of, paths_of
 
 # The names of both parts in Penn Treebank, in WikiText and in a user's folder.
@@ -61,15 +59,6 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     for group, present in zip(groups, parts[1].groups.any((0, 1)), strict=True):
         if not present:
             raise BadInput(f"dataset {name}", "frequency", f"no label of the test part is in {group}", "other bounds")
-    token = -1
-    if "group" in entry:
-        if entry["group"] in groups:
-            raise BadInput(f"dataset {name}", "group", f"found {entry['group']!r}", "no name of a group by frequency")
-        token = numbers.get(entry["group"] if entry["tokens"] in ("characters", "words") else entry["group"].encode())
-        groups, parts = (*groups, entry["group"]), [_with_token(part, token, entry, name) for part in parts]
-    if "train_examples" in entry:
-        segments = thinning.chosen(parts[0].labels == token, entry, f"dataset {name}")
-        parts[0] = RawPart(*(array[segments] for array in parts[0][:3]))
     return Raw(*parts, [shown(token) for token in vocabulary], groups, outcome="tokens")
 
 
@@ -159,15 +148,6 @@ def _groups(bounds: list[int], counts: np.ndarray) -> tuple[tuple[str, ...], np.
     between = [f"from-{low + 1}-to-{high}" for low, high in itertools.pairwise(bounds)]
     names = (f"up-to-{bounds[0]}", *between, f"over-{bounds[-1]}") if bounds else ()
     return names, np.searchsorted(bounds, counts)[:, np.newaxis] == np.arange(len(names))
-
-
-def _with_token(part: RawPart, token: int | None, entry: dict[str, Any], name: str) -> RawPart:
-    """The part with the token that is the group as one more sub-group of labels."""
-    member = part.labels == token
-    if token is None or not member.any():
-        wanted = "a token that is a label in both parts"
-        raise BadInput(f"dataset {name}", "group", f"found {entry['group']!r}", wanted)
-    return part._replace(groups=np.concatenate([part.groups, member[..., np.newaxis]], axis=2))
 
 
 def _segments(tokens: np.ndarray, length: int, member: np.ndarray) -> RawPart:

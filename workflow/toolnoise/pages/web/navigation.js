@@ -10,11 +10,11 @@ const queryText = (state) => new URLSearchParams([...state].filter(([, value]) =
 function viewOf(path, state, change) {
   if (!path && state.has("q")) {
     const words = state.get("q").toLowerCase().split(/\s+/).filter(Boolean);
-    return [heading(words.length ? ["Search: ", shown(state.get("q"))] : "Search"), words.length > 0 && found(words), additions.search?.(state.get("q"))];
+    return [heading(words.length ? ["Search: ", shown(state.get("q"))] : "Search"), words.length > 0 && found(words)];
   }
   const [kind, ...names] = path.split("/").map(decoded);
   const cell = (from) => names.slice(from, from + 4).join("/");
-  const ofStudy = {
+  const views = {
     "": findingsView,
     cells: () => cellsView(state, change),
     table: () => tableFileView(names.join("/"), state, change),
@@ -25,9 +25,8 @@ function viewOf(path, state, change) {
     beside: () => besideView(cell(0), Number(names[4]), cell(5), Number(names[9])),
     ...viewsOfStudy,
   };
-  const views = { ...(S.study && ofStudy), ...additions.views };
   if (Object.hasOwn(views, kind)) return views[kind](names, state);
-  return additions.otherView?.(path) ?? heading("No view of this name");
+  return heading("No view of this name");
 }
 
 // What has all of the words, or for a number the entries that begin with it: 4.8 finds 4.82, and 4 no 4.8.
@@ -40,9 +39,9 @@ function found(words) {
   const entries = asked ? S.cells.flatMap(({ cell, values }) => Object.entries(values).map(([name, value]) => ({ cell, name, ...entryOf(measure(name), value) }))) : [];
   const inTables = (all) => (asked ? Object.entries(all).map(([name, table]) => [name, table, table.rows.filter((row) => row.some((value, place) => isAsked(entryOf(table.columns[place], value).text.split(" ")[0])))]).filter(([, , rows]) => rows.length) : []);
   return [
-    group("Measures", asked ? [] : Object.entries(S.measures || {}).filter(([name, [label]]) => has(name, label) && S.cells.some(({ values }) => name in values)), ([name, [label, unit]]) => to(`#cells?${queryText(new Map([["sort", name], ["down", "1"], ["columns", `model,dataset,hardware,variant,${name}`]]))}`, label, unit)),
+    group("Measures", asked ? [] : Object.entries(S.measures).filter(([name, [label]]) => has(name, label) && S.cells.some(({ values }) => name in values)), ([name, [label, unit]]) => to(`#cells?${queryText(new Map([["sort", name], ["down", "1"], ["columns", `model,dataset,hardware,variant,${name}`]]))}`, label, unit)),
     group("Numbers", entries.filter(({ text, detail }) => `${text} ${detail}`.split(/[ ·]+/).some(isAsked)), ({ cell, name, text, detail }) => to(cellAddress(cell), `${measure(name).label} ${text} ${measure(name).unit}`, `${detail}; ${cellName(cell)}`)),
-    asked && S.study && later("tables", (all) => group("Rows of tables", inTables(all), ([name, table, rows]) => to(`${tableAddress(name)}?${queryText(new Map([["has", asked]]))}`, shown(table.title), countOf(rows.length, ["row", "rows"])))),
+    asked && later("tables", (all) => group("Rows of tables", inTables(all), ([name, table, rows]) => to(`${tableAddress(name)}?${queryText(new Map([["has", asked]]))}`, shown(table.title), countOf(rows.length, ["row", "rows"])))),
     group("Cells", S.cells.filter(({ cell }) => has(cellKey(cell), cellName(cell))), ({ cell }) => to(cellAddress(cell), cellName(cell))),
     group("Figures and tables", S.figures.filter(({ name, title, caption }) => has(name, title, caption)), ({ name, title, picture }) => to(picture ? address(`figure/${name}`) : tableAddress(name), shown(title), name)),
     group("Claims", S.claims.flatMap(({ paper, claims }, at) => claims.map((claim, place) => ({ ...claim, paper, href: `#claims/${at}/${place}` }))).filter(({ paper, says, here, published }) => has(paper, says, here, published)), ({ href, says, verdict, paper }) => to(href, shown(says), `${verdict}; ${paper}`)),
@@ -50,7 +49,7 @@ function found(words) {
 }
 
 // The tab of a view that has none of its own.
-const TABS = { figure: "figures", table: "figures", cell: "cells", run: "cells", beside: "cells", stale: "audit", file: "audit" };
+const TABS = { figure: "figures", table: "figures", cell: "cells", run: "cells", beside: "cells" };
 const remember = (what) => history.replaceState({ ...history.state, seen: true, ...what }, "");
 function show(moved) {
   const [path, query = ""] = location.hash.slice(1).split(/\?(.*)/s);
@@ -78,7 +77,7 @@ function settle(moved, path, state) {
     return;
   }
   const isFirst = !path && !state.has("q");
-  document.title = visible(isFirst ? title.textContent : `${title.textContent} · ${S.study || S.title}`);
+  document.title = visible(isFirst ? title.textContent : `${title.textContent} · ${S.study}`);
   remember();
   if (!state.has("q") || document.activeElement !== search) {
     search.value = state.get("q") || "";
@@ -127,7 +126,7 @@ window.addEventListener("popstate", (event) => {
   show(true);
   restore(was || {});
 });
-document.querySelector(".home").textContent = visible(S.study || S.title);
+document.querySelector(".home").textContent = visible(S.study);
 const before = history.state;
 show(false);
 restore(before || {});

@@ -29,7 +29,6 @@ function cellView(key) {
       card("Measures", measureTable(part)),
       card("Spec", opening("What every run of this cell has in common", () => tree(part.spec))),
     ]),
-    additions.ofCell?.(key),
   ];
 }
 
@@ -182,18 +181,17 @@ function runView(key, seed) {
   const { cell } = entry;
   return [
     heading(`Run ${seed} of ${cellName(cell)}`),
-    el("p", { class: "downloads" }, additions.dataOf?.(cell[1]), el("a", { href: cellAddress(cell) }, "All runs of this cell")),
+    el("p", { class: "downloads" }, el("a", { href: cellAddress(cell) }, "All runs of this cell")),
     later(`cells/${key}`, (part) => {
       const run = part.runs.find((run) => run.seed === seed);
       if (!run) return el("p", null, "This run has no record.");
       return [
-        card("Outcome", el("dl", null, outcome(run, part)), S.logs && el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
+        card("Outcome", el("dl", null, outcome(run, part)), el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
         card("Histories", el("p", { class: "soft" }, "This run in colour, the cell's other runs in grey."), panels(part, [seed])),
         card("Beside another run", chooser(cell, seed)),
         card("Spec", opening("Spec", () => tree({ ...part.spec, seed }))),
       ];
     }),
-    additions.ofRun?.(key, seed),
   ];
 }
 

@@ -1,9 +1,7 @@
 // The study's views: findings, figures, tables, cells. What the first view does not show is in data files.
 
 const S = { cells: [], claims: [], figures: [], synthetic: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
-// What other scripts add: views by the first name of their address, and parts of the views here; to those of a study alone
-// its views, by that name, and facts of its first view.
-const additions = {};
+// What other scripts add: views, by the first name of their address, and facts of the first view.
 const [viewsOfStudy, factsOfStudy] = [{}, []];
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
@@ -21,7 +19,7 @@ const measure = (name) => {
 
 // Data files: each calls `part` once, with its name and its data as JSON in strings.
 
-const arrivals = new Map(Object.entries(S.parts || {}).map(([name, block]) => [name, { promise: Promise.resolve(block) }]));
+const arrivals = new Map();
 function part(name, text) {
   arrivals.get(JSON.parse(name))?.resolve(unpacked(JSON.parse(text)));
 }
@@ -57,7 +55,7 @@ function later(name, draw) {
 function findingsView() {
   const next = [
     ["#cells", "See the runs and the data behind each number"],
-    additions.views?.audit ? ["#audit", "Check where every file comes from"] : ["#claims", "Read which claims of papers hold here"],
+    ["#claims", "Read which claims of papers hold here"],
   ];
   const said = (text) => text.split(/(?<=^What was trained:|^What changed:|^How sure:)/);
   return [
@@ -69,8 +67,7 @@ function findingsView() {
       S.hero.rows.length > 0 && hero(S.hero),
       el("section", { "aria-label": "Next" }, S.hero.rows.length > 0 && flipsOf(S.hero.rows[0].cell), el("h2", null, "What to do next"), el("ul", { class: "next" }, next.map(([href, text]) => el("li", null, el("a", { href }, text))))),
     ),
-    card("What ran", el("dl", { class: "facts" }, S.facts.map(([label, text]) => pair(label, line(text))), additions.facts?.(), factsOfStudy.map((fact) => fact()))),
-    additions.verdict?.(),
+    card("What ran", el("dl", { class: "facts" }, S.facts.map(([label, text]) => pair(label, line(text))), factsOfStudy.map((fact) => fact()), pair("Provenance", el("code", null, `toolnoise audit results/${S.study}`), " verifies every file"))),
   ];
 }
 
@@ -176,7 +173,7 @@ function tableFileView(name, state, change) {
 function downloads({ files, data, notebook }) {
   const to = (file, text) => el("a", { href: fileAddress(file) }, text);
   const item = (label, ...links) => el("span", null, `${label}: `, links.map((each, place) => [place ? ", " : "", each]));
-  return el("p", { class: "downloads" }, item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))), item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))), to(notebook, "Notebook"), additions.ofFile?.(Object.values(files)[0]));
+  return el("p", { class: "downloads" }, item("Download", ...Object.entries(files).map(([suffix, file]) => to(file, suffix.toUpperCase()))), item("Data", ...data.map((file) => to(file, file.slice(file.indexOf("/") + 1)))), to(notebook, "Notebook"));
 }
 const fileAddress = (file) => file.split("/").map(encodeURIComponent).join("/");
 const drawing = ({ files }, alt) => el("img", { src: fileAddress(files.svg), alt, loading: "lazy" });

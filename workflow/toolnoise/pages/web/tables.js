@@ -37,14 +37,14 @@ function orderOf(column, value) {
   }
   return String(value);
 }
-// One tab stop a row, of a table or a list; the arrow keys go on to its other links, and to those above and below.
+// One tab stop a row of a table; the arrow keys go on to its other links, and to those above and below.
 function oneStop(row) {
   row.querySelectorAll("a").forEach((link, place) => link.setAttribute("tabindex", place ? "-1" : "0"));
   row.addEventListener("keydown", (event) => {
-    const at = event.target.closest("td, li > a");
+    const at = event.target.closest("td");
     const place = [...row.children].indexOf(at);
     const near = { ArrowRight: at?.nextElementSibling, ArrowLeft: at?.previousElementSibling, ArrowDown: row.nextElementSibling?.children[place], ArrowUp: row.previousElementSibling?.children[place] }[event.key];
-    const link = near?.matches("a") ? near : near?.querySelector("a");
+    const link = near?.querySelector("a");
     if (!link) return;
     event.preventDefault();
     link.focus();

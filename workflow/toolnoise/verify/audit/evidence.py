@@ -28,7 +28,7 @@ from toolnoise.training import runs
 from toolnoise.training.runs import Run
 from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict
-from toolnoise.verify.tree import Tree
+from toolnoise.verify.tree import AUDITED, SHOW_AUDIT, STATEMENTS, Tree
 
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)
@@ -39,12 +39,13 @@ ODD = (
     OSError,
 )
 
-# Verdicts on pairs of cells, which a job of its own wrote in earlier results, and before that the job of the page.
-COMPARED, COMPARES = layout.PAGE_PARTS + "/compared.js", "compare-cells"
-# What the job of the page wrote, by its options, when it wrote all of the page and was the root.
+# Verdicts on pairs of cells, for the page of earlier results.
+COMPARED = layout.PAGE_PARTS + "/compared.js"
+# Jobs that every study of earlier versions had, by what they wrote; before that, the job of the page wrote it.
+EARLIER = {"compare-cells": {"out": COMPARED}, SHOW_AUDIT: {"out": AUDITED, "out-statements": STATEMENTS}}
 PAGE_WROTE = {
     "out": layout.PAGE,
-    "out-statements": layout.STATEMENTS,
+    "out-statements": STATEMENTS,
     "out-tables": layout.PAGE_PARTS + "/tables.js",
     "out-compared": COMPARED,
 }
@@ -211,6 +212,11 @@ def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], 
     return over_all
 
 
+def shows_earlier_page(evidence: Evidence, statement: Statement) -> bool:
+    """Whether this is an audit that an earlier version showed, of a page that has been made again since."""
+    return statement.verb == SHOW_AUDIT and (top := evidence.tree.top) is not None and top.statement is not statement
+
+
 def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
     """The findings of a check; an error in the check becomes a finding about `name`."""
     try:
@@ -246,14 +252,15 @@ def _text(value: Any) -> str:
 def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     """The jobs of a study, those that an earlier version performed as they were in it.
 
-    Then the page's own job showed the statements, the parameters of the claims had those of the papers, which are a
-    file of the repository now, figures had no form for small screens, a job compared cells for the page, and no job
-    knew which data sets are synthetic.
+    Then the page's own job showed the statements, or another did, the parameters of the claims had those of the papers,
+    which are a file of the repository now, figures had no form for small screens, a job compared cells for the page,
+    and no job knew which data sets are synthetic.
     """
-    if (made := tree.producer(COMPARED.format(study=tree.name))) and made.statement.verb == COMPARES:
-        read = tuple((needed.name, needed.role) for needed in made.statement.inputs)
-        wrote = ((COMPARED.format(study=tree.name), "out"),)
-        yield Job(COMPARES, Whole(), made.statement.parameters, read, wrote)
+    for verb, outputs in EARLIER.items():
+        wrote = tuple((pattern.format(study=tree.name), option) for option, pattern in outputs.items())
+        if (made := tree.producer(wrote[0][0])) and made.statement.verb == verb:
+            read = tuple((needed.name, needed.role) for needed in made.statement.inputs)
+            yield Job(verb, Whole(), made.statement.parameters, read, wrote)
     verdicts = layout.CLAIMS.format(study=tree.name)
     judged = tree.producer(verdicts)
     stated = judged.statement.parameters.get("claims") if judged else None
@@ -290,14 +297,10 @@ def _have_the_papers(stated: Any, own: list[Any]) -> bool:
 
 
 def _page_as_it_was(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
-    shown = tree.producer(layout.STATEMENTS.format(study=tree.name))
+    shown = tree.producer(STATEMENTS.format(study=tree.name))
     if shown is None or shown.statement.verb != PAGE:
         yield from now
         return
     outputs = tuple((pattern.format(study=tree.name), option) for option, pattern in PAGE_WROTE.items())
-    wrote = {name for name, _ in outputs}
     for job in now:
-        if job.verb == PAGE:
-            yield job._replace(parameters={"study": tree.name}, outputs=outputs)
-        elif wrote.isdisjoint(name for name, _ in job.outputs):
-            yield job
+        yield job._replace(parameters={"study": tree.name}, outputs=outputs) if job.verb == PAGE else job

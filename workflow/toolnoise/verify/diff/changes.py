@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
 
 # Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
-OCCASION = ("seconds", "observed", "resumed_after", "shared")
+OCCASION = ("seconds", "observed", "resumed_after")
 BLOCK = 1 << 20
 TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
 SHOWN = 60

@@ -27,15 +27,15 @@ from toolnoise.training.kept_weights import OF_CYCLES
 from toolnoise.training.runs import OUTCOME, Run
 from toolnoise.verify import tree
 from toolnoise.verify.diff import changes, origins
-from toolnoise.verify.tree import Tree
+from toolnoise.verify.tree import SHOW_AUDIT, Tree
 
 RUN, CELL, TREE = "run", "cell", "results"
 # The type of numbers in a dump that are no logits.
 NUMBERS = np.float64
 WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
-# The statements in a page, when one job wrote all of it.
-EARLIER = {(PAGE, "out-statements")}
+# An audit that a page of earlier results shows, and the statements in it.
+EARLIER = {(SHOW_AUDIT, "out"), (SHOW_AUDIT, "out-statements"), (PAGE, "out-statements")}
 # The range of each metric of a pair, as in cross_tooling.csv.
 RANGES = {
     "churn": (0, 1),
@@ -306,14 +306,18 @@ def _compared(file_a: Path, file_b: Path) -> changes.FileDifference:
 
 
 def _timed(study: Tree) -> set[str]:
-    """The artifacts whose outcome is a time: those of timing jobs, and everything made from them."""
+    """The artifacts whose outcome is a time: those of timing jobs, and everything made from them.
+
+    A page links to its parts, which have times, and does not repeat them.
+    """
     timed: set[str] = set()
     before = -1
     while len(timed) != before:
         before = len(timed)
         for stated in study.statements:
             statement = stated.statement
-            inputs = {study.inside(artifact.name) for artifact in statement.inputs}
+            inputs = {study.inside(needed.name) for needed in statement.inputs}
+            inputs = {path for path in inputs if path and not path.startswith("page/")}
             held = [made for made in statement.outputs if inputs & timed or _has_times(statement.verb, made.role)]
             timed |= {path for made in held if (path := study.inside(made.name))}
     return timed

@@ -28,7 +28,7 @@ from toolnoise.engines import environment, serving
 from toolnoise.measures import two_runs
 from toolnoise.record import recorder, repository
 from toolnoise.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
-from toolnoise.steps import ROOT, STEPS, Step
+from toolnoise.steps import STEPS, Step
 from toolnoise.study import environments
 from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
@@ -36,11 +36,13 @@ from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.checkout import Lacking
 from toolnoise.verify.rebuild.sampling import Made
+from toolnoise.verify.tree import SHOW_AUDIT
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 # Options without influence on the outcome, with their values for a rebuild.
 ASIDE = {"checkpoint": ".checkpoint.npz", "threads": 1}
-UNREPEATABLE = {verb: step.unrepeatable for verb, step in STEPS.items() if step.unrepeatable}
+SHOWED = "it shows the statements of its time"
+UNREPEATABLE = {SHOW_AUDIT: SHOWED} | {verb: step.unrepeatable for verb, step in STEPS.items() if step.unrepeatable}
 
 
 class Rebuilt(NamedTuple):
@@ -103,9 +105,10 @@ def _rebuilt(made: Made, scratch: Path) -> Rebuilt:
 
 def why_not(statement: Statement) -> str:
     """Why a job cannot be replayed on this machine, or on any; empty if it can."""
-    # In earlier results the job of the page wrote the audit's part, too.
-    shows_audit = any(output.role == "out-statements" for output in statement.outputs)
-    if why := UNREPEATABLE.get(ROOT if shows_audit else statement.verb):
+    # As the page's own job did in still earlier results.
+    if any(output.role == "out-statements" for output in statement.outputs):
+        return SHOWED
+    if why := UNREPEATABLE.get(statement.verb):
         return why
     if statement.verb not in STEPS:
         raise Lacking(f"no such verb here: {statement.verb!r}")

@@ -35,7 +35,7 @@ from toolnoise.verify.audit.rules.root import TooOld
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
-from toolnoise.verify.tree import RESULTS, is_root
+from toolnoise.verify.tree import RESULTS, ROOTS, is_root
 
 SNAKEMAKE = Path(".snakemake")
 
@@ -135,12 +135,14 @@ class _Incoming:
     def _read_statements(self, members: Iterator[Member]) -> Member | None:
         """Read the statements; returns the member that follows them."""
         jobs = {sharing.statement_name(job): job for job in steps.jobs(self.study)}
+        roots = {statements.path_for(first.format(study=self.study.name)).as_posix() for first in ROOTS.values()}
         largest_root = max(sharing.LARGEST_STATEMENT, sharing.AN_INPUT * len(jobs))
         for member in members:
-            job = jobs.pop(member.name, None)
-            if job is None:
+            job, may_be_root = jobs.pop(member.name, None), member.name in roots
+            if job is None and not may_be_root:
                 break
-            largest = largest_root if job.verb in steps.ROOTS else sharing.largest_statement(job)
+            roots.discard(member.name)
+            largest = largest_root if may_be_root else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
@@ -151,7 +153,7 @@ class _Incoming:
                 self.root = member.name, statement
                 self._write(member.name, [content])
                 continue
-            if differs := sharing.difference(statement, job):
+            if differs := sharing.difference(statement, job) if job else "verb":
                 raise self._refusal(member.name, f"differs from the study here in its {differs}", "runs of one study")
             if any(output.size is None for output in statement.outputs):
                 raise self._refusal(member.name, "lacks sizes", statements.WANTED)

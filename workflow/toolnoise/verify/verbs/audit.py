@@ -62,10 +62,6 @@ def _run(options: argparse.Namespace) -> None:
         if options.repair and not audit.is_clean(strict=False):
             repair.run(audit)
             audit = examined(*required)
-        if options.html:
-            from toolnoise.verify.page import of_audit
-
-            of_audit.write(options.html, audit, options.strict)
         show((examine.as_json if options.json else examine.as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 
@@ -83,7 +79,7 @@ def duration(text: str) -> timedelta:
 VERB = Verb(
     group=VERIFY,
     says="trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-    example="toolnoise audit results/demo --html audit.html",
+    example="toolnoise audit results/demo",
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
@@ -94,7 +90,6 @@ VERB = Verb(
             "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
         ),
         **AS_JSON,
-        "--html": option("FILE", "also write a page that links every result to its data"),
         "--processes": option("N", "parallel readers (one per core)", type=int),
         "--clean": flag("first remove the scratch files that killed jobs have left"),
         "--repair": flag(

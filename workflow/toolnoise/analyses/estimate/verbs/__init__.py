@@ -1,1 +1,1 @@
-"""The verbs of progress and cost, each with its arguments, help, group and function (`VERB`)."""
+"""The verb of cost, with its arguments, help, group and function (`VERB`)."""

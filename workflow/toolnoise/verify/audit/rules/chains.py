@@ -15,7 +15,7 @@ from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Dataset, Training
 from toolnoise.verify.audit import beside
-from toolnoise.verify.audit.evidence import Evidence, Found, each
+from toolnoise.verify.audit.evidence import Evidence, Found, each, shows_earlier_page
 from toolnoise.verify.audit.rules.code_origins import changed_since
 
 # The kinds of dependency at which a chain may end.
@@ -26,7 +26,7 @@ REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
 @each
 def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
     """Every input has the digest and the size in the statement of the job that made it."""
-    for needed in statement.inputs:
+    for needed in () if shows_earlier_page(evidence, statement) else statement.inputs:
         made = evidence.output(needed.name)
         if made is None:
             yield statement.name, f"no statement made its input {needed.name}"

@@ -1,8 +1,8 @@
-"""Rules about signatures and the root: the statement of the page's audit, which has every other statement's digest.
+"""Rules about signatures and the root: the statement of the page, which has every other statement's digest.
 
 It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
 one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
-statement is not under the root until that part is made again. The audit says so without a finding.
+statement is not under the root until the page is made again. The audit says so without a finding.
 
 An older root, which was signed in its time, must not pass for a later one. A signature has no date, and nothing in a
 results folder or an archive shows that a newer one exists. So whoever audits or imports says what is known from
@@ -23,7 +23,7 @@ from toolnoise.study import layout
 from toolnoise.verify import history, left_out, model_signature
 from toolnoise.verify.audit.evidence import Evidence, Found, guarded
 from toolnoise.verify.model_signature import Bundle
-from toolnoise.verify.tree import MODEL_SIGNATURE
+from toolnoise.verify.tree import MODEL_SIGNATURE, STATEMENTS
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
@@ -40,7 +40,11 @@ class Unnamed(NamedTuple):
 
 
 def statements_are_the_roots(evidence: Evidence) -> Found:
-    """Each statement has the digest that the root, which is the statement of the page's audit, records for it."""
+    """Each statement has the digest that the root, which is the statement of the page, records for it."""
+    page, earlier = (pattern.format(study=evidence.tree.name) for pattern in (layout.PAGE, STATEMENTS))
+    # The first pages had no root, and showed the statements.
+    if evidence.tree.top is None and evidence.output(page) and not evidence.output(earlier):
+        yield page, "has a statement that does not name the others, and no other does"
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if not unnamed.ordinary)
 
 
@@ -55,7 +59,7 @@ def root_is_signed(evidence: Evidence) -> Found:
     """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
-        yield layout.AUDITED.format(study=evidence.tree.name), "has no statement that names the others"
+        yield layout.PAGE.format(study=evidence.tree.name), "has no statement that names the others"
         return
     why = evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
     if why:

@@ -12,7 +12,7 @@ from toolnoise.record.statements import COMMIT, TIME, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import programs
 from toolnoise.verify import history
-from toolnoise.verify.audit.evidence import Evidence, Found, each
+from toolnoise.verify.audit.evidence import Evidence, Found, each, shows_earlier_page
 
 
 @each
@@ -62,7 +62,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
         ahead = span((statement.finished - evidence.now).total_seconds())
         why = f": the clock of {host} is {ahead} ahead" if host else ""
         yield name, f"ended at {statement.finished:{TIME}}, in the future{why}"
-    for needed in statement.inputs:
+    for needed in () if shows_earlier_page(evidence, statement) else statement.inputs:
         made = evidence.tree.producer(needed.name)
         # Runs from another cluster lie beside data that was prepared here, perhaps later.
         elsewhere = needed.role == "data" and statement.verb in STEPS and STEPS[statement.verb].record.travels

@@ -1,0 +1,276 @@
+"""The summary at the end of a study: its findings, its cells, its claims."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise.analyses.claims import judging
+from toolnoise.analyses.claims.whole import claimed, toolings
+from toolnoise.analyses.findings import findings
+from toolnoise.base import files, metric_files
+from toolnoise.commands import summary as command
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.measures import what_varies
+from toolnoise.study import layout
+
+NAN = np.nan
+VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
+
+
+@pytest.fixture
+def summary(written, built, tmp_path, monkeypatch):
+    """The summary of a study of one control cell and one of algo, from metric files with these numbers."""
+    monkeypatch.chdir(tmp_path)
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
+    tiny = built(written | {"grid": [block], "hardware": {}})
+
+    def summarise_these(
+        values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN, more=(), say=command.table
+    ):
+        rows = [
+            (*cell, metric, group, value, value - width, value + width, runs, missing)
+            for cell in (*tiny.cells, *more)
+            for metric, value in values.items()
+            for group in ("all", "3")
+        ]
+        metric_files.write(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
+        files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
+        return (command.as_json if json else lambda study: say(study).splitlines())(tiny)
+
+    return summarise_these
+
+
+def test_each_cell_is_one_line_of_percents(summary):
+    names, rule, control, algo, *notes = summary()
+    assert names.split("  ")[0] == "model"
+    assert set(rule) == {"-", " "}
+    assert control.split() == [
+        *("smallcnn", "digits", "cpu", "control", "5"),
+        *("98.77", "±", "1.23", "5.00", "0.1235", "bit-equal"),
+    ]
+    assert algo.split()[-1] == "0.1235", "only control is gated"
+    assert notes == ["implementation noise is emulated (reduction order) on: cpu"]
+
+
+def test_a_data_set_whose_pictures_are_drawn_is_synthetic_in_every_summary(written, built, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["algo"], "datasets": ["digits", "own"]}
+    own = {"reader": "faces", "train_examples": 40, "test_examples": 40, "image_size": 20}
+    study = built(written | {"grid": [block], "hardware": {}, "datasets": {"own": own}})
+    rows = [(*cell, metric, "all", value, NAN, NAN, 5, 0) for cell in study.cells for metric, value in VALUES.items()]
+    metric_files.write(study.path(layout.COLLECTED, file="stability"), STABILITY, rows)
+    _, _, *cells = command.table(study).splitlines()
+    assert [re.split(" {2,}", line)[1] for line in cells[:2]] == ["digits", "synthetic own"]
+    found = command.as_json(study)
+    assert ([cell["dataset"] for cell in found["cells"]], found["synthetic"]) == (["digits", "own"], ["own"])
+    assert "synthetic data: own" in command.as_text(study).splitlines()[0]
+
+
+def test_columns_stand_below_their_names(summary):
+    names, rule, control, *_ = summary()
+    starts = [match.start() for match in re.finditer("-+", rule)]
+    assert len(starts) == 9
+    for line in (names, control):
+        assert " " not in [line[start] for start in starts]
+        assert {line[start - 2 : start] for start in starts[1:]} == {"  "}
+
+
+def test_one_run_has_no_sd_no_churn_and_no_verdict(summary):
+    values = VALUES | {"accuracy_sd": NAN, "churn": NAN, "l2_unit": NAN}
+    control = summary(values, runs=1, bit_equal=None)[2]
+    assert control.split()[4:] == [*("1", "98.77", "±", "n/a", "n/a", "n/a"), *["one", "run:", "not", "checked"]]
+
+
+def test_diverged_runs_are_counted(summary):
+    assert " 3 (2 diverged)  98.77 ± 1.23 " in summary(runs=3, missing=2)[3]
+
+
+def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
+    algo = summary(dict.fromkeys(VALUES, NAN), runs=0, missing=5)[3]
+    assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
+
+
+def test_a_plain_zero_is_exact_and_what_is_nearly_zero_is_no_zero(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 2.34e-7}
+    assert summary(zeros)[2].split()[5:10] == ["98.77", "±", "0", "0", "2.3e-7"]
+    tiny = VALUES | {"accuracy_sd": 4.9e-5, "churn": 5.1e-5, "l2_unit": 3e-12}
+    assert summary(tiny)[2].split()[5:10] == ["98.77", "±", "4.9e-3", "0.01", "3.0e-12"]
+
+
+def test_a_source_that_varies_and_changes_no_bit_is_named(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    (line,) = [line for line in summary(zeros) if "bit-equal, so" in line]
+    assert line.startswith("smallcnn/digits/cpu/algo: the runs are bit-equal, so nothing")
+    assert line.endswith("depends on init, shuffle, augment, dropout, which may vary")
+    # Runs that differ may agree in every answer.
+    assert not [line for line in summary(zeros | {"bit_equal": 0.0}) if "bit-equal, so" in line]
+
+
+def test_a_cell_that_the_study_no_longer_has_is_shown(summary):
+    gone = ("cnn", "digits", "cpu", "some")
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    lines = summary(zeros, more=[gone])
+    assert [tuple(line.split()[:4]) for line in lines if line.startswith("cnn")] == [gone]
+
+
+def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefined(summary):
+    found = summary(VALUES | {"churn": NAN}, runs=4, missing=1, json=True)
+    assert found == json.loads(json.dumps(found, allow_nan=False))
+    control, algo = found["cells"]
+    assert control == {
+        **dict(zip(("model", "dataset", "hardware", "variant"), ("smallcnn", "digits", "cpu", "control"), strict=True)),
+        "runs": 4,
+        "diverged": 1,
+        **VALUES,
+        "churn": None,
+        "control_bit_equal": True,
+        "without_effect": [],
+    }
+    assert (algo["variant"], algo["control_bit_equal"]) == ("algo", None)
+    assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/index.html", None)
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda lines: [*lines, lines[2].replace("undecided", "supported")], "/all/published twice; each"),
+        (lambda lines: [*lines[:2], *lines[3:]], "side: found one side of "),
+        (
+            lambda lines: [*lines[:2], lines[2].replace("undecided", "x"), *lines[3:]],
+            "verdict: found 'x'; one of ",
+        ),
+    ],
+)
+def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
+    tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
+    assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
+    path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
+    assert says in refused(lambda: summary(say=command.as_text))
+
+
+def test_the_word_of_earlier_versions_for_what_is_undecided_is_read(written, built, tmp_path):
+    tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
+    today = judging.read(path)
+    assert "undecided" in set(today["verdict"])
+    path.write_text(path.read_text().replace(",undecided,", ",cannot be told,"))
+    pd.testing.assert_frame_equal(judging.read(path), today)
+
+
+def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
+    tiny = built(written)
+    assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
+    judging.judge(claimed(tiny), toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
+    assert not [line for line in summary(say=command.as_text) if "claims" in line], "the study is about none of them"
+    lines = summary(say=command.claims)
+    assert lines[:3] == [
+        "Zhuang et al.: 49 not run",
+        "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
+        "    Not run. Published: Undecided: -0.84 points apart (-1.97 to 0.29), claimed -0.84 to 0.84, "
+        "adjusted p 1.000, 10 independent runs per arm; more than 1000 would be needed to refute it.",
+    ]
+    assert lines[-1] == "    Not run. Published: Cannot fail: 145 %."
+    claims = summary(json=True)["claims"]
+    assert {claim["side"] for claim in claims} == {"published", "study"}
+    assert claims[0].keys() == {"paper", "claim", "says", "side", "verdict"}
+
+
+# What a study found, on one screen
+
+
+def screen(summary, **given):
+    lines = summary(say=command.as_text, **given)
+    assert len(lines) <= 6 + findings.MOST == 15
+    assert max(map(len, lines)) <= 100
+    return lines
+
+
+def test_the_findings_say_what_changes_by_what_varies(summary):
+    head, emulated, names, _, control, algo, last = screen(summary, width=0.01)
+    assert head == "tiny: 10 runs of 2 cells"
+    assert emulated == "implementation noise is emulated (reduction order) on cpu"
+    assert names.split("  ")[0] == "what varies"
+    assert control.split("  ")[:2] == ["everything fixed (Control)", "nothing: bit-equal"]
+    assert re.split("  +", algo) == ["a new seed (ALGO)", "5.00 % (4.00 to 6.00)", "5", "98.8"]
+    assert last == "each cell: toolnoise summary --cells; the page: results/tiny/index.html"
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ("[]", "found []; expected the record of a run"),
+        ('{"seconds": {"training": "x"}}', 'seconds.training: found "x"'),
+    ],
+)
+def test_a_damaged_record_is_one_line(record, says, summary, refused, tmp_path):
+    path = tmp_path / "results/tiny/runs/smallcnn/digits/cpu/control/1/run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(record)
+    assert says in refused(lambda: summary(say=command.as_text))
+
+
+def test_of_several_tasks_a_range_is_told(summary):
+    more = [("cnn", "digits", "cpu", "algo"), ("cnn", "faces", "cpu", "impl")]
+    lines = screen(summary, more=more)
+    (algo,) = (line for line in lines if line.startswith("a new seed (ALGO)"))
+    assert "5.00 % in 2 tasks" in algo
+    assert [line for line in lines if line.startswith("the implementation alone (IMPL)")]
+
+
+def test_what_changes_no_bit_changed_nothing_in_so_many_pairs(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "bit_equal": 1.0}
+    (algo,) = (line for line in screen(summary, values=zeros) if line.startswith("a new seed"))
+    assert "nothing: 10 of 10 pairs bit-equal" in algo
+    # Runs that differ may agree in every answer.
+    (algo,) = (line for line in screen(summary, values=zeros | {"bit_equal": 0.0}) if line.startswith("a new seed"))
+    assert "bit-equal" not in algo
+
+
+def test_of_several_draws_the_pairs_are_those_of_one_draw(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0, "n_draws": 6.0, "bit_equal": 1.0}
+    told = screen(summary, values=zeros, runs=18)
+    assert [line for line in told if "nothing: 18 of 18 pairs bit-equal" in line], "6 draws of 3 runs"
+    of_each = screen(summary, values=zeros | {"n_draws": 18.0}, runs=18)
+    assert [line for line in of_each if "nothing: 153 of 153 pairs bit-equal" in line]
+
+
+def test_a_control_that_is_not_equal_is_no_nothing():
+    assert what_varies.nothing([True, False, None, True]) == "runs differ in 1 of 3 tasks"
+    assert what_varies.nothing([False]) == "runs differ"
+    assert what_varies.nothing([True, True]) == "nothing: bit-equal in 2 of 2 tasks"
+    assert what_varies.nothing([None]) == "one run: not checked"
+
+
+def test_numbers_of_programs_have_a_line_a_task_and_no_table_of_nothing(summary):
+    values = {"mean_absolute_error_mean": 4.5, "mean_absolute_error_sd": 0.1, "mean_absolute_difference": 1.25}
+    lines = screen(summary, values=values, width=0.05)
+    assert [line for line in lines if re.search("a new seed .ALGO., smallcnn +1.25 .1.20 to 1.30. +5 +4.50", line)]
+    assert not [line for line in lines if "share of answers" in line]
+    assert "n/a" not in "".join(summary(values=values))
+    metrics = {"bleu_mean": 30.0, "bleu_sd": 0.4}
+    assert [line for line in screen(summary, values=metrics, width=0.1) if "SD 0.400 (0.300 to 0.500)" in line]
+
+
+def test_more_variants_than_a_screen_holds_are_counted(summary):
+    more = [("cnn", "digits", "cpu", f"bit_{epoch}") for epoch in range(1, 12)]
+    lines = screen(summary, more=more)
+    assert "... and 7 more" in lines
+
+
+def test_diverged_runs_and_the_part_with_the_widest_range_are_told(summary, tmp_path):
+    summary()
+    rows = [
+        ("smallcnn", "digits", "cpu", "algo", seed, *"111111", "accuracy", group, value)
+        for group, values in {"all": (0.9, 0.92), "0": (0.9, 0.8), "3": (0.5, 0.9), "7": (1.0, 1.0)}.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    metric_files.write(tmp_path / "results/tiny/metrics/runs.csv", RUNS, rows)
+    lines = screen(summary, missing=2)
+    assert lines[0] == "tiny: 10 runs of 2 cells, 4 diverged"
+    assert "accuracy hides it: from run to run 90.0 to 92.0 % of all are right, but 50.0 to 90.0 % of class 3," in lines
+    assert "  the widest range of 3 classes and sub-groups (smallcnn/digits/cpu/algo, 2 runs)" in lines

@@ -1,0 +1,117 @@
+"""A tooling with an environment of its own, from its runs to the comparison of toolings, the audit and a rebuild."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from toolnoise.base.program import ROOT
+from toolnoise.record import repository, statements
+
+NAME = "tensorflow-2.16"
+CELL = "smallcnn/digits/elsewhere/control"
+STUDY = {
+    "study": "apart",
+    "grid": [
+        {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "hardware": ["cpu", "elsewhere"]}
+        | {"variants": ["control"], "seeds": 2}
+    ],
+    "hardware": {"elsewhere": {"accelerator": "cpu", "environment": NAME}},
+    "recipes": {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+    "figures": [],
+}
+# What `make` installs last; it leaves a line for each job that it performs.
+SCRIPT = """#!{python}
+import sys
+from pathlib import Path
+with Path("performed").open("a") as file:
+    print(sys.argv[1], sys.prefix, file=file)
+from toolnoise_warm.client import main
+main()
+"""
+
+
+def borrowed(folder):
+    """An environment with the packages of this one, which no network is needed for; its lock file is another one's."""
+    place = folder / ".environments" / NAME
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    packages = place / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    paths = [str(ROOT / "workflow"), *(path for path in sys.path if path.endswith("-packages"))]
+    (packages / "borrowed.pth").write_text("\n".join(paths) + "\n")
+    (place / "bin" / "toolnoise").write_text(SCRIPT.format(python=place / "bin" / "python"))
+    (place / "bin" / "toolnoise").chmod(0o755)
+    return place
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory, write_study, snakemake):
+    """A finished study with a tooling of an environment, and that environment."""
+    folder = write_study(tmp_path_factory.mktemp("apart"), STUDY)
+    place = borrowed(folder)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, place
+
+
+def stated(folder, output):
+    return statements.read(folder / statements.path_for(f"results/apart/{output}"))
+
+
+def test_jobs_that_compute_on_the_tooling_run_in_its_environment_and_no_others_do(apart):
+    folder, place = apart
+    performed = [line.split() for line in (folder / "performed").read_text().splitlines()]
+    assert sorted(verb for verb, _ in performed) == ["predict", "train", "train"]
+    assert {Path(prefix).resolve() for _, prefix in performed} == {place.resolve()}
+
+
+def test_a_statement_has_the_environment_and_says_why_the_job_started_cold(apart):
+    folder, _ = apart
+    found = stated(folder, f"runs/{CELL}/2/weights.npz")
+    assert found.parameters["spec"]["hardware"]["environment"] == NAME
+    assert found.process == "cold: another Python"
+    assert (
+        "environment"
+        not in stated(folder, "runs/smallcnn/digits/cpu/control/2/weights.npz").parameters["spec"]["hardware"]
+    )
+
+
+def test_equal_packages_give_equal_bits_in_two_environments(apart):
+    folder, _ = apart
+    weights = [
+        folder / f"results/apart/runs/smallcnn/digits/{name}/control/1/weights.npz" for name in ("cpu", "elsewhere")
+    ]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    rows = (folder / "results/apart/metrics/cross_tooling.csv").read_text()
+    assert "smallcnn,digits,cpu,elsewhere,control,churn,all,0.0," in rows
+
+
+def test_the_audit_finds_that_the_packages_are_not_those_of_the_environments_lock(apart, toolnoise):
+    folder, _ = apart
+    found = json.loads(toolnoise(folder, "audit", "results/apart", "--json").stdout)
+    wrong = [one for one in found["findings"] if one["rule"] == "lock-is-kept"]
+    runs = [f"results/apart/runs/{CELL}/{seed}/weights.npz" for seed in (1, 2)]
+    predicted = f"results/apart/predictions/{CELL}.npy"
+    assert {one["artifact"] for one in wrong} == {*runs, predicted}
+    wanted = f"declared: {NAME}" if repository.lock({}) else "none of"
+    assert all(wanted in str(one) for one in wrong)
+
+
+def test_a_run_is_rebuilt_in_its_environment(apart, toolnoise):
+    folder, _ = apart
+    done = toolnoise(folder, "rebuild", f"results/apart/runs/{CELL}/1/weights.npz")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bit-equal" in done.stdout
+
+
+def test_without_its_environment_a_job_ends_in_one_line(apart, toolnoise, refusal, tmp_path):
+    folder, _ = apart
+    place = ("--model", "smallcnn", "--dataset", "digits", "--hardware", "elsewhere", "--variant", "control")
+    files = [part for name in ("data", "weights", "history", "record", "checkpoint") for part in (f"--{name}", "x")]
+    study = os.path.relpath(folder / "results/apart/study.json", tmp_path)
+    line = refusal(toolnoise(tmp_path, "train", "--study", study, *place, "--seed", "1", *files))
+    wanted = f".environments/{NAME} is missing: run `make .environments/{NAME}`"
+    assert line == f"toolnoise: hardware elsewhere: environment: {wanted}"

@@ -1,1 +1,0 @@
-"""Atlas: which part of a tooling changes the outcome, by training that differs in one part."""

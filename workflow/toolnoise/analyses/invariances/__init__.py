@@ -1,1 +1,0 @@
-"""One training computed in other ways that should not matter: a batch in parts, several processes, other threads."""

@@ -1,1 +1,0 @@
-"""Rarity: whether rare groups of examples vary more between runs."""

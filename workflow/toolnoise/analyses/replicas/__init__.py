@@ -1,1 +1,0 @@
-"""Replicas: several runs that share one process, for studies of many seeds."""

@@ -1,1 +1,0 @@
-"""Synthetic data in official formats, to try a study without a download."""

@@ -1,1 +1,0 @@
-"""The audit as an HTML page that opens from disk."""

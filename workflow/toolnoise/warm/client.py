@@ -1,0 +1,56 @@
+"""The console script `toolnoise`: a job of a workflow is given to a template; all else is performed here.
+
+Light: until it is known that the verb is performed here, nothing of the package but this module is imported.
+"""
+
+import json
+import os
+import socket
+import sys
+
+# The folder with the templates' sockets, for the jobs of a workflow. Whoever sets it to 0 switches warm starts off.
+VARIABLE = "TOOLNOISE_WARM"
+# The template of jobs that name no tooling.
+PLAIN = "none"
+# Before the reason why a job started cold though its start should have been warm; other reasons are by design.
+FAILED = "the warm start failed: "
+INTERRUPTED = 130  # as in toolnoise.base.errors, which is not imported yet
+# Seconds for a template to answer: an import takes some of them.
+PATIENCE = 120.0
+# Bytes of a message. A job with a longer command line, such as that of a cell of a thousand runs, starts cold.
+LONGEST = 2**17
+
+
+def main() -> None:
+    """Have the verb performed by a template, or perform it; Ctrl-C ends it without a word, whenever it comes."""
+    try:
+        folder, started = os.environ.get(VARIABLE, "0"), "cold"
+        if folder != "0":
+            tooling = sys.argv[sys.argv.index("--hardware") + 1] if "--hardware" in sys.argv[:-1] else PLAIN
+            started = f"cold: {_why_not_warm(f'{folder}/{tooling}')}"
+        from toolnoise import cli
+
+        cli.main(started=started)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _why_not_warm(address: str) -> str:
+    """Have a template perform this job, and end as it ends; or else return the reason why none has performed it."""
+    job = json.dumps({"argv": sys.argv, "cwd": os.getcwd(), "environment": dict(os.environ)}).encode()  # noqa: PTH109
+    if not os.path.exists(address) or len(job) > LONGEST:  # noqa: PTH110 (pathlib takes as long to import as all else)
+        return "its tooling has no template, or its command line is too long"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.settimeout(PATIENCE)
+        try:
+            connection.connect(address)
+            socket.send_fds(connection, [job], (0, 1, 2))
+            answer = connection.recv(LONGEST).decode() or f"{FAILED}the template has ended"
+        except OSError as error:
+            answer = f"{FAILED}no template answers ({type(error).__name__})"
+        if answer != "started":
+            return answer
+        # The child ends if this process does. It says its exit code; one that was killed says nothing.
+        connection.settimeout(None)
+        code = connection.recv(LONGEST).decode()
+        sys.exit(int(code) if code else "toolnoise: the process of this job was killed")
