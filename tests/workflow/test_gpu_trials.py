@@ -52,7 +52,6 @@ def trial(run, tmp_path):
     return start
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize("number", range(3))
 def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu, trial, skip_without, tmp_path):
     study, options, _ = gpu.ITEMS[number]
