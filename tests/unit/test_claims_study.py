@@ -18,7 +18,7 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.study import config, layout
+from toolnoise.study import config
 from toolnoise.study.cells import Whole
 
 CLAIM = {
@@ -364,8 +364,8 @@ def test_a_verdict_on_synthetic_data_says_so():
 
 def test_the_interval_that_decides_excludes_what_the_verdict_excludes():
     claims = [claimed()[0] | {"name": f"n{place}", "where": {"model": f"m{place}*"}} for place in range(6)]
-    rows = [row for place in range(6) for row in runs_of("algo_impl", QUIET[:8] * (1 + place / 2), model=f"m{place}")]
-    rows += [row for place in range(6) for row in runs_of("impl", QUIET[8:16], lambda n: 100 + n, model=f"m{place}")]
+    rows = [row for place in range(6) for row in runs_of("algo_impl", QUIET[:10] * (1 + place / 4), model=f"m{place}")]
+    rows += [row for place in range(6) for row in runs_of("impl", QUIET[10:], lambda n: 100 + n, model=f"m{place}")]
     found = as_wholes(claims, rows)
     assert set(found["verdict"]) == {SUPPORTED, OPEN}
     assert ((found["decides_low"] > 1) == (found["verdict"] == SUPPORTED)).all()
@@ -439,7 +439,6 @@ def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_
     given = step.given(tiny, Whole())
     assert given["runs"] == ["results/tiny/metrics/runs.csv"]
     assert given["remedies"] == []
-    assert steps.result("judge-claims", tiny, Whole()) == tiny.path(layout.CLAIMS)
 
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):
