@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long check test test-long test-studies test-examples test-fuzz test-locks \
+.PHONY: help demo demo-long check test durations test-long test-studies test-examples test-fuzz test-locks \
 	test-advisories test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -65,6 +65,10 @@ endif
 
 test: .venv/dev ## all tests but the longest
 	@.venv/bin/python $(SPREAD) -m "not long"
+
+# Where the time of `make test` goes: the seconds of each test file, in tests/durations.txt.
+durations: .venv/dev ## all tests but the longest, and tests/durations.txt
+	@.venv/bin/python $(SPREAD) -m "not long" -p tests.durations
 
 # By hand, an hour or two: what neither `make test` nor .ci/run tries. Each can be made alone.
 test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
