@@ -70,7 +70,7 @@ test: .venv/dev ## all tests but the longest
 durations: .venv/dev ## all tests but the longest, and tests/durations.txt
 	@.venv/bin/python $(SPREAD) -m "not long" -p tests.durations
 
-# By hand, an hour or two: what neither `make test` nor .ci/run tries. Each can be made alone.
+# By hand: what neither `make test` nor .ci/run tries. Each can be made alone.
 test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
 
 # Further studies from their files to their ends.
