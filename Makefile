@@ -25,7 +25,8 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long check test test-long test-jax lint docs wheel sbom clean $(STUDIES)
+.PHONY: help demo demo-long check test durations test-long test-studies test-examples test-fuzz test-locks \
+	test-advisories test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -65,9 +66,34 @@ endif
 test: .venv/dev ## all tests but the longest
 	@.venv/bin/python $(SPREAD) -m "not long"
 
+# Where the time of `make test` goes: the seconds of each test file, in tests/durations.txt.
+durations: .venv/dev ## all tests but the longest, and tests/durations.txt
+	@.venv/bin/python $(SPREAD) -m "not long" -p tests.durations
+
+# By hand: what neither `make test` nor .ci/run tries. Each can be made alone.
+test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
+
 # Further studies from their files to their ends.
-test-long: .venv/dev ## the longest tests
+test-studies: .venv/dev .venv/frameworks .environments/snakedeploy .environments/supply .environments/model-signing
 	@.venv/bin/python $(SPREAD) -m long
+
+# Programs of other trainers.
+test-examples: .venv/dev .venv/examples .environments/timm
+	@$(PYTEST) --numprocesses 2 tests/examples
+
+# Bad input on purpose, at random: `make test-fuzz SEED=2` has other cases.
+SEED = 1
+test-fuzz: .venv/dev .venv/frameworks
+	@.venv/bin/python tests/fuzz/fuzz_studies.py --cases 400 --seed $(SEED)
+	@.venv/bin/python tests/fuzz/fuzz.py --cases 200 --seconds 240 --seed $(SEED)
+
+# One lock file, another one at each commit, installs in an environment of its own and trains.
+test-locks:
+	@.ci/try-lock
+
+# Are there advisories for a locked package? Without a network this cannot be asked: it says so and fails nothing.
+test-advisories: .environments/supply
+	@$</bin/python .ci/advisories.py
 
 # The tests without TensorFlow; tests that need it are skipped.
 test-jax: .venv-jax/jax-dev ## tests without TensorFlow

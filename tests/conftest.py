@@ -14,8 +14,6 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-# Of many programs for one check, .ci/run takes a fifth for each commit, always the same ones.
-TURNS = 5
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 # Unit tests that it leaves to `make test`: they simulate many studies, or start programs, for ten seconds a file.
@@ -83,21 +81,11 @@ LONG = (
 )
 
 
-def pytest_collection_modifyitems(config, items):
+def pytest_collection_modifyitems(items):
     """Whatever else starts programs is slow; so is what is marked so where it stands.
 
-    With TURN in the environment, a number of the commit, two of three files of the longest tests wait for another.
     The slowest come first: at the end, no worker then waits for long.
     """
-    turn = os.environ.get("TURN")
-    if turn:
-        waiting = [item for item in items if item.get_closest_marker("in_turn")]
-        left_out = {id(item) for place, item in enumerate(waiting) if (place - int(turn)) % TURNS}
-        files = sorted({item.path for item in items if _is_in(item, LONG)})
-        later = {path for place, path in enumerate(files) if (place - int(turn)) % 3}
-        left_out |= {id(item) for item in items if item.path in later}
-        config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
-        items[:] = [item for item in items if id(item) not in left_out]
     for item in items:
         if not _is_in(item, QUICK) or _is_in(item, SLOW):
             item.add_marker(pytest.mark.slow)

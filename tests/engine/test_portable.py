@@ -40,7 +40,6 @@ def steps(here, processor):
     return arrays.read_npz(here.folder / out)
 
 
-@pytest.mark.in_turn
 def test_a_portable_tooling_has_the_same_bits_on_every_makers_processor(states):
     for one, other in itertools.pairwise(states[True]):
         assert list(one) == list(other)

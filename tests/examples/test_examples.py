@@ -63,7 +63,6 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.in_turn
 def test_an_example_learns_repeats_itself_bit_by_bit_and_heeds_every_seed(outcomes):
     folder, sources = outcomes
     alone = contents(folder / "alone/outcome")

@@ -97,9 +97,6 @@ def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, find
 # Neither processes nor signals repeat after so many points.
 EACH = 11
 SAMPLE = workflow_signals.points()[::EACH][:20]
-# With TURN in the environment, a third of the sample, another at each commit.
-TURN = os.environ.get("TURN")
-POINTS = SAMPLE[int(TURN) % 3 :: 3] if TURN else SAMPLE
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +108,7 @@ def base(tmp_path_factory):
 @pytest.fixture(scope="module")
 def outcomes(base, tmp_path_factory):
     """How the workflow of each point ended."""
-    return dict(workflow_signals.outcomes(POINTS, base, tmp_path_factory.mktemp("signals"), at_once=2))
+    return dict(workflow_signals.outcomes(SAMPLE, base, tmp_path_factory.mktemp("signals"), at_once=2))
 
 
 def test_the_sample_has_every_signal_process_and_phase():
@@ -119,7 +116,7 @@ def test_the_sample_has_every_signal_process_and_phase():
     assert [{*column} for column in zip(*SAMPLE, strict=True)] == [{*column} for column in columns]
 
 
-@pytest.mark.parametrize("point", POINTS, ids=str)
+@pytest.mark.parametrize("point", SAMPLE, ids=str)
 def test_after_a_signal_a_study_has_the_bits_of_an_undisturbed_one_and_nothing_is_left(point, outcomes):
     if outcomes[point] == workflow_signals.MISSED:
         pytest.skip("the process had ended before its signal, each time")

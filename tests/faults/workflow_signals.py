@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import psutil
 import yaml
-from toolnoise_warm.workflow import PREFIX
 
 from toolnoise.base import program, session
 from toolnoise.verify import tree
@@ -42,10 +41,8 @@ PHASES = {
     "page": ("show-cell", "write-page"),
 }
 BEFORE_JOBS = ("start", "plan", "lock")
-# A job is the process that Snakemake started. Its worker does the work: a warm server's child, or an existing program.
-PROCESSES = ("toolnoise run", "snakemake", "dispatcher", "server", "job", "worker")
-# No server is there before the first job that can be warm.
-COLD = ("check", "run")
+# A job is the process that Snakemake started. Its worker does the work: a template's child, or an existing program.
+PROCESSES = ("toolnoise run", "snakemake", "template", "job", "worker")
 STUDY = {
     "study": "points",
     "models": {
@@ -130,7 +127,6 @@ def points() -> list[Point]:
         for phase in PHASES
         for process in PROCESSES
         if not (phase in BEFORE_JOBS and process not in ("toolnoise run", "snakemake"))
-        if not (phase in COLD and process == "server")
         for number in SIGNALS
     ]
 
@@ -225,7 +221,7 @@ def require_whole(base: Base, folder: Path) -> None:
 
 def left_behind(folder: Path) -> list[str]:
     """The locks, records and temporary folders of workflows that have ended."""
-    places = ((session.LOCKS, "*.lock"), (session.FOLDER, "*.json"), ("tmp", f"{PREFIX}*"))
+    places = ((session.LOCKS, "*.lock"), (session.FOLDER, "*.json"), ("tmp", "toolnoise-*"))
     return [path.name for place, pattern in places for path in (folder / place).glob(pattern)]
 
 
@@ -307,22 +303,21 @@ def _processes(point: Point, top: psutil.Process) -> Iterator[psutil.Process]:
     verbs = PHASES[point.phase]
     words = {one: _words(one) for one in (top, *top.children(recursive=True))}
     jobs = [one for one in words if {*verbs}.intersection(words[one][2:3]) and Path(words[one][1]).name == "toolnoise"]
-    dispatchers = [one for one in words if "toolnoise_warm.dispatcher" in words[one]]
-    servers = [child for one in dispatchers for child in one.children()]
+    # A template's children have its words, too.
+    others = (child for one in words if _is_snakemake(one) for child in one.children())
+    templates = [child for child in others if "toolnoise.warm.template" in _words(child)]
     match point.process:
         case "toolnoise run":
             yield top
         case "snakemake":
             yield from filter(_is_snakemake, words)
-        case "dispatcher":
-            yield from dispatchers
-        case "server":
-            yield from servers
+        case "template":
+            yield from templates
         case "job":
             yield from jobs
         case "worker":
             yield from (child for job in jobs for child in job.children())
-            for child in (child for server in servers for child in server.children()):
+            for child in (child for template in templates for child in template.children()):
                 log = str(Path(f"/proc/{child.pid}/fd/2").readlink())
                 if any(f"/logs/points/{verb}" in log for verb in verbs):
                     yield child

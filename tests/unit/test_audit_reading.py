@@ -105,7 +105,7 @@ def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp
     names = code_digest.sources(module).keys() - (code_digest.uncounted(module) - {*code_digest.UNCOUNTED})
     known = {name for name in names if not code_digest.is_docstring(program.path_of(name))}
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "json.py").write_text("import toolnoise_warm.server")
+    (tmp_path / "json.py").write_text("import toolnoise.warm.template")
     code_origins._in_repository.cache_clear()
     assert code_origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
 

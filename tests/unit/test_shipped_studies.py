@@ -1,12 +1,10 @@
 """Studies that are shipped, and the papers' recipes that they take: REFERENCE's facts, and how others differ."""
 
-import shlex
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import loaded
 
 from toolnoise import epoch_plan
 from toolnoise.analyses.estimate import study as memory
@@ -220,60 +218,23 @@ def test_its_items_have_the_papers_tasks_and_toolings(authors, paper, item):
     assert shown(authors) == shown(paper)
 
 
-# The study for one GPU has what is asked of it: frameworks, precisions, networks and the cost of determinism
+# The studies that wait for a GPU
 
 
 STUDIES = Path(__file__).parents[2] / "workflow/studies"
-NETWORKS = ["smallcnn", "smallcnn-bn", "resnet18"]
 
 
-@pytest.fixture(scope="module", params=["h100", "h200"])
-def on_gpu(request):
-    """The study where there is one kind of GPU."""
-    file = STUDIES / "gpu.yaml"
-    names = [name for name in studies.load(file).config["hardware"] if name.startswith(request.param)]
-    return studies.build(config.resolve(config.read_yaml(file) | {"only": names}, file), file)
+def test_the_cost_of_determinism_is_that_of_the_papers_networks():
+    paper, ours = (studies.load(STUDIES / f"{name}.yaml").config["overhead"] for name in ("paper", "gpu-cost"))
+    assert sorted(ours["models"]) == sorted(paper["models"])
+    assert [ours[key] for key in ("batch_size", "image_size")] == [64, 224]
 
 
-def test_each_framework_is_under_control_in_each_precision(on_gpu):
-    controls = [(cell.model, *_about(on_gpu, cell.hardware)) for cell in on_gpu.controls]
-    engines = [(engine, *precision) for precision in PRECISIONS for engine in ("jax", "torch")]
-    assert controls == [(model, *engine) for model in NETWORKS for engine in engines]
-    assert all(len(on_gpu.seeds[cell]) > 1 for cell in on_gpu.controls)
-
-
-def test_native_noise_is_measured_in_float32_by_source(on_gpu):
-    noisy = {(cell.model, *_about(on_gpu, cell.hardware), cell.variant) for cell in on_gpu.cells}
-    noisy = {about for about in noisy if about[-1] != "control"}
-    engines = [("jax", "float32", False), ("torch", "float32", False)]
-    assert noisy == {
-        (model, *engine, variant)
-        for model in NETWORKS
-        for engine in engines
-        for variant in ("impl", "algo", "algo_impl")
-    }
-    assert on_gpu.emulated() == ()
-
-
-def test_the_cost_of_determinism_is_that_of_the_papers_networks(on_gpu):
-    paper = studies.load(STUDIES / "paper.yaml").config["overhead"]
-    block = on_gpu.config["overhead"]
-    assert sorted(block["models"]) == sorted([*paper["models"]])
-    assert [block[key] for key in ("batch_size", "image_size", "steps")] == [64, 224, 100]
-
-
-def test_a_gpu_trains_what_two_cpu_cores_did(on_gpu):
-    pictures = studies.load(STUDIES / "cifar10-pictures.yaml")
-    assert on_gpu.config["recipes"] == pictures.config["recipes"]
-    assert on_gpu.config["datasets"] == pictures.config["datasets"]
-
-
-PRECISIONS = [("float32", False), ("float32", True), ("mixed_bfloat16", False)]
-
-
-def _about(study, hardware):
-    tooling = study.tooling(hardware)
-    return tooling["engine"], tooling["precision"], tooling["tf32"]
+def test_a_gpu_trains_what_two_cpu_cores_did_and_makes_its_own_noise():
+    pictures, ours = (studies.load(STUDIES / f"{name}.yaml") for name in ("cifar10-pictures", "gpu-jax"))
+    assert ours.config["recipes"] == pictures.config["recipes"]
+    assert ours.config["datasets"] == pictures.config["datasets"]
+    assert ours.emulated() == ()
 
 
 # The papers' recipes: REFERENCE's facts, reached through the families `paper` and `authors`
@@ -450,79 +411,3 @@ def test_either_number_of_epochs_is_the_papers():
 
 def test_a_task_that_the_paper_does_not_have_differs_in_nothing():
     assert recipe_differences("mine", "digits", RECIPES["digits"]) == []
-
-
-# bench/gpu_queue.py: what the next minutes on a GPU are for, with scripts and studies that are there
-
-
-gpu_queue, gpu_trial = (loaded(ROOT / f"bench/{name}.py") for name in ("gpu_queue", "gpu_trial"))
-WRITTEN = [item for item in gpu_queue.ITEMS if (ROOT / item.needs).exists()]
-
-
-@pytest.mark.parametrize("item", gpu_queue.ITEMS, ids=lambda item: item.asks)
-def test_an_item_needs_at_most_nine_minutes_at_a_time(item):
-    assert item.pieces
-    assert max(item.pieces) <= 9
-
-
-@pytest.mark.parametrize("item", WRITTEN, ids=lambda item: item.asks)
-def test_a_written_item_names_a_script_and_a_study_that_are_there(item):
-    words = shlex.split(item.command)
-    assert (ROOT / words[1]).exists()
-    if item.needs.endswith(".yaml"):
-        assert "--study" not in words or words[words.index("--study") + 1] == item.needs
-        assert grid.load(ROOT / item.needs).config["hardware"]
-
-
-def test_an_item_that_has_landed_is_listed_no_more(tmp_path):
-    # No other item needs its study.
-    first = gpu_queue.ITEMS[-1]
-    (tmp_path / first.needs).parent.mkdir(parents=True)
-    (tmp_path / first.needs).touch()
-    before = gpu_queue.listed(tmp_path)
-    assert any(line.startswith("1  ") and first.asks in line for line in before)
-    assert before[-1] == f"{sum(first.pieces)} minutes are queued; landed: 0"
-    (tmp_path / first.lands).parent.mkdir(parents=True)
-    (tmp_path / first.lands).touch()
-    after = gpu_queue.listed(tmp_path)
-    assert not any(first.asks in line for line in after)
-    assert after[-1] == "0 minutes are queued; landed: 1"
-
-
-def test_an_item_without_its_study_is_listed_and_skipped(tmp_path):
-    lines = gpu_queue.listed(tmp_path)
-    assert f"-  skipped: {gpu_queue.ITEMS[0].needs} is not written yet" in lines
-
-
-# bench/gpu_trial.py: the same studies, small enough for CPUs; tests/workflow/test_gpu_trials.py runs them
-
-
-ON_GPUS = sorted(path.stem for path in STUDIES.glob("gpu*.yaml"))
-
-
-def computed(study):
-    """The frameworks and precisions of a study's toolings."""
-    return {(entry["engine"], entry["precision"]) for entry in study.config["hardware"].values()}
-
-
-@pytest.mark.parametrize("name", ON_GPUS)
-def test_a_trial_of_a_study_for_gpus_has_all_that_it_trains_in_few_runs_on_cpus(name):
-    whole = grid.load(STUDIES / f"{name}.yaml")
-    content = config.read_yaml(STUDIES / f"{name}.yaml")
-    small = gpu_trial.small(content)
-    assert content == config.read_yaml(STUDIES / f"{name}.yaml")
-    trial = grid.build(config.resolve(small, "trial.yaml"), "trial.yaml")
-    assert {entry["accelerator"] for entry in trial.config["hardware"].values()} == {"cpu"}
-    assert computed(trial) == computed(whole)
-    assert {(cell.model, cell.variant) for cell in trial.cells} == {(cell.model, cell.variant) for cell in whole.cells}
-    assert max(map(len, trial.seeds.values()), default=0) <= 4
-    # Nothing that a user would have to bring.
-    assert not any("path" in entry for entry in trial.config["datasets"].values())
-    assert ("overhead" in trial.config) == ("overhead" in whole.config)
-
-
-def test_a_trial_of_the_language_study_has_a_transformer_of_a_few_thousand_weights():
-    small = gpu_trial.small(config.read_yaml(STUDIES / "gpu-language.yaml"))
-    options = small["models"]["transformer-10m"]["options"]
-    assert (options["width"], options["layers"], options["dropout"]) == (16, 1, 0.2)
-    assert small["recipes"]["text"]["epochs"] == gpu_trial.EPOCHS

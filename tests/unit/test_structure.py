@@ -2,10 +2,10 @@
 
 import ast
 import graphlib
-import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import grimp
@@ -142,41 +142,31 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 def test_every_part_of_the_checks_is_run_by_default():
     functions = set(re.findall(r"^(\w+)\(\) {", SCRIPT, re.MULTILINE))
-    assert functions == {*PARTS, "need", "turn"}
+    assert functions == {*PARTS, "need"}
     for name in ("run", "try-lock", "try-wheel"):
         assert subprocess.run(["bash", "-n", ROOT / ".ci" / name]).returncode == 0
 
 
-def checks(folder, seconds, turn, *arguments):
-    """What `.ci/run` says when so much time is over as it begins, without doing what its parts do."""
-    script = folder / ".ci/run"
+@pytest.mark.parametrize("named", [(), ("slurm", "lint")])
+def test_the_checks_run_all_parts_or_those_that_are_named(named, tmp_path):
+    script = tmp_path / ".ci/run"
     script.parent.mkdir()
+    # Without doing what the parts do.
     parts = "".join(f"{part}() {{ :; }}\n" for part in PARTS)
-    script.write_text(SCRIPT.replace("\nparts=(", f"\n{parts}turn() {{ echo {turn}; }}\nparts=(", 1))
-    done = subprocess.run(
-        ["bash", script, *arguments], env={**os.environ, "SECONDS": str(seconds)}, capture_output=True, text=True
-    )
+    script.write_text(SCRIPT.replace("\nparts=(", f"\n{parts}\nparts=(", 1))
+    done = subprocess.run(["bash", script, *named], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    ran = re.findall(r"^(\w+) took", done.stdout, re.MULTILINE)
-    return ran, re.findall(r"^NOT RUN, .*: ([\w ]+)\.", done.stdout, re.MULTILINE)
+    assert re.findall(r"^(\w+) took", done.stdout, re.MULTILINE) == list(named or PARTS)
 
 
-@pytest.mark.parametrize("turn", [0, 4, 26])
-def test_the_checks_run_every_part_and_begin_with_lint_and_tests(tmp_path, turn):
-    ran, waiting = checks(tmp_path, 0, turn)
-    place = 3 + turn % (len(PARTS) - 3)
-    assert ran == ["tools", "lint", "tests", *PARTS[place:], *PARTS[3:place]]
-    assert waiting == []
-
-
-def test_a_late_part_of_the_checks_waits_and_is_named(tmp_path):
-    ran, (waiting,) = checks(tmp_path, 2400, 2)
-    assert ran == ["tools", "lint", "tests", PARTS[5]]
-    assert waiting.split() == [*PARTS[6:], *PARTS[3:5]]
-
-
-def test_a_part_that_is_asked_for_runs_at_any_time(tmp_path):
-    assert checks(tmp_path, 9999, 2, "fuzz", "slurm") == (["fuzz", "slurm"], [])
+def test_every_folder_of_tests_is_run_by_the_checks_or_by_hand(tracked):
+    folders = {f"tests/{parts[1]}" for parts in tracked if parts[0] == "tests" and len(parts) > 2}
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    by_hand = re.search(r"^test-long: (.*?) ##", MAKEFILE, re.MULTILINE)[1].split()
+    recipes = "".join(re.search(rf"^{name}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)[1] for name in by_hand)
+    run = {*settings["testpaths"], *re.findall(r"tests/\w+", SCRIPT + recipes)}
+    # An import blocker, which tests put first on the path.
+    assert folders - run == {"tests/blocking"}
 
 
 def test_github_runs_every_part():

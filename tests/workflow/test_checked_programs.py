@@ -176,7 +176,6 @@ def checked(toolnoise, tmp_path, skip_without):
     return start
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_the_cause_is_named_first_and_no_seeded_draw_is_accused(name, checked):
     done, line = checked(DIFFERENT[name], "--json")
@@ -189,7 +188,6 @@ def test_the_cause_is_named_first_and_no_seeded_draw_is_accused(name, checked):
         assert "PyTorch" not in json.dumps(found["likely"] + found["possible"])
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_clean_program_passes(name, checked):
     options = ["--metric", "wall_clock ([0-9.]+)"] if name == "times" else []
@@ -202,7 +200,6 @@ def test_a_clean_program_passes(name, checked):
 # `--world` of training programs of bench/invariances.py: bugs and clean ones are told apart
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [

@@ -130,7 +130,6 @@ def test_a_program_without_a_checkpoint_starts_anew_which_is_no_pass(toolnoise, 
     assert "equal, but without a checkpoint: it started anew" in done.stdout
 
 
-@pytest.mark.in_turn
 @pytest.mark.parametrize("lost", WITHOUT)
 def test_what_a_checkpoint_lacks_is_found_and_named_alone(lost, resumed):
     done, found = resumed(*WITHOUT[lost])
@@ -182,7 +181,6 @@ def resumed_trainer(request, toolnoise, tmp_path, skip_without):
     return start
 
 
-@pytest.mark.in_turn
 def test_a_clean_trainer_goes_on_to_the_same_bits(resumed_trainer):
     done, found, _ = resumed_trainer(faulty=False)
     assert done.returncode == 0, done.stdout
@@ -190,7 +188,6 @@ def test_a_clean_trainer_goes_on_to_the_same_bits(resumed_trainer):
     assert all(each["kept"] for each in found["interruptions"])
 
 
-@pytest.mark.in_turn
 def test_a_faulty_trainer_ends_elsewhere_and_the_first_difference_is_named(resumed_trainer):
     done, found, named = resumed_trainer(faulty=True)
     assert done.returncode == 1, done.stdout

@@ -87,7 +87,7 @@ def pieces(tmp_path_factory, as_repository, script):
         if machine == "first":
             piece = ["run", "--minutes", "0.15", "--parts", "control"]
             said["cut off"] = at(folder / machine, *piece, slow="prepare")
-        said[machine] = at(folder / machine, "run", "--jobs", "2", "--toolings", "jax", "--parts", *parts)
+        said[machine] = at(folder / machine, "run", "--jobs", "2", "--frameworks", "jax", "--parts", *parts)
         brought = sorted((folder / machine / "brought").iterdir())
         said[f"{machine}, here"] = at(checkout, "unpack", *brought, here=True)
     return checkout, folder, said
@@ -101,7 +101,7 @@ def jobs(said):
 def test_a_piece_ends_when_its_time_is_over_and_the_next_one_goes_on(pieces):
     _, _, said = pieces
     assert "the time is over" in said["cut off"]
-    assert "not run: 1 of 1: check-control smallcnn/digits/cpu-jax" in said["cut off"]
+    assert "check-control: 0 of 1 done" in said["cut off"]
     assert jobs(said["cut off"]) == ["prepare"]
     assert jobs(said["first"]) == ["prepare", "train", "train", "predict", "check-control"]
 
@@ -109,19 +109,13 @@ def test_a_piece_ends_when_its_time_is_over_and_the_next_one_goes_on(pieces):
 def test_a_machine_that_was_given_back_is_taken_up_on_another_one(pieces):
     _, _, said = pieces
     assert jobs(said["second"]) == ["measure"]
-    assert said["second, here"] == said["second"][said["second"].index("\nControl") :]
+    assert said["second, here"] == said["second"][said["second"].index("check-control: ") :]
 
 
 def test_toolings_that_the_machine_lacks_are_left_out(pieces):
     _, folder, said = pieces
     assert said["first"].startswith("gpu-tiny: cpu-jax\n")
     assert json.loads((folder / "first" / RESULTS / "study.json").read_text())["only"] == ["cpu-jax"]
-
-
-def test_a_tooling_that_the_machine_lacks_is_refused(pieces, script, refusal):
-    _, folder, _ = pieces
-    said = refusal(script(folder / "second", "run", "--toolings", "h100-jax"))
-    assert said == "toolnoise: --toolings: h100-jax is none of this machine's; allowed: cpu-jax, jax"
 
 
 def test_jobs_run_at_the_same_time_if_asked(pieces):
@@ -131,12 +125,10 @@ def test_jobs_run_at_the_same_time_if_asked(pieces):
     assert max(one[0], other[0]) < min(one[1], other[1])
 
 
-def test_tables_say_what_is_known_and_what_was_not_run(pieces):
+def test_it_says_what_is_done(pieces):
     _, _, said = pieces
-    assert "cpu-jax  smallcnn  bit-equal  2" in said["first, here"]
-    assert "not run: 1 of 1: measure smallcnn/digits/cpu-jax/control" in said["first, here"]
-    assert "0.00 (0.00 to 0.00)" in said["second, here"]
-    assert "not run: 1 of 1: count digits" in said["second, here"]
+    assert "check-control: 1 of 1 done\nmeasure: 0 of 1 done\n" in said["first, here"]
+    assert "check-control: 1 of 1 done\nmeasure: 1 of 1 done\n" in said["second, here"]
 
 
 def test_what_came_back_is_stated_by_the_commit_that_was_packed(pieces, run):
@@ -191,21 +183,26 @@ def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_
     monkeypatch.chdir(tree)
     monkeypatch.setattr(sys, "path", sys.path[:])
     gpu = loaded(tree / "bench/gpu.py")
-    work = gpu.Work(studies.load(f"{RESULTS}/study.json"))
-    (measure,) = work.targets("noise")
+    study = studies.load(f"{RESULTS}/study.json")
+
+    def first():
+        work = gpu.Work(study)
+        (measure,) = work.targets("noise")
+        return next((job.verb for job in work.ready(measure)), "")
+
     for path in (tree / RESULTS).rglob("weights.npz"):
         path.unlink()
-    assert work.lacking(measure) is None
+    assert first() == ""
     (tree / RESULTS / f"metrics/cells/{TASK}/control.csv").unlink()
-    assert work.lacking(measure).verb == "train"
+    assert first() == "train"
     monkeypatch.setattr(gpu.code_digest, "sources", lambda *_, **__: {"other": "code"})
-    assert work.lacking(measure).verb == "prepare"
+    assert first() == "prepare"
     monkeypatch.undo()
     monkeypatch.chdir(tree)
     # Where they end with other bits, what was made of those that are lost is made again too.
     for path in (tree / RESULTS).rglob("run.json"):
         path.with_name("weights.npz").write_bytes(b"others")
-    assert work.lacking(measure).verb == "predict"
+    assert first() == "predict"
 
 
 def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_path):
@@ -220,3 +217,26 @@ def test_archives_of_anything_else_are_refused(name, pieces, script, refusal, tm
     checkout, _, _ = pieces
     sharing.pack(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
     assert "is not among the study's results" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))
+
+
+def test_a_machine_that_can_run_no_tooling_of_the_study_is_refused(pieces, script, refusal, tmp_path):
+    _, folder, _ = pieces
+    tree = shutil.copytree(folder / "first", tmp_path / "tree")
+    elsewhere = STUDY | {"grid": [STUDY["grid"][0] | {"hardware": ["h100-jax"]}]}
+    (tree / "workflow/studies/gpu-tiny.yaml").write_text(yaml.safe_dump(elsewhere))
+    assert "this machine can run none" in refusal(script(tree, "run"))
+
+
+def test_the_queue_has_what_no_archive_of_evidence_shows(pieces, script, tmp_path):
+    _, folder, _ = pieces
+    tree = shutil.copytree(folder / "first", tmp_path / "tree")
+
+    def queued():
+        return [line.split()[2] for line in script(tree, "queue").stdout.splitlines()]
+
+    before = queued()
+    assert before
+    assert all(studies.load(tree / name).config["hardware"] for name in before)
+    (tree / "evidence").mkdir(exist_ok=True)
+    (tree / "evidence/gpu-jax-h100.tar.xz").touch()
+    assert queued() == [name for name in before if name != "workflow/studies/gpu-jax.yaml"]

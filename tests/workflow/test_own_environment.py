@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 with Path("performed").open("a") as file:
     print(sys.argv[1], sys.prefix, file=file)
-from toolnoise_warm.client import main
+from toolnoise.warm.client import main
 main()
 """
 

@@ -73,7 +73,7 @@ def _end_template(template: subprocess.Popen) -> None:
 
 
 def main() -> None:
-    """Fork a child for each job until standard input ends; in a child, perform the job."""
+    """Fork a child for each job until standard input ends, then remove the socket; in a child, perform the job."""
     listener, tooling, sources = socket.socket(fileno=int(sys.argv[1])), json.loads(sys.argv[2]), _sources()
     while sys.stdin not in select.select([sys.stdin, listener], [], [])[0]:
         connection, _ = listener.accept()
@@ -92,6 +92,11 @@ def main() -> None:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+    # After a kill of the workflow, nobody else removes the folder.
+    address = Path(listener.getsockname())
+    address.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        address.parent.rmdir()
 
 
 def _sources() -> list[tuple[str, int]]:
