@@ -262,12 +262,6 @@ def test_the_cost_of_determinism_is_that_of_the_papers_networks(on_gpu):
     assert [block[key] for key in ("batch_size", "image_size", "steps")] == [64, 224, 100]
 
 
-def test_a_gpu_trains_what_two_cpu_cores_did(on_gpu):
-    pictures = studies.load(STUDIES / "cifar10-pictures.yaml")
-    assert on_gpu.config["recipes"] == pictures.config["recipes"]
-    assert on_gpu.config["datasets"] == pictures.config["datasets"]
-
-
 PRECISIONS = [("float32", False), ("float32", True), ("mixed_bfloat16", False)]
 
 
