@@ -25,7 +25,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo demo-long check test durations test-long test-studies test-examples test-fuzz test-locks \
+.PHONY: help demo check test durations test-long test-studies test-examples test-fuzz test-locks \
 	test-advisories test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -38,19 +38,13 @@ demo: .venv/cpu ## install what is locked, run the embedded study, print what it
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
 
-demo-long: .venv/cpu ## the demo with more runs, which decide twice as many claims
-	@$(SNAKEMAKE) --configfile workflow/studies/demo-long.yaml
-	@.venv/bin/toolnoise summary --study results/demo-long/study.json
-
 $(STUDIES): .venv/cpu ## small versions of published studies
-	@for study in $@ $($@_MORE); do \
-		$(SNAKEMAKE) --configfile workflow/studies/$$study-small.yaml && \
-		.venv/bin/toolnoise summary --study results/$$study-small/study.json && \
-		echo "figures and tables: results/$$study-small/figures/" || exit $$?; done
+	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
+	@.venv/bin/toolnoise summary --study results/$@-small/study.json
+	@echo "figures and tables: results/$@-small/figures/"
 
-# This study needs all three frameworks. A second one has the optimisers that they ship.
+# This study needs all three frameworks.
 frameworks: .venv/frameworks
-frameworks_MORE = frameworks-shipped
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 # `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.

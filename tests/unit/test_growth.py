@@ -1,4 +1,4 @@
-"""Growth from equal starts: which steps a run records, and known distances, laws of growth and their intervals."""
+"""Growth from equal starts: which steps a run records, and known distances between runs."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from toolnoise import steps
 from toolnoise.analyses.growth import measure
 from toolnoise.analyses.growth import metric as growth
 from toolnoise.analyses.growth import study as plan
-from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course
+from toolnoise.analyses.growth.metric import GROWTH, Course
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.training import kept_weights, runs
@@ -20,10 +20,6 @@ def of_distances(distances, churn=0.0):
     """The course of a start with these distances after steps 1, 2, 4, ..."""
     found = np.array([0.0, *distances])
     return Course(STEPS, {**dict.fromkeys(growth.DISTANCES, found), "churn": np.full(len(STEPS), churn)})
-
-
-def by_name(rows):
-    return {name: (estimate, count) for name, estimate, count in rows}
 
 
 def recorded(*weights, logits=((0.0, 1.0), (1.0, 0.0))):
@@ -49,35 +45,6 @@ def test_churn_is_over_the_recorded_examples():
     assert growth.course(one, other, ["a"]).distances["churn"].tolist() == [0.5]
 
 
-@pytest.mark.parametrize("rate", [-0.5, 0.5, 1.0, 2.0])
-def test_a_power_of_the_steps_is_found_with_its_rate_and_without_misfit(rate):
-    found = growth.fit(of_distances(1e-8 * STEPS[1:] ** rate))
-    assert found["rate"] == pytest.approx(rate)
-    assert found["rate_last"] == pytest.approx(rate)
-    assert found["misfit"] == pytest.approx(0, abs=1e-9)
-    assert found["misfit_exponential"] > 0.3
-    assert found["first"] == pytest.approx(1e-8)
-
-
-def test_an_exponential_of_the_steps_is_found_with_its_rate_and_without_misfit():
-    found = growth.fit(of_distances(1e-8 * 2.0 ** (STEPS[1:] / 50)))
-    assert found["rate_exponential"] == pytest.approx(2)
-    assert found["misfit_exponential"] == pytest.approx(0, abs=1e-9)
-    assert found["misfit"] > 0.3
-
-
-def test_a_leap_and_an_end_that_no_longer_grows_are_told():
-    found = growth.fit(of_distances(np.where(STEPS[1:] < 64, 1e-6, 1e-6 * 2**16)))
-    assert (found["jump"], found["rate_last"], found["grown"]) == (pytest.approx(16), 0, 1)
-    assert found["grown_last"] == pytest.approx(1e-6 * 2**16)
-
-
-def test_runs_that_never_part_have_no_rate_and_count_as_not_grown():
-    found = growth.fit(of_distances(np.zeros(len(STEPS) - 1)))
-    assert np.isnan([found["rate"], found["first"], found["l2_unit_last"], found["grown_last"]]).all()
-    assert (found["grown"], found["churn_last"]) == (0, 0)
-
-
 def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
     moved = of_distances(np.full(len(STEPS) - 1, 1e-9))
     still = Course(moved.steps, moved.distances | dict.fromkeys(("movement", "logits"), np.zeros(len(STEPS))))
@@ -97,45 +64,6 @@ def test_distances_are_geometric_means_over_the_starts_that_part():
     assert rows["l2_unit"][0].value == pytest.approx(1e-4)
     assert rows["l2_unit"][1] == 2
     assert rows["l2_unit"][0].high <= 2
-
-
-def test_the_interval_of_a_rate_covers_it_in_95_of_100_studies():
-    random = np.random.default_rng(1)
-    studies, starts, rate = 1000, 6, 0.8
-    hits = 0
-    for _ in range(studies):
-        noise = random.normal(0, 0.5, (starts, 1)) * np.log2(STEPS[1:]) + random.normal(0, 1, (starts, len(STEPS) - 1))
-        of_starts = [growth.fit(of_distances(1e-8 * STEPS[1:] ** rate * 2**one)) for one in noise]
-        found = by_name(growth.fits(of_starts, 500))["rate"][0]
-        hits += found.low <= rate <= found.high
-    assert 0.93 < hits / studies < 0.97
-
-
-def test_beside_the_toolings_start_by_start_what_starts_share_cancels():
-    random = np.random.default_rng(2)
-    starts = {(number,): scale for number, scale in enumerate(10 ** random.normal(-4, 2, 5))}
-    mine, other = (
-        {start: growth.fit(of_distances(times * scale * STEPS[1:] ** 0.5)) for start, scale in starts.items()}
-        for times in (3.0, 1.0)
-    )
-    found = by_name(growth.beside(mine, [other, other], 500))
-    assert found["first_over_toolings"][0] == pytest.approx((3, 3, 3))
-    assert found["rate_minus_toolings"][0].value == pytest.approx(0, abs=1e-9)
-    assert found["first_over_toolings"][1] == 5
-
-
-def test_starts_that_all_agree_leave_a_share_uncertain():
-    same = {(number,): growth.fit(of_distances(np.full(len(STEPS) - 1, 0.3))) for number in range(4)}
-    found = by_name(growth.beside(same, [same], 500))["grown_minus_toolings"][0]
-    assert found.value == 0
-    assert found.low < -0.5
-    assert found.high > 0.5
-
-
-def test_one_start_has_no_interval_and_no_tooling_no_comparison():
-    alone = {(1,): growth.fit(of_distances(1e-8 * STEPS[1:]))}
-    assert np.isnan(by_name(growth.fits(list(alone.values()), 500))["rate"][0].low)
-    assert by_name(growth.beside(alone, [], 500))["rate_minus_toolings"][1] == 0
 
 
 def test_the_mean_of_several_runs_of_a_start_is_over_its_runs():
@@ -278,7 +206,7 @@ def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several
 def test_what_has_another_start_is_compared_with_nothing(growing):
     study = growing({"variants": ["control", "algo", "init", "init+bit"]})
     assert plan.growing(study) == {}
-    assert not {"growth", "growth_fits"} & set(steps.collected(study))
+    assert "growth" not in steps.collected(study)
 
 
 def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
@@ -288,13 +216,11 @@ def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_k
     assert "growth" not in study.figure_kinds
 
 
-def test_growth_is_one_job_a_task_and_has_a_figure_and_a_table(growing):
+def test_growth_is_one_job_a_task_and_has_a_figure(growing):
     study = growing({"variants": ["control", "bit"]})
     (job,) = (job for job in steps.jobs(study) if job.verb == "measure-growth")
-    assert [name for name, _ in job.outputs] == [
-        f"results/tiny/metrics/{kind}/smallcnn/digits/cpu.csv" for kind in ("growth", "growth_fits")
-    ]
-    assert {figure.name for figure in study.figures} >= {"growth-smallcnn-digits", "growth_fits"}
+    assert [name for name, _ in job.outputs] == ["results/tiny/metrics/growth/smallcnn/digits/cpu.csv"]
+    assert "growth-smallcnn-digits" in {figure.name for figure in study.figures}
 
 
 @pytest.fixture
@@ -322,15 +248,14 @@ def measured(tmp_path, make_spec):
         records = [write(*one) for one in of_runs]
         names = dict.fromkeys(one[0] for one in of_runs)
         references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
-        out = tmp_path / "growth.csv", tmp_path / "growth_fits.csv"
-        measure.measure(*HOME, references, records, *out)
-        return metric_files.read(out[0], GROWTH), metric_files.read(out[1], GROWTH_FITS)
+        measure.measure(*HOME, references, records, tmp_path / "growth.csv")
+        return metric_files.read(tmp_path / "growth.csv", GROWTH)
 
     return call
 
 
 def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
-    rows, fits = measured(*(("algo", seed, 0.0) for seed in (1, 2, 3)), ("algo_impl", 1, 0.1), ("algo_impl", 3, 0.1))
+    rows = measured(*(("algo", seed, 0.0) for seed in (1, 2, 3)), ("algo_impl", 1, 0.1), ("algo_impl", 3, 0.1))
     assert set(rows["step"]) == set(RECORDED)
     end = rows[rows["step"] == 6].set_index("metric")
     # (1, 6, 0, 1) and (1, 6, 0.6, 1), both of norm 1.
@@ -338,11 +263,11 @@ def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
     assert end.loc["l2_unit", "value"] == pytest.approx(np.linalg.norm(one - other), rel=1e-6)
     assert end.loc["movement", "value"] == pytest.approx(0.1, rel=0.01)
     assert (end.loc["l2_unit", "n_runs"], end.loc["l2_unit", "n_missing"]) == (2, 0)
-    assert fits.set_index("metric").loc["churn_last", "value"] == 0
+    assert end.loc["churn", "value"] == 0
 
 
 def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
-    rows, _ = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
+    rows = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
     assert set(rows["n_missing"]) == {1}
 
 
@@ -353,7 +278,7 @@ def test_runs_of_other_examples_are_one_line(measured, refused):
 
 def test_a_cell_without_records_is_one_line(tmp_path, refused):
     references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
-    line = refused(measure.measure, *HOME, references, [], tmp_path / "growth.csv", tmp_path / "fits.csv")
+    line = refused(measure.measure, *HOME, references, [], tmp_path / "growth.csv")
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
 
 

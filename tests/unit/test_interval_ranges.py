@@ -111,7 +111,6 @@ class Cell:
             far = [{name: 2 * self.rng.random(4) ** 3 for name in names} for _ in range(count)]
             courses = [growth.Course(steps, apart | {"churn": np.round(apart["churn"] / 2, 1)}) for apart in far]
             yield from ((name, estimate) for _, name, estimate, _ in growth.levels(courses, 10))
-            yield from ((name, estimate) for name, estimate, _ in growth.fits(list(map(growth.fit, courses)), 10))
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")

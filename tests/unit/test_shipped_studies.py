@@ -230,13 +230,6 @@ def test_the_cost_of_determinism_is_that_of_the_papers_networks():
     assert [ours[key] for key in ("batch_size", "image_size")] == [64, 224]
 
 
-def test_a_gpu_trains_what_two_cpu_cores_did_and_makes_its_own_noise():
-    pictures, ours = (studies.load(STUDIES / f"{name}.yaml") for name in ("cifar10-pictures", "gpu-jax"))
-    assert ours.config["recipes"] == pictures.config["recipes"]
-    assert ours.config["datasets"] == pictures.config["datasets"]
-    assert ours.emulated() == ()
-
-
 # The papers' recipes: REFERENCE's facts, reached through the families `paper` and `authors`
 
 

@@ -123,7 +123,6 @@ OTHER = {
         "framework_parts",
         "partings",
         "growth",
-        "growth_fits",
         "identical_runs",
     ],
 }

@@ -19,7 +19,7 @@ from toolnoise.analyses.frameworks import metric as frameworks
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.analyses.growth import metric as growing
-from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
+from toolnoise.analyses.growth.metric import GROWTH
 from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.analyses.language.metric import LANGUAGE, language
 from toolnoise.analyses.layers.dump import gram
@@ -109,7 +109,6 @@ def written(tmp_path, monkeypatch):
         partings=(),
         ratios=(),
         growth=(),
-        growth_fits=(),
         labels=(),
         language=(),
         runs=None,
@@ -130,7 +129,6 @@ def written(tmp_path, monkeypatch):
             "partings": (PARTINGS, partings),
             "ratios": (RATIOS, ratios),
             "growth": (GROWTH, growth),
-            "growth_fits": (GROWTH_FITS, growth_fits),
             "labels": (LABELS_OF_CLASSES, labels),
             "language": (LANGUAGE, language),
             "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
@@ -947,25 +945,21 @@ ALL_AND_BIT = "init+shuffle+augment+dropout+bit"
 
 
 def grown(starts, distance):
-    """Rows of growth, and of its fits, of a tooling that never differs, of emulated noise and of a bit."""
+    """Rows of growth of a tooling that never differs, of emulated noise and of a bit."""
     steps = np.array([0, 1, 2, 4, 8, 10])
-    rows, fit_rows = [], []
+    rows = []
     for hardware, variant, times in (("cpu-2threads", "algo", 0), ("cpu", "algo_impl", 1), ("cpu", ALL_AND_BIT, 0.1)):
         names = "smallcnn", "digits", hardware, variant, "cpu", "algo"
         each = distance * times * (1 + np.arange(starts))[:, None] * steps
         courses = [growing.Course(steps, dict.fromkeys((*growing.DISTANCES, "churn"), one)) for one in each]
         rows += [(*names, step, name, "all", *found, n, 0) for step, name, found, n in growing.levels(courses, 500)]
-        fits = [growing.fit(one) for one in courses]
-        found = [*growing.fits(fits, 500), *growing.beside(dict(enumerate(fits)), [], 500)]
-        fit_rows += [(*names, name, "all", *estimate, n, 0) for name, estimate, n in found]
-    return rows, fit_rows
+    return rows
 
 
 @pytest.mark.parametrize("starts", [1, 3])
 def test_growth_is_one_line_a_perturbation_and_exact_zeros_are_told(starts, written):
-    rows, fits = grown(starts, 1e-6)
     on_cpu = {"hardware": ["cpu", "cpu-2threads"], "tasks": [["smallcnn", "digits"]], "emulated": ["cpu"]}
-    said = words(written("growth", growth=rows, **on_cpu))
+    said = words(written("growth", growth=grown(starts, 1e-6), **on_cpu))
     for part in (
         "cpu-2threads",
         "IMPL†",
@@ -976,14 +970,6 @@ def test_growth_is_one_line_a_perturbation_and_exact_zeros_are_told(starts, writ
         f"Starts: {starts} for",
     ):
         assert part in said
-    stem = written("growth_fits", growth_fits=fits, **on_cpu)
-    lines = [line for line in stem.with_suffix(".md").read_text().splitlines() if line.startswith("| smallcnn")]
-    assert [line.split(" | ")[2:4] for line in lines] == [
-        ["cpu-2threads", f"0 of {starts}"],
-        ["IMPL†", f"{starts} of {starts}"],
-        ["one bit", f"{starts} of {starts}"],
-    ]
-    assert " 1.00 " in lines[1]  # the rate: the distance grows as the number of steps
 
 
 def of_text(variants, runs=4, segments=30, units=8, tokens=6):

@@ -15,7 +15,6 @@ from toolnoise.study.variants import variant
 
 # Toolings in the order of the study; then the same colours again, dashed.
 TINTS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")
-ZERO = "0"
 SPREAD = 0.018  # decades between the intervals of two curves
 
 
@@ -25,7 +24,7 @@ class Curve(NamedTuple):
     cell: tuple[str, str]
     name: str
     colour: str
-    line: str = "-"
+    line: str | tuple[int, tuple[float, float]] = "-"
     width: float = 1.0
 
 
@@ -35,9 +34,8 @@ def curves(rows: pd.DataFrame, emulated: Sequence[str]) -> list[Curve]:
     toolings, own = [], []
     for hardware, name, over in found:
         if hardware != over:
-            place = len(toolings)
-            line = "-" if place < len(TINTS) else (0, (4, 1.5))
-            toolings.append(Curve((hardware, name), hardware, TINTS[place % len(TINTS)], line))
+            turn, place = divmod(len(toolings), len(TINTS))
+            toolings.append(Curve((hardware, name), hardware, TINTS[place], (0, (4, 1.5)) if turn else "-"))
             continue
         sources = "+".join(source for source in variant(name).varying if source not in ALGORITHMIC)
         shown = style.variant_name(sources) + (style.DAGGER if "impl" in sources and hardware in emulated else "")
@@ -53,16 +51,15 @@ def draw(panel: Axes, rows: pd.DataFrame, shown: Sequence[Curve], floor: float |
     middle = (len(shown) - 1) / 2
     for place, curve in enumerate(shown):
         mine = rows[(rows["hardware"] == curve.cell[0]) & (rows["variant"] == curve.cell[1]) & (rows["step"] > 0)]
-        apart = mine if floor is None else mine[mine["value"] > 0]
         # Beside one another, so that the intervals can be told apart.
-        steps = apart["step"].to_numpy() * 10 ** (SPREAD * (place - middle))
-        panel.plot(steps, apart["value"], color=curve.colour, linestyle=curve.line, linewidth=curve.width, zorder=3)
-        low, high = apart["ci_low"].to_numpy(), apart["ci_high"].to_numpy()
-        low = low if floor is None else np.maximum(low, floor)
-        panel.vlines(steps, low, high, color=curve.colour, linewidth=0.5, alpha=0.6, zorder=2)
+        mine = mine.assign(step=mine["step"] * 10 ** (SPREAD * (place - middle)))
         if floor is not None:
-            zero = mine[mine["value"] == 0]["step"].to_numpy() * 10 ** (SPREAD * (place - middle))
-            panel.plot(zero, np.full(len(zero), 1.5 * floor), ls="", marker=".", ms=4, color=curve.colour)
+            zeros = mine[mine["value"] == 0]["step"]
+            panel.plot(zeros, np.full(len(zeros), 1.5 * floor), ls="", marker=".", ms=4, color=curve.colour)
+            mine = mine[mine["value"] > 0]
+        steps, low = mine["step"], mine["ci_low"].clip(lower=floor)
+        panel.plot(steps, mine["value"], color=curve.colour, linestyle=curve.line, linewidth=curve.width, zorder=3)
+        panel.vlines(steps, low, mine["ci_high"], color=curve.colour, linewidth=0.5, alpha=0.6, zorder=2)
     *steps, last = sorted(set(rows["step"]) - {0})
     # The last step may be too near to the one before for both to be named.
     steps = [*(step for step in steps if 2 * step <= last), last]

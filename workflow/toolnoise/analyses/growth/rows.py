@@ -2,15 +2,10 @@
 
 from toolnoise.analyses.growth.study import growing
 from toolnoise.steps.reads import WEIGHTS
-from toolnoise.steps.step import Parameters, Read, Step, Where, Work, metric
+from toolnoise.steps.step import Read, Step, Where, Work, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Variants
 from toolnoise.study.study import Study
-
-
-def _growth(study: Study, place: Variants) -> Parameters:
-    pairs = [[list(cell) for cell in both] for both in growing(study)[place]]
-    return {**place._asdict(), "references": pairs}
 
 
 def _recorded(study: Study, place: Variants) -> list[str]:
@@ -23,18 +18,13 @@ ROWS = {
     "measure-growth": Step(
         "measure_growth",
         "measure how the differences between runs from equal starts grow, step by step",
-        where=Where(
-            Variants,
-            growing,
-            "grid",
-            "a task whose recipe has record_steps, on its first tooling, with cells of equal draws",
-        ),
-        parameters=_growth,
-        reads={"records": Read(_recorded, WEIGHTS, several=True)},
-        writes={
-            "out": metric("growth", "{model}/{dataset}/{hardware}", "toolnoise.analyses.growth.metric"),
-            "out-fits": metric("growth_fits", "{model}/{dataset}/{hardware}", "toolnoise.analyses.growth.metric"),
+        where=Where(Variants, growing, "grid", "a recipe with record_steps, and two cells of a task with equal draws"),
+        parameters=lambda study, place: {
+            **place._asdict(),
+            "references": [[list(cell) for cell in both] for both in growing(study)[place]],
         },
+        reads={"records": Read(_recorded, WEIGHTS, several=True)},
+        writes={"out": metric("growth", "{model}/{dataset}/{hardware}", "toolnoise.analyses.growth.metric")},
         work=Work("toolnoise.analyses.growth.measure:measure"),
     ),
 }

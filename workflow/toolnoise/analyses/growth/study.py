@@ -1,17 +1,15 @@
-"""The figure and the table of growth, and which cells are compared, step by step, with which reference.
+"""The figure of growth, and which cells are compared, step by step, with which reference.
 
 Run by run, a cell and its reference have the same algorithmic draws. The reference of a tooling is the same variant on
 the reference tooling, which is the first of the task. The reference of emulated noise, of a tooling's own noise and of
 a moved bit is the cell on the same tooling in which they are absent.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.entries import records_steps
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.kind import TABLES, Kind, by_task
+from toolnoise.study.kind import Kind, by_task
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
@@ -19,22 +17,20 @@ from toolnoise.study.variants import variant
 REFERENCES = ("algo", "control")
 
 
-def places(cells: Iterable[Cell]) -> dict[tuple[str, str], Variants]:
-    """Each task on its reference tooling."""
-    tasks: dict[tuple[str, str], Variants] = {}
-    for cell in cells:
-        if cell.variant in REFERENCES:
-            tasks.setdefault(cell.task, Variants(*cell[:3]))
-    return tasks
-
-
-def references(place: Variants, cells: Collection[Cell], drawn: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Each cell of the task that has a reference, with it; `drawn` are the cells with several draws."""
-    for cell in cells:
-        if cell.task == place.task:
-            reference = _reference(cell, place.hardware, cell in drawn)
-            if reference in cells and reference != cell:
-                yield cell, reference
+def growing(study: Study) -> dict[Variants, list[tuple[Cell, Cell]]]:
+    """Each task on its reference tooling, with the cells that are compared step by step and the reference of each."""
+    places: dict[tuple[str, str], Variants] = {}
+    for cell in study.seeds:
+        recipe = study.config["recipes"].get(study.recipe_of.get(cell.task), {})
+        if cell.variant in REFERENCES and records_steps(recipe):
+            places.setdefault(cell.task, Variants(*cell[:3]))
+    pairs: dict[Variants, list[tuple[Cell, Cell]]] = {}
+    for cell in study.seeds:
+        place = places.get(cell.task)
+        reference = _reference(cell, place.hardware, cell in study.draws) if place else None
+        if place and reference in study.seeds and reference != cell:
+            pairs.setdefault(place, []).append((cell, reference))
+    return pairs
 
 
 def _reference(cell: Cell, hardware: str, has_draws: bool) -> Cell | None:
@@ -46,16 +42,6 @@ def _reference(cell: Cell, hardware: str, has_draws: bool) -> Cell | None:
         # The draw of what is fixed in a run is the seed of a run of ALGO.
         return cell._replace(variant="algo")
     return cell._replace(variant="control") if not drawn else None
-
-
-def growing(study: Study) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
-    """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
-    by_place = {
-        place: tuple(references(place, study.seeds, study.draws))
-        for task, place in places(study.seeds).items()
-        if task in study.recipe_of and records_steps(study.config["recipes"][study.recipe_of[task]])
-    }
-    return {place: pairs for place, pairs in by_place.items() if pairs}
 
 
 def _shown(grid: Grid) -> list[Cell]:
@@ -74,15 +60,5 @@ KINDS = {
             tooling, the order of summation (emulated implementation noise), or one bit of one weight. Growth by a power
             of the number of steps is a straight line here. The dotted line is the distance of unrelated weights. If
             emulated noise grows and ends as the noise of toolings does, its line runs among theirs.""",
-    ),
-    "growth_fits": Kind(
-        ("growth_fits",),
-        lambda grid: (_shown(grid), None),
-        needs="a recipe with record_steps, and two cells of a task with equal draws",
-        category=TABLES,
-        caption="""Fits to the growth of the distance between two runs of study *{study}* from one start: its rate, what
-            a power and an exponential of the number of steps leave unexplained, the largest leap, the share of starts
-            in which another network results, and the end. The last columns compare each perturbation with the other
-            toolings, start by start.""",
     ),
 }
