@@ -29,8 +29,6 @@ SAYS_ANONYMISED = (
     "anonymised: the statements are not those that the jobs left, because names of hosts, users and paths were taken "
     "out of them; no signature of the originals fits them"
 )
-# A signature on all files, for other tools. No job makes it.
-MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
@@ -187,7 +185,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path not in (left_out.FILE, MODEL_SIGNATURE)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path != left_out.FILE
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
