@@ -14,7 +14,7 @@ from toolnoise.base.program import ROOT
 from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
 from toolnoise.record import envelope
-from toolnoise.verify import anonymous, credentials
+from toolnoise.verify import credentials
 
 # What looks like a credential is found, named by form and key, and hidden; what resembles one is left alone
 
@@ -111,22 +111,6 @@ def test_a_study_file_has_a_warning_for_each_key_that_shows_no_secret():
     assert line.startswith("study.yaml: models.mine.command: looks like a credential (the value of --api-key, a pass")
     assert "SECRET" not in line
     assert "hunter2" not in line
-
-
-def test_an_anonymous_text_has_neither_a_credential_nor_an_account():
-    value = {
-        "remote": "https://ann@host.example/x and https://ann:token@host.example/x",
-        "command": "train --api-key SECRET",
-        "api_key": "SECRET",
-    }
-    shown = anonymous.without(value, set())
-    assert shown["remote"] == "https://host.example/x and https://host.example/x"
-    assert shown["command"] == "train --api-key (left out)"
-    assert shown["api_key"] == "(left out)"
-    # Once more, it is as it is.
-    assert anonymous.without(shown, set()) == shown
-    assert anonymous.names_somebody(b"see https://ann@host.example/x", set())
-    assert anonymous.names_somebody(b"train --api-key SECRET", set())
 
 
 STUDIES = sorted(path.name.removesuffix(".tar.xz") for path in (ROOT / "evidence").glob("*.tar.xz"))

@@ -193,7 +193,7 @@ def refuse(contents: Iterable[tuple[str, Path | bytes]], allowed: Collection[str
         name, key, says = min(first, key=lambda place: (place[1].startswith("line "), len(place[0])))
         what = f"looks like a credential ({escaped(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
         what += f"; {len(others)} other text{'s' * (len(others) > 1)} too" if others else ""
-        wanted = "files without credentials (page, crate and export --anonymous hide them)"
+        wanted = "files without credentials"
         raise BadInput(escaped(name), escaped(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
 
 

@@ -65,15 +65,10 @@ def export(
 
 def _loaded(what: Path) -> tuple[Tree, Study]:
     study = studies.load(what / tree.STUDY_FILE if what.is_dir() else what)
-    root = results_of(what, study)
+    root = what if what.is_dir() else Path(study.path(layout.STUDY)).parent
     if not root.is_dir():
         raise BadInput(root, "", "no such folder", "the results of the study")
     return tree.load_study(root.absolute()), study
-
-
-def results_of(what: Path, study: Study | None = None) -> Path:
-    """The results folder of a study that is given by its configuration or by that folder."""
-    return what if what.is_dir() else Path((study or studies.load(what)).path(layout.STUDY)).parent
 
 
 def _as_expected(here: Tree, job: Job) -> bytes | None:
