@@ -1,4 +1,4 @@
-"""What leaves the machine has no secret of a study file or of a variable.
+"""The value of a variable that a command names is nowhere in results, and in nothing that is made from them.
 
 Every file is searched for every spelling that a secret may take, in statements, logs, data of pages, arrays, archives
 and what pictures have besides their pixels.
@@ -9,7 +9,6 @@ import html
 import json
 import re
 import shutil
-import subprocess
 import tarfile
 import zipfile
 import zlib
@@ -17,15 +16,14 @@ from urllib.parse import quote
 
 import pytest
 
-KEY, PASSWORD, ACCOUNT, TOKEN = "kEy0of1the2study", "pAss&wOrd-of=it", "annabel-of-it", "tOk+en\"of/the'variable"
-# A path of a machine that is no home: study.json and statements lose it alike.
+TOKEN = "tOk+en\"of/the'variable"
+# What everybody may read.
 DATA = "/opt/shared/data-of-it"
-URL = f"https://{ACCOUNT}:{PASSWORD}@host.example/x"
 PROGRAM = """
 import base64, os, sys, urllib.parse
 import numpy as np
 
-out, token = os.environ["TOOLNOISE_OUT"], sys.argv[6]
+out, token = os.environ["TOOLNOISE_OUT"], sys.argv[2]
 assert len(token) == 22, token
 print(sys.argv, token, urllib.parse.quote(token), base64.b64encode(token.encode()).decode())
 if "FAIL" in os.environ:
@@ -40,7 +38,7 @@ STUDY = {
     "study": "leaky",
     "models": {
         "mine": {
-            "command": f"python programs/train.py --api-key {KEY} --url {URL} --also {{env:MY_TOKEN}} --data {DATA}",
+            "command": f"python programs/train.py --token {{env:MY_TOKEN}} --data {DATA}",
             "sources": ["init"],
         }
     },
@@ -104,16 +102,6 @@ def having(folder, *secrets):
     return {path.relative_to(folder).as_posix() for path in found}, len(files)
 
 
-def shared(toolnoise, folder, out, *arguments):
-    """Let each verb write what it shares, and unpack it."""
-    for verb, name in VERBS.items():
-        done = toolnoise(folder, verb, RESULTS, "--out", out / name, *arguments)
-        assert done.returncode == 0, done.stderr
-    with tarfile.open(out / "export.tar") as archive:
-        archive.extractall(out / "export", filter="data")
-    (out / "export.tar").unlink()
-
-
 @pytest.fixture(scope="module")
 def leaky(once, write_study, snakemake):
     def make(folder):
@@ -124,17 +112,11 @@ def leaky(once, write_study, snakemake):
     return once("secrets", make) / "here"
 
 
-def test_a_dry_run_warns_of_what_looks_like_a_credential_and_of_a_variable_that_is_not_set(
-    write_study, snakemake, tmp_path
-):
-    folder = write(tmp_path / "study", write_study)
-    done = snakemake(folder, "-n")
+def test_a_dry_run_warns_of_a_variable_that_is_not_set(write_study, snakemake, tmp_path):
+    done = snakemake(write(tmp_path / "study", write_study), "-n")
     assert done.returncode == 0
-    warnings = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("toolnoise: warning: ")]
-    assert len(warnings) == 2
-    assert "models.mine.command: looks like a credential (the value of --api-key, a password in an ad" in warnings[0]
-    assert warnings[1].endswith("{env:MY_TOKEN}: the variable MY_TOKEN is not set; such as: export MY_TOKEN=...")
-    assert KEY not in "".join(warnings)
+    (line,) = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("toolnoise: warning: ")]
+    assert line.endswith("{env:MY_TOKEN}: the variable MY_TOKEN is not set; such as: export MY_TOKEN=...")
 
 
 def test_without_the_variable_nothing_starts(write_study, snakemake, refusal, tmp_path):
@@ -184,36 +166,15 @@ def test_a_program_that_fails_says_so_without_the_value(leaky, snakemake, tmp_pa
     assert not any(one in (done.stdout + done.stderr).encode() for one in spellings(TOKEN))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_results_with_a_credential_are_not_shared_unless_somebody_says_that_it_is_none(
-    leaky, toolnoise, refusal, tmp_path, verb
-):
-    out = tmp_path / VERBS[verb]
-    line = refusal(toolnoise(leaky, verb, RESULTS, "--out", out))
-    assert "command: looks like a credential (" in line
-    assert "--no-credential TEXT" in line
-    assert not any(one in line.encode() for secret in (KEY, PASSWORD) for one in spellings(secret))
-    assert not out.exists()
-    line = refusal(toolnoise(leaky, verb, RESULTS, "--out", out, "--no-credential", KEY))
-    assert "looks like a credential (a password in an address)" in line
-    done = toolnoise(leaky, verb, RESULTS, "--out", out, "--no-credential", KEY, "--no-credential", PASSWORD)
-    assert done.returncode == 0, done.stderr
-    assert out.exists()
-
-
 def test_no_file_that_is_shared_has_the_value_of_a_variable(leaky, toolnoise, tmp_path):
-    shared(toolnoise, leaky, tmp_path, "--no-credential", KEY, "--no-credential", PASSWORD)
+    for verb, name in VERBS.items():
+        done = toolnoise(leaky, verb, RESULTS, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    with tarfile.open(tmp_path / "export.tar") as archive:
+        archive.extractall(tmp_path / "export", filter="data")
     assert having(tmp_path, TOKEN)[0] == set()
     for verb in VERBS:
         # The search finds what is there.
-        found, count = having(tmp_path / verb, KEY)
+        found, count = having(tmp_path / verb, DATA)
         assert found
         assert len(found) < count
-
-
-def test_a_signature_hides_no_credential(leaky, toolnoise, refusal, tmp_path):
-    folder = shutil.copytree(leaky, tmp_path / "copy", symlinks=True)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
-    assert toolnoise(folder, "sign", RESULTS, "--key", tmp_path / "key").returncode == 0
-    line = refusal(toolnoise(folder, "export", RESULTS, "--out", tmp_path / "x.tar", "--no-predictions"))
-    assert "looks like a credential" in line

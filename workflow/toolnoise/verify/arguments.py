@@ -18,11 +18,6 @@ RESULTS_OR_ARCHIVE = {
     "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
 }
 OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
-NO_CREDENTIAL = {
-    "--no-credential": option(
-        "TEXT", "share this text although it looks like a credential; repeat for each", action="append", default=[]
-    )
-}
 # Signatures: of every statement; of the root, too.
 SIGNATURES = {
     "--require-signatures": option(

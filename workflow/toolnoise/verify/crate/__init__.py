@@ -5,7 +5,7 @@ the same bytes. Packed files are verified against their statements.
 """
 
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,7 +17,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
-from toolnoise.verify import credentials
 from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
 from toolnoise.verify.crate.contents import Contents, Packed
@@ -36,7 +35,7 @@ class Export(NamedTuple):
     referenced: int
 
 
-def export(study: Path, out: Path, embed: bool, no_credentials: Collection[str] = ()) -> Export:
+def export(study: Path, out: Path, embed: bool) -> Export:
     """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
     tree = _finished(trees.load_study(study))
@@ -45,7 +44,6 @@ def export(study: Path, out: Path, embed: bool, no_credentials: Collection[str] 
     cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
     contents = Contents(tree, embed, last.commit, cited)
     graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
-    credentials.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
     crate = _crate(graph)
     referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
     try:

@@ -1,7 +1,7 @@
 """Export: a study's results from all or some toolings as one archive; every byte is checked against its statement."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from toolnoise import steps
@@ -15,7 +15,7 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify import credentials, tree
+from toolnoise.verify import tree
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
@@ -29,7 +29,6 @@ def export(
     *,
     predictions: bool = True,
     signers: str | Path | None = None,
-    no_credentials: Collection[str] = (),
 ) -> Counts:
     """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
     listed = _listed(signers) if signers else None
@@ -56,7 +55,6 @@ def export(
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
         contents[here.named(here.top.path)] = files.read_plain(here.root / here.top.path, statements.WANTED)
-    credentials.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         sharing.pack(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())

@@ -6,7 +6,7 @@ The copy is a folder or an archive. A copy of a slim copy that leaves out no mor
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from toolnoise.base.files import sha256
 from toolnoise.record import archive, recorder
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify import credentials, left_out, tree
+from toolnoise.verify import left_out, tree
 from toolnoise.verify.share import sharing
 from toolnoise.verify.tree import Tree
 
 
-def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:
+def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
     """Copy a study's results to a folder or an archive; return the numbers of copied files and of those left out."""
     place, packed = Path(out), str(out).endswith(archive.SUFFIXES)
     if place.exists():
@@ -46,7 +46,6 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
     known = _is_stated(study, lacking)
     list_files = () if known else (left_out.FILE, left_out.STATEMENT)
     kept = [path for path in study.files if path not in lacking and path not in list_files]
-    credentials.refuse(((path, study.root / path) for path in kept), no_credentials)
     with tempfile.TemporaryDirectory() if packed else files.filling(place) as folder:
         made = Path(folder)
         for path in kept:

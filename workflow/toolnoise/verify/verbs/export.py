@@ -3,7 +3,6 @@
 import argparse
 
 from toolnoise.commands.verb import SHARE, Verb, flag, option
-from toolnoise.verify.arguments import NO_CREDENTIAL
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -15,7 +14,6 @@ def _run(options: argparse.Namespace) -> None:
         options.hardware,
         predictions=not options.no_predictions,
         signers=options.allowed_signers,
-        no_credentials=options.no_credential,
     )
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
@@ -33,6 +31,5 @@ VERB = Verb(
         "--allowed-signers": option(
             "ALLOWED_SIGNERS", "put this list into the archive, for people to read: `import` trusts the receiver's own"
         ),
-        **NO_CREDENTIAL,
     },
 )

@@ -3,7 +3,7 @@
 import argparse
 
 from toolnoise.commands.verb import SHARE, Verb, option
-from toolnoise.verify.arguments import NO_CREDENTIAL, RESULTS_OR_ARCHIVE
+from toolnoise.verify.arguments import RESULTS_OR_ARCHIVE
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -11,7 +11,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.verify.share import slimming
 
     with unpacked.opened(options.results) as (results,):
-        copied, left_out = slimming.copy(results, options.out, options.no_credential)
+        copied, left_out = slimming.copy(results, options.out)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
@@ -23,6 +23,5 @@ VERB = Verb(
     arguments={
         **RESULTS_OR_ARCHIVE,
         "--out": option("PLACE", "a new folder or archive (.tar, .tar.gz or .tar.xz)", required=True),
-        **NO_CREDENTIAL,
     },
 )
