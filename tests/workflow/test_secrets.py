@@ -55,7 +55,7 @@ STUDY = {
 }
 # Before a stream of a PDF, and before a compressed text of a PNG.
 COMPRESSED = rb"stream\r?\n|zTXt[^\x00]*\x00\x00|iTXt[^\x00]*\x00\x01\x00[^\x00]*\x00[^\x00]*\x00"
-VERBS = {"crate": "crate", "export": "export.tar", "slim": "slim"}
+VERBS = {"crate": "crate", "export": "export.tar"}
 RESULTS = "results/leaky"
 
 

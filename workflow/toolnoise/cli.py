@@ -27,7 +27,6 @@ VERBS = {
     "sign": "toolnoise.verify.verbs.sign",
     "export": "toolnoise.verify.verbs.export",
     "import": "toolnoise.verify.verbs.import_archive",
-    "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
     "synthesise": "toolnoise.analyses.synthesise.verb",
     # Of the group of jobs, which come last.
