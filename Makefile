@@ -149,7 +149,7 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	touch $@ || { rm -rf $@; exit 1; }
 
 # Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
-# CycloneDX, model-signing verifies model.sig, docs makes the site of docs/.
+# CycloneDX, docs makes the site of docs/.
 $(TOOLS): .environments/%: requirements/tools/%.txt
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@

@@ -42,8 +42,6 @@ tool snakedeploy snakedeploy
 tool supply cyclonedx-bom pip-audit
 tool uv uv
 tool release twine uv
-# model-signing 1.1.1 imports pyopenssl without requiring it.
-tool model-signing model-signing pyopenssl
 # Sphinx reads the docstrings: modules that annotate with `numpy.ndarray | ...` need NumPy, whatever else they import is mocked.
 tool docs sphinx myst-parser furo codespell numpy
 

@@ -92,7 +92,6 @@ BY_HAND = {
         *("fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"),
         "signed.tar.gz --into few-elsewhere --study few.yaml --require-signature key.pub",
     ],
-    "slim": ["results/fuzz --out new"],
     "crate": ["results/fuzz --out new", "results/fuzz --out new.zip --embed"],
     "compare": [
         *("a.npy b.npy --labels y.npy", "a.npz b.npz --labels y.npy --json", "a.csv b.csv --labels y.npy --paired"),

@@ -34,7 +34,7 @@ HOUR = timedelta(hours=1)
 
 
 def stated(name, started, finished, host, *inputs):
-    """The statement of a job on a host, or of one that is anonymous."""
+    """The statement of a job on a host, or on one that it does not name."""
     return Statement(
         "measure",
         (Artifact(name, ""),),

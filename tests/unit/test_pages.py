@@ -34,7 +34,6 @@ from toolnoise.pages.document import document, part
 from toolnoise.pages.short_json import packed
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
-from toolnoise.verify import anonymous
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan
@@ -323,24 +322,6 @@ def test_a_rendered_table_is_read_back(tmp_path):
     assert (found["title"], found["notes"]) == ("A & b", ["A note."])
     assert found["columns"] == [{"label": "Tooling", "kind": "name"}, {"label": "ALGO", "kind": "entry"}]
     assert found["rows"] == [["cpu†", {"text": "1 ± 0", "detail": "n = 2"}]]
-
-
-def test_names_and_paths_are_left_out_of_texts_and_keys():
-    value = {
-        "host": "node7",
-        "at": ["on node7.", "node77 stays", "/home/ann/data/x.npz", "results/a/b", "https://a.org/b/c"],
-        3: None,
-    }
-    assert anonymous.without(value, {"node7"}) == {
-        "at": ["on (left out).", "node77 stays", "(left out)", "results/a/b", "https://a.org/b/c"],
-        "3": None,
-    }
-    assert anonymous.names_somebody(b"made on node7\n", {"node7"})
-    assert anonymous.names_somebody(b"in /home/ann/x", set())
-    assert not anonymous.names_somebody(b"M 1/2 L node77", {"node7"})
-    # A short name is found in a picture's texts, and not among its bytes.
-    assert not anonymous.names_somebody(b"\xff\x00vm\x01", {"vm"})
-    assert anonymous.names_somebody(b"\xff\x00Creator: plots on vm\x01", {"vm"})
 
 
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):

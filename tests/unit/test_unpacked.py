@@ -16,7 +16,7 @@ from toolnoise.record import archive, unpacked
 from toolnoise.verify import tree
 from toolnoise.verify.audit import beside
 from toolnoise.verify.rebuild import rebuilding
-from toolnoise.verify.share import sharing, slimming
+from toolnoise.verify.share import sharing
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"
@@ -149,17 +149,6 @@ def test_messages_name_the_archive_and_what_lies_beside_it_is_beside_the_results
         assert str(error).startswith(f"{path}/statements/a.intoto.json: ")
         assert found.why.startswith(f"{path}/study.json: ")
         assert beside.folder(folder) == path.parent.parent
-
-
-def test_the_same_results_are_packed_to_the_same_bytes_whenever_and_wherever(evidence, tmp_path):
-    folder = tmp_path / "copy"
-    slimming.copy(evidence("outside-small"), folder)
-    for path in folder.rglob("*"):
-        path.chmod(0o700)
-    assert slimming.copy(folder, tmp_path / "again.tar")[1] == 77
-    assert (tmp_path / "again.tar").read_bytes() == lzma.decompress(PACKED.read_bytes())
-    with pytest.raises(BadInput, match="exists; expected: a new archive"):
-        slimming.copy(folder, tmp_path / "again.tar")
 
 
 def test_the_same_files_are_compressed_to_the_same_bytes(tmp_path):

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,37 @@ import yaml
 from scripts import loaded
 
 from toolnoise import streams
-from toolnoise.base import arrays
+from toolnoise.base import arrays, files
+from toolnoise.record import recorder
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.verify import left_out, tree
 
 
 @pytest.fixture
 def copied(small_study, tmp_path):
     """A finished study of one's own, to change."""
     return shutil.copytree(small_study, tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def slimmed():
+    """Make a slim copy of results: without what it may lack, and with a stated list of that, which names the root."""
+
+    def copy(results, out):
+        study = tree.load_study(results)
+        stated = {output.name: output for one in study.statements for output in one.statement.outputs}
+        lacking = {path: stated[study.named(path)].sha256 for path in study.files if left_out.kind(path)}
+        shutil.copytree(results, out)
+        for path in lacking:
+            (out / path).unlink()
+        files.write_json(out / left_out.FILE, lacking)
+        size = (out / left_out.FILE).stat().st_size
+        listed = Artifact(study.named(left_out.FILE), files.sha256(out / left_out.FILE), size, "list")
+        now = datetime.now(UTC).replace(tzinfo=None)
+        statement = Statement(left_out.VERB, (listed,), (), {}, {}, now, now, recorder.programs(), chain=study.chain)
+        files.write_json(out / left_out.STATEMENT, statement.as_json())
+
+    return copy
 
 
 @pytest.fixture(scope="session")

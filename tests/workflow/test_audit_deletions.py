@@ -1,7 +1,5 @@
 """What is deleted, swapped or replayed is found, and no list of what was left out makes it go unnoticed."""
 
-import json
-import shutil
 import subprocess
 from datetime import timedelta
 
@@ -24,11 +22,9 @@ from test_audit_mutations import (
 )
 
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
 from toolnoise.verify import left_out, signing, tree
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
-from toolnoise.verify.share import slimming
 
 # Lists of what was left out of a slim copy: none makes a missing part of the results go unnoticed
 
@@ -38,9 +34,9 @@ RULE = "only-what-slim-leaves-out-is"
 
 
 @pytest.fixture(scope="module")
-def original(small_study, tmp_path_factory):
+def original(small_study, slimmed, tmp_path_factory):
     root = tmp_path_factory.mktemp("slim") / "results/small"
-    slimming.copy(small_study / "results/small", root)
+    slimmed(small_study / "results/small", root)
     paths = (path for path in root.rglob("*") if path.is_file())
     return Folder(root, {path.relative_to(root).as_posix(): path.read_bytes() for path in paths})
 
@@ -187,7 +183,7 @@ def test_a_slim_copy_is_clean_and_the_verdict_says_what_was_left_out(copy):
 
 
 def test_a_list_without_a_statement_is_never_plainly_clean(copy):
-    """As `toolnoise slim` once left them."""
+    """As the first slim copies had them."""
     copy.path(left_out.STATEMENT).unlink()
     found = copy.audit()
     assert (found.findings, found.is_clean(strict=False), found.is_clean(strict=True)) == ((), True, False)
@@ -235,17 +231,6 @@ def test_a_flip_anywhere_in_the_list_or_its_statement_is_found(copy):
         found = flips.flipped(copy.root, path, range(0, 10**5, 7))
         assert found.tried > 100
         assert found.missed == []
-
-
-def test_a_slim_copy_of_a_slim_copy_is_listed_anew(copy, tmp_path):
-    again = tmp_path / "results/small"
-    slimming.copy(copy.root, again)
-    assert examine.examine(tree.load(again), 1).verdict(strict=True) == f"clean, {LACKS}"
-    assert json.loads((again / left_out.FILE).read_text()) == json.loads(copy.path(left_out.FILE).read_text())
-    relist(copy, lambda found: found.update({METRICS: "0" * 64}))
-    shutil.rmtree(again)
-    with pytest.raises(BadInput, match=f"{METRICS}: may not be left out"):
-        slimming.copy(copy.root, again)
 
 
 # Each kind of artifact is deleted, swapped with its sibling, or replayed: an older one put back with its statement

@@ -272,11 +272,10 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
 
 
 @pytest.fixture(scope="module")
-def slim(small_study, toolnoise, tmp_path_factory):
+def slim(small_study, slimmed, tmp_path_factory):
     """A folder with a slim copy of the small study in `evidence`."""
     folder = tmp_path_factory.mktemp("slim")
-    done = toolnoise(small_study, "slim", "results/small", "--out", folder / "evidence/small")
-    assert done.returncode == 0, done.stderr
+    slimmed(small_study / "results/small", folder / "evidence/small")
     return folder
 
 
@@ -333,13 +332,3 @@ def test_a_run_is_made_again_from_a_slim_copy_after_its_data(slim, toolnoise):
     assert done.returncode == 0, done.stderr
     assert "first prepare results/small/data/digits.npz, which is left out here" in done.stderr
     assert done.stdout.splitlines()[-1] == "1 reproduced"
-
-
-def test_a_slim_copy_is_of_unchanged_results_in_a_new_folder(copied, toolnoise, refusal):
-    stability = copied / "results/small/metrics/stability.csv"
-    stability.write_text(stability.read_text() + " ")
-    line = refusal(toolnoise(copied, "slim", "results/small", "--out", "evidence"))
-    assert "metrics/stability.csv: differs from its statement" in line
-    assert not (copied / "evidence").exists()
-    line = refusal(toolnoise(copied, "slim", "results/small", "--out", "results"))
-    assert line == "toolnoise: command line: --out: results exists; expected: a new folder"

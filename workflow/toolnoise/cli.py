@@ -24,7 +24,6 @@ VERBS = {
     "sign": "toolnoise.verify.verbs.sign",
     "export": "toolnoise.verify.verbs.export",
     "import": "toolnoise.verify.verbs.import_archive",
-    "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
 }
 

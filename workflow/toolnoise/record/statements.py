@@ -26,8 +26,6 @@ RESULTS, FOLDER = "results", "statements"
 PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
 # Instead of a commit that git did not tell.
 COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
-# In a copy without names: the statement is not the one that the job left.
-ANONYMISED = "toolnoise_anonymised"
 # In the root's statement: the digests of the others.
 CHAIN = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -72,7 +70,6 @@ class Statement(NamedTuple):
     changes: str | None = None  # SHA-256 of the difference from the commit, if any; "unknown" if git did not say
     process: str = ""  # how the job's process started: warm, or cold and why
     resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
-    anonymised: bool = False  # rewritten without names, in a copy
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
@@ -107,7 +104,7 @@ class Statement(NamedTuple):
             "startedOn": self.started.strftime(TIME),
             "finishedOn": self.finished.strftime(TIME),
         }
-        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed), (ANONYMISED, self.anonymised)):
+        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed)):
             occasion |= {key: value} if value else {}
         if self.changes == UNKNOWN and not any(artifact.kind == COMMIT for artifact in self.dependencies):
             occasion[COMMIT_IS] = UNKNOWN
@@ -185,7 +182,6 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         _changes(_notes(commits[0])) if commits else UNKNOWN if COMMIT_IS in metadata else None,
         str(metadata.get(PROCESS, "")),
         metadata.get(RESUMED),
-        bool(metadata.get(ANONYMISED)),
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import flag, option
+from toolnoise.commands.verb import option
 
 if TYPE_CHECKING:
     from toolnoise.verify.signing import AllowedSigners
@@ -18,12 +18,6 @@ RESULTS_OR_ARCHIVE = {
     "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
 }
 OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
-ANONYMOUS = {"--anonymous": flag("leave out host names, users, paths and credentials, for double-blind review")}
-NO_CREDENTIAL = {
-    "--no-credential": option(
-        "TEXT", "share this text although it looks like a credential; repeat for each", action="append", default=[]
-    )
-}
 # Signatures: of every statement; of the root, too.
 SIGNATURES = {
     "--require-signatures": option(

@@ -1,6 +1,7 @@
 """The list of the files that a slim copy of results does not have, and the statement of that list.
 
-A slim copy may lack what is large or can be made again: weights, predictions, data, executed notebooks. It may lack
+The archives in evidence/ are slim copies, made by earlier versions of this program. A slim copy may lack what is large
+or can be made again: weights, predictions, data, executed notebooks. It may lack
 nothing else, whatever its list says: a metric or a figure that is gone is missing. The list has a statement, which
 names the root. It is the statement of no job, so those who read the statements of jobs do not see it.
 """

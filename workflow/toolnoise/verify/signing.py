@@ -193,7 +193,7 @@ class AllowedSigners:
             return ""
         if self._revoked and _ssh_keygen("-Y", "verify", *options, input=message).returncode == 0:
             return f"is signed by {principal} with a revoked key"
-        return f"has an invalid signature of {principal} ({last_line(done)})"
+        return f"has an invalid signature of {principal} ({_last_line(done)})"
 
     def _find(self, signer: Signer, place: str) -> Iterator[Allowed]:
         for line in self._lines:
@@ -245,7 +245,7 @@ def _revoking(path: str | Path) -> Path:
         done = _ssh_keygen("-l", "-f", path)
         whole = len(done.stdout.splitlines()) == len(_entries(content.decode(errors="replace")))
     if not whole:
-        raise BadInput(path, "", f"cannot be read ({last_line(done)})", REVOKING)
+        raise BadInput(path, "", f"cannot be read ({_last_line(done)})", REVOKING)
     return path
 
 
@@ -278,7 +278,7 @@ def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[byte
         command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
         done = _ssh_keygen(*command, signs=True, cwd=place)
         if done.returncode:
-            raise BadInput(key, "", f"cannot sign ({last_line(done)})", "a private key, or a public key of ssh-agent")
+            raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
         for name in names:
             lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
             yield base64.b64decode("".join(lines[1:-1]))
@@ -308,7 +308,7 @@ def _fingerprint(key: str | Path) -> str:
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
-        raise BadInput(key, "", f"cannot be read ({last_line(done)})", "an SSH key, private or public")
+        raise BadInput(key, "", f"cannot be read ({_last_line(done)})", "an SSH key, private or public")
     return words[1]
 
 
@@ -341,7 +341,7 @@ def _can_ask() -> bool:
     return True
 
 
-def last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
     """The last line that a program printed, errors first."""
     lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else f"exit code {done.returncode}"

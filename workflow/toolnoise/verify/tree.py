@@ -24,13 +24,6 @@ from toolnoise.study.study import Study
 from toolnoise.verify import left_out
 from toolnoise.verify.left_out import Listed
 
-# What nobody can check any more in a copy without names.
-SAYS_ANONYMISED = (
-    "anonymised: the statements are not those that the jobs left, because names of hosts, users and paths were taken "
-    "out of them; no signature of the originals fits them"
-)
-# A signature on all files, for other tools. No job makes it.
-MODEL_SIGNATURE = "model.sig"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
@@ -86,11 +79,6 @@ class Tree:
     def all_stated(self) -> tuple[Stated, ...]:
         """Every readable statement, with that of the list of a slim copy."""
         return (*self.statements, *filter(None, [self.list_stated]))
-
-    @property
-    def anonymised(self) -> bool:
-        """Whether these are a copy without names."""
-        return any(one.statement.anonymised for one in self.statements)
 
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
@@ -187,7 +175,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path not in (left_out.FILE, MODEL_SIGNATURE)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path != left_out.FILE
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:

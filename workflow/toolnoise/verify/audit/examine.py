@@ -21,7 +21,7 @@ from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, code_origins, root
 from toolnoise.verify.audit.rules.code_origins import Stale
 from toolnoise.verify.signing import AllowedSigners, Verdict
-from toolnoise.verify.tree import SAYS_ANONYMISED, Results, Tree
+from toolnoise.verify.tree import Results, Tree
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -156,12 +156,11 @@ def examine(
             findings += [AuditFinding(rule.name, artifact, what) for artifact, what in problems]
     stale = tuple(result for study in evidence for result in code_origins.stale(study))
     slim = [f"{study.name}: {len(study.left_out)} {LEFT}" for study in results.trees if study.left_out]
-    hidden = [f"{study.name}: {SAYS_ANONYMISED}" for study in results.trees if study.anonymised]
     open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
     audit = Audit(results, rules, evidence, tuple(findings), stale, (), now, cached)
     unstated = [f"{name}: {UNSTATED}" for name in audit.unstated]
-    return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *code_origins.notes()))
+    return audit._replace(notes=(*slim, *unstated, *open_values, *code_origins.notes()))
 
 
 def as_json(audit: Audit, strict: bool) -> dict[str, Any]:

@@ -5,8 +5,7 @@ the same bytes. Packed files are verified against their statements.
 """
 
 import zipfile
-from collections.abc import Callable, Collection
-from contextlib import nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -18,11 +17,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
-from toolnoise.verify import anonymous as copies
-from toolnoise.verify import credentials
 from toolnoise.verify import tree as trees
 from toolnoise.verify.crate import citation
-from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
@@ -32,38 +28,30 @@ VERSION = "1.1"
 
 
 class Export(NamedTuple):
-    """The counts of an export: jobs, packed and only referenced files; files left out, because they name somebody."""
+    """The counts of an export: jobs, packed and only referenced files."""
 
     jobs: int
     packed: int
     referenced: int
-    left_out: tuple[str, ...]
 
 
-def export(
-    study: Path, out: Path, embed: bool, anonymous: bool = False, no_credentials: Collection[str] = ()
-) -> Export:
+def export(study: Path, out: Path, embed: bool) -> Export:
     """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
-    with copies.copied(study) if anonymous else nullcontext() as copy:
-        tree = _finished(trees.load_study(copy.root if copy else study))
-        last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
-        beside = tree.root.resolve().parent.parent / citation.NAME
-        cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
-        owners = citation.read(cited)
-        if anonymous:
-            owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
-        contents = Contents(tree, embed, last.commit, None if anonymous else cited)
-        graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
-        credentials.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
-        crate = _crate(graph)
-        referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
-        try:
-            _write(crate, out)
-        except UnicodeEncodeError as error:
-            what = f"a statement has invalid Unicode text ({error.reason})"
-            raise BadInput(tree.root, "", what, "UTF-8") from None
-        return Export(len(tree.statements), len(graph.packed), referenced, copy.left_out if copy else ())
+    tree = _finished(trees.load_study(study))
+    last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
+    beside = tree.root.resolve().parent.parent / citation.NAME
+    cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
+    contents = Contents(tree, embed, last.commit, cited)
+    graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
+    crate = _crate(graph)
+    referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
+    try:
+        _write(crate, out)
+    except UnicodeEncodeError as error:
+        what = f"a statement has invalid Unicode text ({error.reason})"
+        raise BadInput(tree.root, "", what, "UTF-8") from None
+    return Export(len(tree.statements), len(graph.packed), referenced)
 
 
 def _check_place(study: Path, out: Path) -> None:

@@ -60,7 +60,7 @@ class Contents:
     tree: Tree
     embed: bool
     commit: str | None
-    citation: Path | None
+    citation: Path
 
     def of(self, artifact: Artifact) -> Content | None:
         """The content of an artifact; None if it is not packed."""
@@ -78,7 +78,7 @@ class Contents:
         for name in (*ENTRIES, *rules):
             committed = history.show(self.commit, name) if self.commit else None
             used[name] = in_memory(program.path_of(name).read_bytes() if committed is None else committed)
-        return used | ({self.citation.name: in_memory(files.read_bytes(self.citation))} if self.citation else {})
+        return used | {self.citation.name: in_memory(files.read_bytes(self.citation))}
 
     def statement(self, path: str) -> Content:
         """A statement of the study."""

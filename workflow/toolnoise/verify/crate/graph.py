@@ -21,7 +21,7 @@ from toolnoise.steps import STEPS
 from toolnoise.verify.crate.citation import Author, Credits
 from toolnoise.verify.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.verify.crate.entities import README, Entity, Graph, references
-from toolnoise.verify.tree import SAYS_ANONYMISED, Stated, Tree
+from toolnoise.verify.tree import Stated, Tree
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"
@@ -295,8 +295,6 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
 
 def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     names = ", ".join(author.name for author in owners.authors)
-    # In a copy without names, what its reader can no longer check.
-    hidden = f"\nThese results are {SAYS_ANONYMISED}.\n" if tree.anonymised else ""
     content = in_memory(
         f"""# {escaped(tree.name)}: a study of toolnoise
 
@@ -307,7 +305,7 @@ read and wrote, with size and SHA-256, its code, and its machine. The workflow i
 Every job's own statement is in results/{escaped(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
 A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
-{hidden}""".encode()
+""".encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})
 

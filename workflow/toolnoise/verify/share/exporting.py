@@ -1,7 +1,7 @@
 """Export: a study's results from all or some toolings as one archive; every byte is checked against its statement."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from toolnoise import steps
@@ -15,7 +15,7 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify import credentials, tree
+from toolnoise.verify import tree
 from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
@@ -29,7 +29,6 @@ def export(
     *,
     predictions: bool = True,
     signers: str | Path | None = None,
-    no_credentials: Collection[str] = (),
 ) -> Counts:
     """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
     listed = _listed(signers) if signers else None
@@ -56,7 +55,6 @@ def export(
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
         contents[here.named(here.top.path)] = files.read_plain(here.root / here.top.path, statements.WANTED)
-    credentials.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         sharing.pack(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
@@ -65,15 +63,10 @@ def export(
 
 def _loaded(what: Path) -> tuple[Tree, Study]:
     study = studies.load(what / tree.STUDY_FILE if what.is_dir() else what)
-    root = results_of(what, study)
+    root = what if what.is_dir() else Path(study.path(layout.STUDY)).parent
     if not root.is_dir():
         raise BadInput(root, "", "no such folder", "the results of the study")
     return tree.load_study(root.absolute()), study
-
-
-def results_of(what: Path, study: Study | None = None) -> Path:
-    """The results folder of a study that is given by its configuration or by that folder."""
-    return what if what.is_dir() else Path((study or studies.load(what)).path(layout.STUDY)).parent
 
 
 def _as_expected(here: Tree, job: Job) -> bytes | None:

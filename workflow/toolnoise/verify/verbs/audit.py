@@ -40,8 +40,6 @@ def _run(options: argparse.Namespace) -> None:
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
         rules = (*rules, rule(root.not_before(options.not_before)))
-    if options.require_model_signature:
-        rules = (*rules, rule(root.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
         results = tree.load(options.results)
@@ -86,9 +84,6 @@ VERB = Verb(
         "--strict": flag("report stale results, made by other code, as findings too"),
         "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
         **SIGNATURES_AND_ROOT,
-        "--require-model-signature": option(
-            "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
-        ),
         **AS_JSON,
         "--processes": option("N", "parallel readers (one per core)", type=int),
         "--clean": flag("first remove the scratch files that killed jobs have left"),

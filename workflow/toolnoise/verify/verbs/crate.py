@@ -4,20 +4,14 @@ import argparse
 from pathlib import Path
 
 from toolnoise.commands.verb import SHARE, Verb, flag, option
-from toolnoise.verify.arguments import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY
+from toolnoise.verify.arguments import OF_ONE_STUDY
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.verify import crate, tree
+    from toolnoise.verify import crate
 
-    made = crate.export(
-        Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential
-    )
+    made = crate.export(Path(options.results), Path(options.out), options.embed)
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
-    if made.left_out:
-        print(f"left out, because they name somebody: {', '.join(made.left_out)}")
-    if options.anonymous:
-        print(f"{options.out} is {tree.SAYS_ANONYMISED}")
 
 
 VERB = Verb(
@@ -29,7 +23,5 @@ VERB = Verb(
         **OF_ONE_STUDY,
         "--out": option("FOLDER_OR_ZIP", "a new folder, or a .zip file", required=True),
         "--embed": flag("pack large files, too"),
-        **ANONYMOUS,
-        **NO_CREDENTIAL,
     },
 )

@@ -7,8 +7,6 @@ statement is not under the root until the page is made again. The audit says so 
 An older root, which was signed in its time, must not pass for a later one. A signature has no date, and nothing in a
 results folder or an archive shows that a newer one exists. So whoever audits or imports says what is known from
 elsewhere: a day on which the study was not yet finished, or a commit that its code must contain.
-
-A model signature, on all files and not on statements, is one that other tools verify, too.
 """
 
 import re
@@ -20,15 +18,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.record.statements import COMMIT, Statement, path_for
 from toolnoise.steps import CONFIGURE, Job
 from toolnoise.study import layout
-from toolnoise.verify import history, left_out, model_signature
-from toolnoise.verify.audit.evidence import Evidence, Found, guarded
-from toolnoise.verify.model_signature import Bundle
-from toolnoise.verify.tree import MODEL_SIGNATURE, STATEMENTS
+from toolnoise.verify import history
+from toolnoise.verify.audit.evidence import Evidence, Found
+from toolnoise.verify.tree import STATEMENTS
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
-# What a slim copy has besides the files that were signed.
-SLIM = (left_out.FILE, left_out.STATEMENT)
 
 
 class Unnamed(NamedTuple):
@@ -116,31 +111,8 @@ def _time(asked: str) -> datetime | None:
         return None
 
 
-def signed_by(signer: str) -> Callable[[Evidence], Found]:
-    """The rule for the owner of a public key in PEM, or for an identity and its issuer at Sigstore."""
-    refusal = model_signature.verifier(signer)
-
-    def model_is_signed(evidence: Evidence) -> Found:
-        """Every file is as model.sig has it, which is signed by the required signer."""
-        name = evidence.tree.named(MODEL_SIGNATURE)
-        yield from guarded(name, lambda: _differences(evidence, refusal))
-
-    return model_is_signed
-
-
-def _differences(evidence: Evidence, refusal: Callable[[Bundle], str]) -> Found:
-    tree = evidence.tree
-    bundle = model_signature.read(evidence.path(tree.named(MODEL_SIGNATURE)))
-    if why := refusal(bundle):
-        yield tree.named(MODEL_SIGNATURE), why
-    known = {path: hashed.sha256 for path, hashed in evidence.hashed.items()}
-    for path, what in bundle.differences(tree.left_out | model_signature.digests(tree, known)):
-        if path not in SLIM or not tree.left_out:
-            yield tree.named(path), what
-
-
 def lines(evidence: Evidence) -> Iterator[str]:
-    """The digests of a slim copy's list and of the root, what the root does not vouch for, and a model signature."""
+    """The digests of a slim copy's list and of the root, and what the root does not vouch for."""
     name, root = evidence.tree.name, evidence.tree.top
     if of_list := evidence.tree.list_stated:
         yield f"{name}: list {of_list.sha256} (the statement of what was left out; it names the root)"
@@ -153,8 +125,6 @@ def lines(evidence: Evidence) -> Iterator[str]:
     if late:
         more = " and more" if len(late) > 3 else ""
         yield f"{name}: not under the root: {len(late)} statements, such as that of {', '.join(late[:3])}{more}"
-    if MODEL_SIGNATURE in evidence.tree.files:
-        yield f"{name}: {MODEL_SIGNATURE} is there (--require-model-signature says whose it must be)"
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:

@@ -122,7 +122,7 @@ def _shown(evidence: Evidence) -> set[str] | None:
 
 
 def only_what_slim_leaves_out_is(evidence: Evidence) -> Found:
-    """What is left out is what `toolnoise slim` leaves out; if its list has a statement, it is the root's and fits."""
+    """What is left out is what slim copies leave out; if its list has a statement, it is the root's and fits."""
     tree, name = evidence.tree, evidence.tree.named(left_out.FILE)
     for path in tree.listed.refused if tree.listed else ():
         yield tree.named(path), "is listed as left out, and no slim copy leaves it out"
