@@ -68,7 +68,7 @@ durations: .venv/dev ## all tests but the longest, and tests/durations.txt
 test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
 
 # Further studies from their files to their ends.
-test-studies: .venv/dev .venv/frameworks .environments/snakedeploy .environments/supply .environments/model-signing
+test-studies: .venv/dev .venv/frameworks .environments/snakedeploy .environments/supply
 	@.venv/bin/python $(SPREAD) -m long
 
 # Programs of other trainers.
