@@ -66,8 +66,6 @@ def warn_unless_set(model):
         print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
 
 
-
-
 def write_study():
     """The whole study, every default and registry entry written out, goes with its results; verbs read it there."""
     # Imported here: the Snakefile is read in every cluster job, and only this needs it.
