@@ -61,6 +61,15 @@ def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_st
     assert found[""] == {"."}
 
 
+def test_what_another_tooling_computes_with_a_cells_weights_starts_cold(other_study):
+    exchanged = other_study / "results/other/statements/exchanged/smallcnn/mine"
+    started = {statements.read(path).process for path in exchanged.rglob("*.json")}
+    assert started == {
+        "cold: it computes by another tooling than that of its cell",
+        "cold: its tooling has no template, or its command line is too long",
+    }
+
+
 def test_warm_results_are_made_again_cold_with_the_same_bits(small_study, toolnoise):
     made = (
         f"runs/{CELL}/control/2/weights.npz",
