@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import importlib
 import os
 import re
 import subprocess
@@ -298,6 +299,12 @@ STUDIES = ("config.yaml", "workflow/studies/atlas-small.yaml", "workflow/studies
 def test_the_page_is_what_the_command_prints(capsys):
     cli.main(["rules"])
     assert (ROOT / "docs/rules.md").read_text() == capsys.readouterr().out, "toolnoise rules >docs/rules.md"
+
+
+def test_the_function_that_does_a_job_is_there():
+    for verb, step in STEPS.items():
+        module, _, function = step.work.function.partition(":")
+        assert callable(getattr(importlib.import_module(module), function)), verb
 
 
 def test_each_rule_has_the_paths_that_its_jobs_read_and_write():
