@@ -62,7 +62,6 @@ LONG = (
             "gpu_script",
             "gpu_trials",
             "module",
-            "other_tools",
             "outcomes_of_networks",
             "outcomes_of_programs",
             "overhead",
@@ -75,6 +74,7 @@ LONG = (
             "secrets",
             "supply",
             "two_sites",
+            "validated_crates",
             "warm",
         )
     ),

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import importlib
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import yaml
 from toolnoise.base import program
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.datasets.readers import READERS
+from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import config
 
 # The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
@@ -270,3 +272,20 @@ def asked_by_name(tree):
 
 def test_a_verb_that_is_asked_for_by_its_name_is_seen():
     assert list(asked_by_name(ast.parse("made.verb == 'train'\nverb in ('train', 'predict')\nverb in STEPS"))) == [1, 2]
+
+
+def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
+    text = "\n".join(path.read_text() for path in [*(program.ROOT / "workflow/rules").glob("*.smk")])
+    written_out = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
+    assert "for verb in STEPS.keys() - {steps.CONFIGURE, *WRITTEN_OUT}:" in text
+    written = re.search(r"^WRITTEN_OUT = {(.*?)}", text, re.MULTILINE)[1]
+    rest = {CONFIGURE, *re.findall(r'"([a-z-]+)"', written)}
+    named = {"onstart", "collect_{kind}", "render_{notebook}", "train_run", "run_program"}
+    assert {STEPS[verb].rule for verb in rest} - written_out == named
+    assert 'f"collect_{kind}"' in text and 'f"render_{kind}"' in text and '("train", "run-program")' in text
+
+
+def test_the_function_that_does_a_job_is_there():
+    for verb, step in STEPS.items():
+        module, _, function = step.work.function.partition(":")
+        assert callable(getattr(importlib.import_module(module), function)), verb

@@ -1,4 +1,4 @@
-"""Validate crates against Provenance Run Crate 0.5, REQUIRED and RECOMMENDED, with the network cut.
+"""Validate crates against what Provenance Run Crate 0.5 requires, with the network cut.
 
     validate_crates.py warm|cold metadata,payload CRATE...
 
@@ -27,7 +27,7 @@ from rocrate_validator.models import ValidationSettings
 from urllib3.response import HTTPResponse
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
-PROFILE, LEVEL = "provenance-run-crate-0.5", "RECOMMENDED"
+PROFILE, LEVEL = "provenance-run-crate-0.5", "REQUIRED"
 ABSOLUTE_ID = "process-run-crate-0.5_5.1"
 
 

@@ -1,9 +1,9 @@
 """The job graph, stated once: every kind of job as a row.
 
 A row says where its jobs are in a study, what they read and write, which parameters follow from the study, and which
-function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, what
-`estimate` counts and the steps of a crate all follow from this table. A new measure is a row (of
-`table`, or of an analysis) and a module that computes.
+function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, and
+what `estimate` counts all follow from this table. A new measure is a row (of `table`, or of an analysis) and a module
+that computes.
 
 The outcome of a job follows from its parameters (plain JSON), the files it reads and the code of its modules. `perform`
 is given nothing else, so that a statement that records the three can be checked against the study, and a job can be

@@ -108,7 +108,7 @@ class Outside(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One kind of job: all that the rules, the verbs, the audit, `estimate` and a crate know of it.
+    """One kind of job: all that the rules, the verbs, the audit and `estimate` know of it.
 
     What a job does follows from its place in a study, by `parameters`, `reads` and `writes`. Nobody else asks which
     verb a job has: what is special about one is said here.

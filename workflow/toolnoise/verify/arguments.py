@@ -17,7 +17,6 @@ RESULTS = {
 RESULTS_OR_ARCHIVE = {
     "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
 }
-OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
 # Signatures: of every statement; of the root, too.
 SIGNATURES = {
     "--require-signatures": option(
