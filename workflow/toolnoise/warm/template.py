@@ -141,7 +141,7 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
     spec = Spec.read(parameters["spec"]) if "spec" in parameters else None
     if step.needs.cold or (spec and spec.hardware.engine == programs.ENGINE):
         return step.needs.cold or "it runs a program, or reads what one has left"
-    if spec and spec.hardware.json != tooling:
+    if spec and spec.hardware.name != options.hardware:
         return "it computes by another tooling than that of its cell"
     if spec and "impl" in spec.variant.varying and not emulated_noise(spec):
         return "noise that is not emulated needs a process of its own"
