@@ -23,6 +23,15 @@ from toolnoise.warm.client import FAILED, LONGEST, PLAIN, VARIABLE
 TASKS = Path("/proc/self/task")
 # NumPy's libraries start no threads in a template: a fork would not have them.
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "GOTO", "BLIS")}
+# What jobs of a verb import only when they run, and so each of them anew.
+FURTHER = {
+    "collect": ("toolnoise.stats.jackknife",),
+    "render": (
+        *(f"toolnoise.figures.{name}" for name in ("dots", "execution", "findings", "sheets", "tables")),
+        *(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg")),
+        *("black", "matplotlib.style.core", "papermill", "seaborn"),
+    ),
+}
 SECONDS_TO_END = 20
 _running = contextlib.ExitStack()
 
@@ -150,7 +159,8 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
     recorder.look_up()
     if spec:
         engines.load(tooling["engine"]).import_ahead(tooling, deterministic=True)
-    importlib.import_module(step.module)
+    for module in (step.module, *FURTHER.get(options.verb, ())):
+        importlib.import_module(module)
     return ""
 
 
