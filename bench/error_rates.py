@@ -27,22 +27,22 @@ from toolnoise.comparison.tables import differences
 from toolnoise.comparison.tables.runs import Run
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.components import components
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
+from toolnoise.formulas.sd_ratio import by_size, sd_ratio
+from toolnoise.formulas.testset import distribution_wise_variance
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.stats.components import components
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs, together
-from toolnoise.stats.sd_ratio import by_size, sd_ratio
 from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
-from toolnoise.stats.testset import distribution_wise_variance
 from toolnoise.stats.two_means import cautious, mean_difference
 
 Draws = np.random.Generator

@@ -17,8 +17,8 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.steps import Job
 from toolnoise.study import layout
+from toolnoise.study.runs import Run, read
 from toolnoise.study.study import Study, is_deterministic
-from toolnoise.training.runs import Run, read
 
 
 def control(_study: Study, done: list[Job]) -> list[str]:

@@ -24,7 +24,8 @@ import psutil
 import yaml
 from toolnoise_warm.workflow import PREFIX
 
-from toolnoise.base import program, session
+from toolnoise.base import program
+from toolnoise.commands import session
 from toolnoise.verify import tree
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")

@@ -18,7 +18,7 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.study import config, layout
+from toolnoise.study import config
 from toolnoise.study.cells import Whole
 
 CLAIM = {

@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import pytest
 
-from toolnoise.base import command_words
 from toolnoise.base.program import ROOT
 from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
 from toolnoise.record import envelope
+from toolnoise.study import command_words
 from toolnoise.verify import anonymous, credentials
 
 # What looks like a credential is found, named by form and key, and hidden; what resembles one is left alone

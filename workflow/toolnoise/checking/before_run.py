@@ -5,9 +5,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
-from toolnoise.study import config
+from toolnoise.study import command_words, config
 
 
 def lines(study: str) -> list[str]:

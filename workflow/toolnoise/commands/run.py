@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from toolnoise.base import program, session
+from toolnoise.base import program
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
+from toolnoise.commands import session
 from toolnoise.study import analyses, config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()

@@ -9,15 +9,16 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import padding, streaming
 from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, State, Weights, loss_scale, watching
+from toolnoise.engines import EpochResult, State, Weights, loss_scale
 from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
 from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
@@ -270,7 +271,7 @@ class KerasEngine(Framework):
         names: list[str] = []
 
         def watched(images: Any) -> list[Any]:
-            outputs = watching.outputs(self.keras, self.model, images)
+            outputs = layer_outputs(self.keras, self.model, images)
             names[:] = outputs
             return list(outputs.values())
 
@@ -285,7 +286,7 @@ class KerasEngine(Framework):
         """
         layers = tuple(layers)
         if layers not in self._watching:
-            outputs_of = partial(watching.outputs, self.keras, self.model)
+            outputs_of = partial(layer_outputs, self.keras, self.model)
             self._watching[layers] = self._of_images(lambda images: list(map(outputs_of(images).get, layers)))
         outputs: list[np.ndarray] = []
         start = 0
@@ -312,6 +313,30 @@ class KerasEngine(Framework):
     def _read(self, tensor: Any) -> np.ndarray:
         """A copy of a tensor's values."""
         return np.array(tensor)
+
+
+def layer_outputs(keras: Any, model: Any, images: Any) -> dict[str, Any]:
+    """The output of each layer with weights of its own, by name, recorded during a call of the network."""
+    ops, watched, call = keras.ops, {}, keras.Layer.__call__
+
+    def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
+        values = call(layer, *args, **options)
+        if _has_own_weights(layer):
+            times = sum(name.partition("#")[0] == layer.path for name in watched)
+            given = [ops.reshape(output, (ops.shape(output)[0], -1)) for output in keras.tree.flatten(values)]
+            flat = ops.cast(ops.concatenate(given, 1), "float32")
+            watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
+        return values
+
+    # Functional, sequential and user-defined models all call their layers, nested ones included.
+    with mock.patch.object(keras.Layer, "__call__", watching):
+        model(images, training=False)
+    return watched
+
+
+def _has_own_weights(layer: Any) -> bool:
+    inside = {id(weight) for nested in layer._flatten_layers(include_self=False) for weight in nested.weights}
+    return any(id(weight) not in inside for weight in layer.weights)
 
 
 def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:

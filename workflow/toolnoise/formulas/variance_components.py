@@ -8,8 +8,8 @@ import numpy as np
 
 from toolnoise.formulas import Row
 from toolnoise.formulas.churn import pairs_that_differ
+from toolnoise.formulas.components import components, of_own_row
 from toolnoise.formulas.declared import bounded
-from toolnoise.stats.components import components, of_own_row
 from toolnoise.stats.estimates import UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error
 

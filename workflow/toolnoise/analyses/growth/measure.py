@@ -9,9 +9,9 @@ from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS, Course, Start
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
-from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.study.runs import Run
 
 Starts = dict[Start, list[Run]]
 

@@ -20,7 +20,7 @@ from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 AT_A_TIME = 2**28  # activations in memory: a GiB
 BLOCK = 2**18  # activations in float64: they fit a processor's cache
