@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from scipy import special, stats
 
+from toolnoise.analyses.claims.claim_parts import arms_together
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.clusters import mean_over_examples
@@ -41,7 +42,7 @@ from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs, together
+from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs
 from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
 from toolnoise.stats.two_means import cautious, mean_difference
 
@@ -426,7 +427,7 @@ def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast]
 
     def churn_sum(draws: Draws, ratio: float) -> Contrast:
         whole, one, other = noise(draws, 10, 0.3, 0), noise(draws, 10, 0.3, 10), noise(draws, 4, 0.3, 20)
-        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, together([one, other], 1))])
+        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, arms_together([one, other], 1))])
 
     for runs in (5, 10):
         for correlation in (0.0, 0.5, 0.95):

@@ -508,7 +508,6 @@ def replace(path, old, new):
 def test_messages_plan_nothing(all_code, demo):
     replace(all_code / "base/errors.py", "; {allowed}", "; rather {allowed}")
     replace(all_code / "base/faults.py", "no space is left on the disk", "the disk is full")
-    replace(all_code / "base/log.py", "it ended without a message", "it said nothing")
     replace(all_code / "base/progress.py", "{n_fmt} of {total_fmt}", "{n_fmt}/{total_fmt}")
     assert changed(demo) == set()
 

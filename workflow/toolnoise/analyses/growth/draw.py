@@ -15,7 +15,6 @@ from toolnoise.study.variants import variant
 
 # Toolings in the order of the study; then the same colours again, dashed.
 TINTS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")
-ZERO = "0"
 SPREAD = 0.018  # decades between the intervals of two curves
 
 
