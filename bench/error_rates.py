@@ -28,13 +28,13 @@ from toolnoise.comparison.tables import differences
 from toolnoise.comparison.tables.runs import Run
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
-from toolnoise.formulas.components import components
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
 from toolnoise.formulas.sd_ratio import by_size, sd_ratio
 from toolnoise.formulas.testset import distribution_wise_variance
+from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.stats.contrasts import Contrast, contrast

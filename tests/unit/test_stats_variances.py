@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_equal
 
 from toolnoise.formulas.churn import churn as churn_of_runs
-from toolnoise.formulas.components import NONE, components, of_own_row
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.testset import (
     binomial_sd,
@@ -18,6 +17,7 @@ from toolnoise.formulas.testset import (
     distribution_wise_variance,
     independent_errors_sd,
 )
+from toolnoise.formulas.variance_components import NONE, components, of_own_row
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.spread import root_mean_square, sd_robust

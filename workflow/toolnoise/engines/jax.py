@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import accelerators, decay, jax_convolutions, jax_pooling, loss_scale, rate_factor
+from toolnoise.engines import accelerators, decay, jax_kernels, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
@@ -56,9 +56,9 @@ class Engine(KerasEngine):
         self.jax = self.library
         if self.tooling["accelerator"] == "cpu":
             keep_freed_memory()
-            jax_pooling.install(self.jax, self.keras.src.backend)
+            jax_kernels.install_pooling(self.jax, self.keras.src.backend)
             if self.tooling["kernels"] == "products":
-                jax_convolutions.install(self.jax, self.keras.src.backend)
+                jax_kernels.install_convolutions(self.jax, self.keras.src.backend)
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
