@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from scipy import special, stats
 
+from toolnoise.analyses.claims.claim_parts import arms_together
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.clusters import mean_over_examples
@@ -31,18 +32,18 @@ from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
+from toolnoise.formulas.sd_ratio import by_size, sd_ratio
+from toolnoise.formulas.testset import distribution_wise_variance
+from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.stats.components import components
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs, together
-from toolnoise.stats.sd_ratio import by_size, sd_ratio
+from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs
 from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
-from toolnoise.stats.testset import distribution_wise_variance
 from toolnoise.stats.two_means import cautious, mean_difference
 
 Draws = np.random.Generator
@@ -426,7 +427,7 @@ def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast]
 
     def churn_sum(draws: Draws, ratio: float) -> Contrast:
         whole, one, other = noise(draws, 10, 0.3, 0), noise(draws, 10, 0.3, 10), noise(draws, 4, 0.3, 20)
-        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, together([one, other], 1))])
+        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, arms_together([one, other], 1))])
 
     for runs in (5, 10):
         for correlation in (0.0, 0.5, 0.95):

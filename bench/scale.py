@@ -42,11 +42,10 @@ from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
 from toolnoise.record import recorder
 from toolnoise.steps import STEPS
-from toolnoise.study import config, grid, layout
+from toolnoise.study import config, grid, layout, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
-from toolnoise.training import runs
-from toolnoise.training.loop import HISTORY, TENSOR_DIGITS
+from toolnoise.training.loop import HISTORY
 from toolnoise.training.network import start_engine
 
 NAME, FILE = "invented", "study.yaml"
@@ -272,7 +271,7 @@ class _Work:
             tensors = {name: chance.normal(size=shape).astype(np.float32) for name, shape in TENSORS.items()}
             whole, each = runs.weight_digests(tensors)
             losses = dict(zip(HISTORY[1:5], chance.random(4).tolist(), strict=True))
-            digests = {"tensors_sha256": " ".join(one[:TENSOR_DIGITS] for one in each), "weights_sha256": whole}
+            digests = {"tensors_sha256": " ".join(one[: runs.TENSOR_DIGITS] for one in each), "weights_sha256": whole}
             digests["draws_sha256"] = files.canonical_sha256([drawn, epoch])
             rows.append({"epoch": epoch, **losses, "learning_rate": 0.01, "seconds": 0.1, **digests})
         rows[-1]["test_accuracy"] = accuracy

@@ -4,7 +4,8 @@ import pytest
 
 from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
-from toolnoise.training import bitflip, runs
+from toolnoise.study import runs
+from toolnoise.training import bitflip
 
 # With SGD's momentum, which goes on too.
 CYCLES = {

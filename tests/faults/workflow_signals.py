@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import psutil
 import yaml
 
-from toolnoise.base import program, session
+from toolnoise.base import program
+from toolnoise.commands import session
 from toolnoise.verify import tree
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")

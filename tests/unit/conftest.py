@@ -15,10 +15,10 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.record import unpacked
-from toolnoise.study import config, grid
+from toolnoise.study import config, grid, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS
-from toolnoise.training import loop, runs
+from toolnoise.training import loop
 
 # The same examples every time, however busy the machine.
 settings.register_profile("toolnoise", deadline=None, derandomize=True)
@@ -130,7 +130,7 @@ def make_run(tmp_path, make_spec):
         rows = [",".join(loop.HISTORY)]
         for epoch, weights in enumerate(parts["epochs"], 1):
             whole, tensors = runs.weight_digests(weights)
-            tensors = " ".join(digest[: loop.TENSOR_DIGITS] for digest in tensors)
+            tensors = " ".join(digest[: runs.TENSOR_DIGITS] for digest in tensors)
             row = {"epoch": epoch, "weights_sha256": whole, "tensors_sha256": tensors}
             rows.append(",".join(str(row.get(column, 0.5)) for column in loop.HISTORY))
         files.write_text(folder / "history.csv", "\n".join(rows) + "\n")

@@ -15,9 +15,9 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 from toolnoise.record.statements import INPUT, Artifact, Statement
-from toolnoise.study import grid
+from toolnoise.study import grid, kept_weights
 from toolnoise.study.cells import Shown, Whole
-from toolnoise.training import bitflip, kept_weights
+from toolnoise.training import bitflip
 from toolnoise.verify import tree
 from toolnoise.verify.audit import evidence
 from toolnoise.verify.audit.evidence import Evidence

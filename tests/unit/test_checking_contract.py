@@ -15,11 +15,11 @@ import psutil
 import pytest
 import yaml
 
-from toolnoise.base import command_words, files, program
+from toolnoise.base import files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.checking import contract, first_study, launch, run_program
-from toolnoise.study import config, grid
+from toolnoise.study import command_words, config, grid
 from toolnoise.study.builders import require_builders
 
 

@@ -16,7 +16,7 @@ from toolnoise.base import program, times
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import left as program_left
 from toolnoise.checking import outcome, tensors, unmodified
-from toolnoise.training.runs import Run
+from toolnoise.study.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
 LOGITS = np.eye(3, dtype=np.float32)[LABELS]

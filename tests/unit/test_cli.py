@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from snakemake_logger_plugin_toolnoise import log_tail, silent_end
 from toolnoise import __version__, cli
-from toolnoise.base import log
 from toolnoise.base.printing import aligned, plainly, size, span
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.commands import command_line, run
@@ -242,28 +242,28 @@ def test_a_verb_prints_plainly_what_it_was_given(words, capsys):
     ["toolnoise: x: refused", "ValueError: wrong", "numpy.linalg.LinAlgError: singular", "ModuleNotFoundError: torch"],
 )
 def test_a_refusal_or_an_exception_at_the_end_says_why(line):
-    assert log.silent_end(f"epoch 1 of 2\n{line}\n\n") == ""
+    assert silent_end(f"epoch 1 of 2\n{line}\n\n") == ""
 
 
 def test_a_greeting_is_no_reason():
-    told = log.silent_end("I0000 oneDNN custom operations are on. You may see different results\n")
+    told = silent_end("I0000 oneDNN custom operations are on. You may see different results\n")
     assert told.startswith("it ended without a message")
-    assert log.silent_end("Traceback (most recent call last):\n  ...\nValueError: two\nlines") == ""
-    assert log.silent_end(" \n").startswith("its log is empty")
+    assert silent_end("Traceback (most recent call last):\n  ...\nValueError: two\nlines") == ""
+    assert silent_end(" \n").startswith("its log is empty")
 
 
 def test_a_pipe_in_the_place_of_a_log_is_refused_at_once(tmp_path, refused):
     os.mkfifo(tmp_path / "log")
-    assert refused(log.tail, tmp_path / "log") == f"{tmp_path}/log: a pipe or a device; expected a file"
+    assert refused(log_tail, tmp_path / "log") == f"{tmp_path}/log: a pipe or a device; expected a file"
     (tmp_path / "large").write_text("x" * 10**6 + "end")
-    assert len(log.tail(tmp_path / "large")) < 10**4
-    assert log.tail(tmp_path / "large").endswith("end")
+    assert len(log_tail(tmp_path / "large")) < 10**4
+    assert log_tail(tmp_path / "large").endswith("end")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_job_goes_on_if_its_log_cannot_be_written(tmp_path):
     program = (
-        "import sys; from pathlib import Path; from toolnoise.base import log; log.may_be_lost()\n"
+        "import sys; from pathlib import Path; from toolnoise.commands import jobs; jobs.let_output_be_lost()\n"
         "print('x' * 10**6, flush=True); print('y', file=sys.stderr, flush=True); Path(sys.argv[1]).touch()"
     )
     with Path("/dev/full").open("w") as full:

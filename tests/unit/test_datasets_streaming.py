@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
-from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import preparation, prepared, streaming
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.epoch_plan import plan_epoch
 
 # Prepared data that stays in its file: read a part at a time, in the planned order, each image checked

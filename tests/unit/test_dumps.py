@@ -20,8 +20,8 @@ from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.stats import draws
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
-from toolnoise.training import runs
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 

@@ -14,9 +14,9 @@ from toolnoise.analyses.overhead import draw as overhead
 from toolnoise.analyses.published import titles
 from toolnoise.figures import findings
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
+from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.formulas.weights import apart
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.testset import independent_errors_sd
 from toolnoise.stats.two_means import mean_difference
 
 COLUMNS = ["dataset", "variant", "value", "ci_low", "ci_high"]

@@ -9,9 +9,9 @@ from toolnoise.analyses.growth import metric as growth
 from toolnoise.analyses.growth import study as plan
 from toolnoise.analyses.growth.metric import GROWTH, Course
 from toolnoise.base import arrays, files, metric_files
+from toolnoise.study import kept_weights, runs
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.training import kept_weights, runs
-from toolnoise.training.kept_weights import schedule
+from toolnoise.study.kept_weights import schedule
 
 STEPS = np.array(schedule(800))
 

@@ -13,9 +13,8 @@ from toolnoise.base import arrays, files, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
-from toolnoise.study import config
+from toolnoise.study import config, runs
 from toolnoise.study.cells import Cell
-from toolnoise.training import runs
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")
 CLASSES, EXAMPLES = 3, 60

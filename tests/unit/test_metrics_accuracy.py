@@ -18,8 +18,7 @@ from toolnoise.formulas.ensembles import (
 )
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.probabilities import kind
-from toolnoise.formulas.variance_components import PARTS, rows
-from toolnoise.stats.components import components
+from toolnoise.formulas.variance_components import PARTS, components, rows
 from toolnoise.stats.estimates import positive_mean_t
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
@@ -243,7 +242,7 @@ def test_noise_within_draws_has_the_interval_of_a_mean_over_draws(right):
     variances = right.var(axis=1, ddof=1).mean(axis=1)
     assert variances[0] == 0
     assert found["impl"] == pytest.approx(positive_mean_t(variances).within(-0.25, 0.25))
-    # Each draw's rest, and what of it is the draw's own: see stats/components.py.
+    # Each draw's rest, and what of it is the draw's own: see formulas/variance_components.py.
     rest = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean(axis=(0, 1))
     squares = np.square(rest).sum(axis=1).mean(axis=1) * 4 / (3 * 2)
     interaction = positive_mean_t((3 * squares - squares.mean()) / 2)

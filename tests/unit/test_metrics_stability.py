@@ -16,20 +16,20 @@ from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cros
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, rates
+from toolnoise.formulas.sd_ratio import by_size, largest_by_size, sd_ratio
 from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.formulas.stability import of_all_draws, stability
-from toolnoise.formulas.weights import apart
-from toolnoise.measures.by_draw import grouped, over_draws
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
-from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
-from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust
-from toolnoise.stats.testset import (
+from toolnoise.formulas.testset import (
     binomial_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
 )
+from toolnoise.formulas.weights import apart
+from toolnoise.measures.by_draw import grouped, over_draws
+from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
+from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3

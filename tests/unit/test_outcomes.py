@@ -17,9 +17,9 @@ from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 
 RANDOM = np.random.default_rng(20261126)
 SEGMENTS, LENGTH, SIGNS = 6, 5, 4

@@ -32,8 +32,8 @@ from toolnoise.measures.what_varies import Row
 from toolnoise.pages import cell_page, first_screen, page_tables, pictures, study_page
 from toolnoise.pages.document import document, part
 from toolnoise.pages.short_json import packed
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
-from toolnoise.training import runs
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan

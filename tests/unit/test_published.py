@@ -12,9 +12,9 @@ from scipy import stats
 from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.analyses.published.draw import Conditions, compare, mean_range, sd_range, sd_ratio_range
 from toolnoise.base.program import ROOT
+from toolnoise.formulas.sd_ratio import largest_by_size
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.sd_ratio import largest_by_size
 from toolnoise.study import config, published
 
 # The published numbers, as they are read and what they say of each other

@@ -120,7 +120,7 @@ def test_code_that_is_nowhere_is_named_file_by_file(stated, tmp_path):
     names = (
         "workflow/toolnoise/measures/control_gate.py",
         "workflow/toolnoise/gone.py",
-        "workflow/toolnoise/training/runs.py",
+        "workflow/toolnoise/study/runs.py",
     )
     other = {"workflow/toolnoise/measures/control_gate.py": "0" * 64, "workflow/toolnoise/gone.py": "1" * 64}
     for commit in ("", "f" * 40):

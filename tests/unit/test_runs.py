@@ -13,7 +13,8 @@ from toolnoise.checking.left import read as read_left
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
-from toolnoise.training import kept_weights, loop, runs
+from toolnoise.study import kept_weights, runs
+from toolnoise.training import loop
 
 
 @pytest.fixture

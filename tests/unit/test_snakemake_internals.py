@@ -10,10 +10,11 @@ from importlib import metadata
 
 import pytest
 
-from toolnoise.base import files, session
-from toolnoise.base import snakemake_internals as internals
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
+from toolnoise.commands import session
+from toolnoise.commands import snakemake_internals as internals
 from toolnoise.figures import snakemake_report
 
 # What the Snakefile asks of Snakemake beyond its documented language is there, in the version that is installed
@@ -23,7 +24,7 @@ LOCKED = re.compile(r"^snakemake==(\S+)", re.MULTILINE)
 SNAKEFILE = """
 import json
 from pathlib import Path
-from toolnoise.base import snakemake_internals as internals
+from toolnoise.commands import snakemake_internals as internals
 
 parsed = {
     "module": internals.is_module(workflow),
@@ -69,7 +70,7 @@ use rule * from part as part_*
 PART = """
 import json
 from pathlib import Path
-from toolnoise.base import snakemake_internals as internals
+from toolnoise.commands import snakemake_internals as internals
 
 Path("part.json").write_text(json.dumps(internals.is_module(workflow)))
 
@@ -153,7 +154,7 @@ def test_a_huge_figure_is_one_line_with_the_limit(gib, tmp_path):
 MAKER = """
 import os, sys
 from pathlib import Path
-from toolnoise.base import session
+from toolnoise.commands import session
 session.begin("results/mine")
 print("begun", flush=True)
 sys.stdin.readline()
@@ -284,7 +285,7 @@ def test_of_two_locks_at_once_that_of_the_dead_process_is_removed(maker, begin):
 def test_a_lock_that_goes_while_it_is_read_is_nobodys(maker):
     maker()
     text = """
-from toolnoise.base import session
+from toolnoise.commands import session
 session._identity = lambda lock: lock[0].with_name("gone").stat()
 session.begin("results/mine")
 session.take_over(["results/mine/page.html"], local=True)
@@ -296,7 +297,7 @@ session.take_over(["results/mine/page.html"], local=True)
 # Snakemake's own handler waits for a lock like this one.
 HOLDER = """
 import os, signal, sys, threading, time
-from toolnoise.base import session
+from toolnoise.commands import session
 ended, lock = threading.Event(), threading.Lock()
 def end(*_):
     with lock:
@@ -326,7 +327,7 @@ def test_a_signal_while_snakemake_holds_its_lock_ends_it_in_order(number, tmp_pa
 # Each passes Snakemake's own lock, as two do that look before either has written.
 RIVAL = """
 import sys
-from toolnoise.base import session
+from toolnoise.commands import session
 from toolnoise.base.errors import errors_in_one_line
 with errors_in_one_line():
     session.begin("results/mine")
@@ -377,7 +378,7 @@ def test_several_that_make_other_files_work_side_by_side(rivals):
 
 @pytest.mark.parametrize(("error", "line"), [("KeyboardInterrupt", ""), ("ValueError", "ValueError")])
 def test_ctrl_c_has_no_traceback_and_other_errors_have_theirs(error, line, tmp_path):
-    text = f"from toolnoise.base import session; session.begin('results/mine'); raise {error}"
+    text = f"from toolnoise.commands import session; session.begin('results/mine'); raise {error}"
     done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
     assert "".join(done.stderr.splitlines()[-1:]) == line

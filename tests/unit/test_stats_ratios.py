@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.stats import sd_ratio as module
+from toolnoise.analyses.claims.claim_parts import arms_together
+from toolnoise.formulas import sd_ratio as module
+from toolnoise.formulas.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
+from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
+from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.stats.contrasts import contrast, ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs, together
-from toolnoise.stats.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
-from toolnoise.stats.sd_ratio import sd_ratio as over_draws
-from toolnoise.stats.testset import independent_errors_sd
+from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs
 
 
 def of_means(values, start=0):
@@ -61,8 +62,8 @@ def test_one_arm_of_a_mean_has_students_interval_of_its_logarithm():
 
 
 def test_arms_add_up_and_sds_add_as_variances():
-    assert together([normal_sd(3.0, 10), normal_sd(4.0, 10)], 2).value == pytest.approx(5)
-    both = together([of_means([1.0, 2.0, 3.0]), of_means([2.0, 2.0, 2.0])], 1)
+    assert arms_together([normal_sd(3.0, 10), normal_sd(4.0, 10)], 2).value == pytest.approx(5)
+    both = arms_together([of_means([1.0, 2.0, 3.0]), of_means([2.0, 2.0, 2.0])], 1)
     assert both.value == pytest.approx(4)
     # A change of the first arm by a small share moves the sum by half that share, since both arms are 2.
     first, second = of_means([1.0, 2.0, 3.0]), of_means([2.0, 2.0, 2.0])
@@ -164,7 +165,7 @@ def test_sds_of_equal_values_have_no_interval():
 def test_an_arm_of_few_units_limits_the_degrees_of_freedom_of_a_sum():
     """Units of the larger arm do not add to those of the smaller, whether their units are the same or not."""
     few, many, whole = of_means([1.0, 1.2, 0.9]), of_means(np.linspace(1, 2, 9), 3), of_means(np.linspace(2, 3, 12))
-    found = contrast([(1, whole), (-1, together([few, many], 1))])
+    found = contrast([(1, whole), (-1, arms_together([few, many], 1))])
     assert found.freedom == 2
     assert found.units == (12, 3)
 

@@ -11,16 +11,16 @@ from numpy.testing import assert_equal
 
 from toolnoise.formulas.churn import churn as churn_of_runs
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.stats.components import NONE, components, of_own_row
-from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.spread import root_mean_square, sd_robust
-from toolnoise.stats.testset import (
+from toolnoise.formulas.testset import (
     binomial_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
 )
+from toolnoise.formulas.variance_components import NONE, components, of_own_row
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.spread import root_mean_square, sd_robust
 
 # Components of variance, against their definition and by simulation
 

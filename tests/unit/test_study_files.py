@@ -10,7 +10,7 @@ import yaml
 
 from toolnoise.base import files
 from toolnoise.base.program import ROOT
-from toolnoise.checking import before_run
+from toolnoise.commands.run import other_interpreters
 from toolnoise.study import config, given, here
 
 STUDY = "study: mine\ngrid: []\n"
@@ -195,13 +195,13 @@ def test_programs_that_get_another_python_than_the_shell_are_told_so(command, to
     Path("study.yaml").write_text(yaml.safe_dump(study))
     own = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
-    assert before_run.lines("study.yaml") == []
+    assert other_interpreters("study.yaml") == []
     Path("bin").mkdir()
     other = tmp_path / "bin/python"
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(other.parent), prepend=os.pathsep)
     said = f"toolnoise: programs are run by {own / 'python'}, not by {other}, which is python here; "
-    assert before_run.lines("study.yaml") == ([said + "`python:` of a tooling names another"] if is_said else [])
+    assert other_interpreters("study.yaml") == ([said + "`python:` of a tooling names another"] if is_said else [])
     Path("study.yaml").write_text("study: [\n")
-    assert before_run.lines("study.yaml") == []
+    assert other_interpreters("study.yaml") == []

@@ -81,7 +81,7 @@ def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
     stated = json.loads((folder / f"results/small/statements/runs/{CELL}/1/weights.npz.intoto.json").read_text())
     dependencies = stated["predicate"]["buildDefinition"]["resolvedDependencies"]
     named = {one["name"] for one in dependencies}
-    assert {"workflow/toolnoise/training/runs.py", "requirements/cpu.txt"} <= named
+    assert {"workflow/toolnoise/study/runs.py", "requirements/cpu.txt"} <= named
     again, _, _ = with_conda(folder, *runs, "table1", "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     # Snakemake makes again what another environment made.

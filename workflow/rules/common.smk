@@ -7,12 +7,14 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import program, session, snakemake_internals as internals
-from toolnoise.base import command_words
+from toolnoise.base import program
+from toolnoise.commands import snakemake_internals as internals
+from toolnoise.commands import session
+from toolnoise.study import command_words
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
-from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
+from toolnoise.study import analyses, catalogue, command_words, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.entries import cores
 from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown, Variants

@@ -9,6 +9,8 @@ Snakemake imports this module, with or without that option, before it reads conf
 where they can be read strictly first, so that a file that Snakemake cannot read is refused in one line, too.
 """
 
+import os
+import re
 import shutil
 import sys
 import time
@@ -20,14 +22,19 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from toolnoise.base import log
 from toolnoise.base.errors import errors_in_one_line
+from toolnoise.base.files import require_plain
 from toolnoise.base.printing import escaped, span
 
 # Networks that are built here, existing training programs, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
+TAIL_BYTES = 8192
+# The last line of a job that ended by itself: a refusal, or an exception.
+SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warning)\b")
+TRACEBACK = "Traceback (most recent call last):"
+SILENT = "it ended without a message, as a job does that is killed"
 NOTHING_TO_DO = "Nothing to be done"
 
 if Path(sys.argv[0]).name == "snakemake" or Path(sys.argv[0]).parent.name == "snakemake":
@@ -111,16 +118,32 @@ class LogHandler(LogHandlerBase):
         place = f" {self.places[record.jobid]}" if self.places.get(record.jobid) else ""
         self._print(f"failed: {record.rule_name}{place} (job {record.jobid})")
         for path in (path for path in map(Path, map(str, _listed(record.log))) if path.is_file()):
-            text = log.tail(path)
+            text = log_tail(path)
             for line in text.splitlines()[-LOG_LINES:]:
                 self._print(f"  {line}")
-            if why := log.silent_end(text):
+            if why := silent_end(text):
                 self._print(f"  ({why})")
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
         # A log may have signs that a terminal obeys.
         print(start + escaped(text, "\n\t"), file=self.stream, flush=True)
+
+
+def log_tail(path: Path) -> str:
+    """The end of a log, which may be large."""
+    require_plain(path)
+    with path.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def silent_end(text: str) -> str:
+    """What to say of a log that does not end with why its job failed; often it ends with a library's greeting."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return f"its log is empty: {SILENT}, or the disk under it is full"
+    return "" if SAID.match(lines[-1]) or TRACEBACK in lines else SILENT
 
 
 def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, list[float]], at_once: int) -> str:

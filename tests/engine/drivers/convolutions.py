@@ -1,4 +1,4 @@
-"""Convolutions of Keras on JAX before and after `jax_convolutions.install`; prints how far apart they are."""
+"""Convolutions of Keras on JAX before and after `jax_kernels.install_convolutions`; prints how far apart they are."""
 
 import json
 
@@ -6,7 +6,7 @@ import jax
 import keras
 import numpy as np
 
-from toolnoise.engines import jax_convolutions
+from toolnoise.engines import jax_kernels
 
 assert keras.config.backend() == "jax"
 backend = keras.src.backend
@@ -47,9 +47,9 @@ def both():
 
 
 before = both()
-jax_convolutions.install(jax, backend)
+jax_kernels.install_convolutions(jax, backend)
 installed = backend.nn.conv, backend.nn.depthwise_conv
-jax_convolutions.install(jax, backend)
+jax_kernels.install_convolutions(jax, backend)
 after = both()
 said = {
     "installed once": installed == (backend.nn.conv, backend.nn.depthwise_conv),

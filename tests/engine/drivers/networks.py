@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from toolnoise.analyses.estimate.study import OUTPUTS
+from toolnoise.analyses.layers.layer_outputs import LayerOutputs
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
@@ -129,21 +130,23 @@ def watch_layers(study_file, data_file, out, *names):
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
         engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
-        found[f"registry/{name}"] = np.array(list(engine.layers()))
+        outputs = LayerOutputs(engine).sizes()
+        found[f"registry/{name}"] = np.array(list(outputs))
         weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
         found[f"keras/{name}"] = np.array([path for path, _ in weighted])
         sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
-        assert engine.layers() == {path: sizes[path] for path in engine.layers()}, name
+        assert outputs == {path: sizes[path] for path in outputs}, name
 
     parameters = network.build_model(engine, spec, data)
     engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
-    sizes = engine.layers()
+    outputs = LayerOutputs(engine)
+    sizes = outputs.sizes()
     found["layers"], found["sizes"] = np.array(list(sizes)), np.array(list(sizes.values()))
     for way in ("whole", "again"):
-        for name, values in zip(sizes, engine.activations(some, list(sizes)), strict=True):
+        for name, values in zip(sizes, outputs.of_split(some, list(sizes)), strict=True):
             found[f"{way}/{name}"] = values
     for name in sizes:
-        (found[f"alone/{name}"],) = engine.activations(some, [name])
+        (found[f"alone/{name}"],) = outputs.of_split(some, [name])
     found["logits"] = engine.logits(some)
     # JAX's variables have no values of their own.
     for variable in engine.model.weights:

@@ -5,7 +5,7 @@ import json
 import jax
 import numpy as np
 
-from toolnoise.engines import jax_pooling
+from toolnoise.engines import jax_kernels
 
 SHAPES = [((4, 8, 8, 3), (2, 2)), ((2, 7, 9, 5), (2, 2)), ((3, 9, 7, 1), (3, 2)), ((1, 4, 6, 2), (1, 3))]
 
@@ -23,7 +23,7 @@ def agreement(shape, size, dtype):
     gradient = draw.normal(size=theirs(images).shape) * draw.choice([1, -1, 0, -0.0], theirs(images).shape)
     gradient = jax.numpy.asarray(gradient, dtype)
     given = []
-    for pool in (jax_pooling.side_by_side(jax, size), theirs):
+    for pool in (jax_kernels.side_by_side(jax, size), theirs):
         made, back = jax.jit(lambda images, pool=pool: jax.vjp(pool, images))(images)
         given.append((np.asarray(made), np.asarray(back(gradient)[0])))
     (mine, my_gradient), (wanted, its_gradient) = given
@@ -45,14 +45,14 @@ class Backend:
 
 holes = np.zeros((1, 2, 4, 1), np.float32)
 holes[0, 0, 0], holes[0, 1, 3] = np.nan, np.nan
-jax_pooling.install(jax, Backend)
+jax_kernels.install_pooling(jax, Backend)
 installed = Backend.nn.max_pool
-jax_pooling.install(jax, Backend)
+jax_kernels.install_pooling(jax, Backend)
 images = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
 others = [((2, 2), (1, 1), "valid", None), ((2, 2), None, "same", None), (2, 2, "valid", "channels_first")]
 said = {
     "agreement": [agreement(shape, size, dtype) for shape, size in SHAPES for dtype in ("float32", "bfloat16")],
-    "holes": np.isnan(jax_pooling.side_by_side(jax, (2, 2))(holes)).tolist(),
+    "holes": np.isnan(jax_kernels.side_by_side(jax, (2, 2))(holes)).tolist(),
     "installed once": Backend.nn.max_pool is installed,
     "pooled": installed(images, 2, padding="valid").tolist(),
     "others": [installed(images, *given) for given in others],

@@ -7,7 +7,7 @@ import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.dumps import prediction_dump
-from toolnoise.training import runs
+from toolnoise.study import runs
 from toolnoise.training.loop import Timings
 
 record, data, out = sys.argv[1:]

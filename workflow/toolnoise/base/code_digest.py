@@ -26,7 +26,6 @@ PACKAGE_FILE = "__init__.py"
 UNCOUNTED = (
     "workflow/toolnoise/base/errors.py",
     "workflow/toolnoise/base/faults.py",
-    "workflow/toolnoise/base/log.py",
     "workflow/toolnoise/base/progress.py",
 )
 

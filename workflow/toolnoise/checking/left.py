@@ -11,8 +11,8 @@ from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import outcomes
 from toolnoise.datasets.outcomes import LEFT, OUTCOMES, SCORED, YES_OR_NO
-from toolnoise.training import runs
-from toolnoise.training.runs import OUTCOME, Run
+from toolnoise.study import runs
+from toolnoise.study.runs import OUTCOME, Run
 
 LABELS, GROUP, METRIC = "labels", "group/", "metric/"
 # What each of several labels or values of an example is called, before its number.

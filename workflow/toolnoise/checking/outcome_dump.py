@@ -18,7 +18,7 @@ from toolnoise.datasets import losses, outcomes, prepared
 from toolnoise.datasets.outcomes import LEFT, unit_scores
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 
 def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, index: str | Path) -> dict[str, Any]:

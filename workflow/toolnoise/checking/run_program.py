@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, command_words, files, scratch
+from toolnoise.base import arrays, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
@@ -29,10 +29,9 @@ from toolnoise.checking import contract, launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators, environment
-from toolnoise.engines import command as engine
-from toolnoise.study import outcome_files
-from toolnoise.training.loop import TENSOR_DIGITS
-from toolnoise.training.runs import OUTCOME, weight_digests
+from toolnoise.study import command_words, outcome_files
+from toolnoise.study.program_variables import interpreter_variables, thread_variables
+from toolnoise.study.runs import OUTCOME, TENSOR_DIGITS, weight_digests
 
 # Which of its tensors a program trains, it does not say. These are statistics by name, in PyTorch and in Keras.
 STATISTICS = ("running_mean", "running_var", "moving_mean", "moving_variance")
@@ -70,7 +69,7 @@ def train(
     job = contract.job(spec, study, out, kept)
     files.write_json(job_file, job)
     observed = _observed(spec)
-    variables = contract.variables(job, job_file) | observed["variables"] | engine.path(spec.hardware.json)
+    variables = contract.variables(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
     words = command_words.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
         words += command_words.words(model["deterministic"])
@@ -134,7 +133,7 @@ def _observed(spec: Spec) -> dict[str, Any]:
         **environment.machine(),
         **({"python": python} if python else {}),
         **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
-        "variables": engine.variables(tooling),
+        "variables": thread_variables(tooling),
         "versions": {name: version for name, version in packages if re.fullmatch(FRAMEWORKS, name)},
         "packages_sha256": hashlib.sha256(listed.encode()).hexdigest() if packages else "",
     }
@@ -149,7 +148,7 @@ def _gpu(tooling: dict[str, Any]) -> dict[str, str]:
 
 def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple[str, str]]]:
     """The version of the interpreter that the program is for, and the packages it has, if it is Python."""
-    variables = {**os.environ, **engine.path(tooling)}
+    variables = {**os.environ, **interpreter_variables(tooling)}
     python = program if Path(program).name.startswith("python") else "python"
     interpreter = shutil.which(python, path=variables["PATH"])
     if not interpreter:

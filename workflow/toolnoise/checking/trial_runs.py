@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from toolnoise.base import command_words, files
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
@@ -16,7 +16,7 @@ from toolnoise.checking import contract, launch, outcome, unmodified
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.unmodified import Wanted
-from toolnoise.study import outcome_files
+from toolnoise.study import command_words, outcome_files
 from toolnoise.study.programs import ENGINE
 
 # Seconds between runs: seeds from the clock often have whole ones, and must show.

@@ -1,1 +1,1 @@
-"""Commands for people: the progress of a study, its cost, its results, and the number of runs to plan for."""
+"""Commands for people: a study is run and summed up. What they and the Snakefile ask of Snakemake is here, too."""

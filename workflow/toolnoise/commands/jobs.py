@@ -1,11 +1,14 @@
 """The verbs of jobs: each follows from its row in the table of steps, and is performed by the recorder."""
 
 import argparse
+import io
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from toolnoise.base.errors import errors_in_one_line
+from toolnoise.base.printing import Plain
 from toolnoise.commands.verb import A_STUDY, Verb, option
 from toolnoise.steps import CONFIGURE, STEPS, asked
 from toolnoise.study import environments, grid
@@ -81,9 +84,35 @@ def _run(options: argparse.Namespace) -> None:
         # This process becomes the job's process in the other environment.
         program = environments.program(name, "toolnoise")
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
-    from toolnoise.base import log
     from toolnoise.record import recorder
 
-    log.may_be_lost()
+    let_output_be_lost()
     with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}".rstrip()):
         recorder.run(options.verb, options, parameters, options.started)
+
+
+class _Lossy(io.FileIO):
+    """A stream that drops what it cannot write."""
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def let_output_be_lost() -> None:
+    """From now on, this process goes on if what it prints cannot be written: a full disk under its log ends no job."""
+    for name in ("stdout", "stderr"):
+        shown = getattr(sys, name)
+        stream = shown.stream if isinstance(shown, Plain) else shown
+        # Not what a test or a notebook has put there.
+        if stream is getattr(sys, f"__{name}__"):
+            stream.flush()
+            lossy = io.BufferedWriter(_Lossy(stream.fileno(), "w", closefd=False))
+            errors = stream.errors or "strict"
+            wrapped = io.TextIOWrapper(lossy, stream.encoding, errors, line_buffering=True)
+            if isinstance(shown, Plain):
+                shown.stream = wrapped
+            else:
+                setattr(sys, name, wrapped)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolnoise.base.prefetch import ahead
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.epoch_plan import Plan
 

@@ -19,7 +19,7 @@ from toolnoise.engines import State, Weights
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.formulas.likeliest import CUT, likeliest, unit_dtype
 from toolnoise.models.initial import Parameter
-from toolnoise.training import runs
+from toolnoise.study import runs
 from toolnoise.training.network import build_model, start_engine
 
 

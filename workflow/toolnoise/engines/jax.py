@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import accelerators, decay, jax_convolutions, jax_pooling, loss_scale, rate_factor
+from toolnoise.engines import accelerators, decay, jax_kernels, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
@@ -56,9 +56,9 @@ class Engine(KerasEngine):
         self.jax = self.library
         if self.tooling["accelerator"] == "cpu":
             keep_freed_memory()
-            jax_pooling.install(self.jax, self.keras.src.backend)
+            jax_kernels.install_pooling(self.jax, self.keras.src.backend)
             if self.tooling["kernels"] == "products":
-                jax_convolutions.install(self.jax, self.keras.src.backend)
+                jax_kernels.install_convolutions(self.jax, self.keras.src.backend)
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
@@ -88,7 +88,8 @@ class Engine(KerasEngine):
     def _tensor(self, variable: Any) -> Any:
         return self.jax.numpy.zeros(variable.shape, variable.dtype)
 
-    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def compiled_for_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The function, compiled for each size of a batch."""
         compiled = self.jax.jit(lambda tensors, images: self._called(tensors, lambda: function(images))[0])
         return lambda images: compiled(self.tensors, images)
 
@@ -99,10 +100,10 @@ class Engine(KerasEngine):
             given = function()
         return given, {weight.path: scope.get_current_value(weight) for weight in weights}
 
-    def _batches(self, split: Split) -> Iterator[np.ndarray]:
-        # XLA compiles for one batch size: the last batch is padded.
+    def batches(self, split: Split) -> Iterator[np.ndarray]:
+        """The batches, the last one padded: XLA compiles for one size."""
         size = min(self._at_once(split), len(split))
-        return (_filled(images, size) for images in super()._batches(split))
+        return (_filled(images, size) for images in super().batches(split))
 
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
         size = len(images)
@@ -130,7 +131,7 @@ class Engine(KerasEngine):
             np.zeros(4, np.uint32),
             np.zeros(1, np.float32),
         )
-        blank = self._blank(self.train.pixels.shape[1:]), np.zeros((1, *self.train.targets.shape[1:]), np.int32)
+        blank = self.blank_inputs(self.train.pixels.shape[1:]), np.zeros((1, *self.train.targets.shape[1:]), np.int32)
         data = self.held or self._on_device(*blank)
         kept = self.tensors, self.slots
         self.tensors, self.slots = self.jax.tree.map(copy, kept)

@@ -6,18 +6,17 @@ them, which are the same on every framework.
 
 import abc
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import padding, streaming
 from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, State, Weights, loss_scale, watching
+from toolnoise.engines import EpochResult, State, Weights, loss_scale
 from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
 from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
@@ -81,8 +80,7 @@ class KerasEngine(Framework):
         self._outputs = self._network()
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
-        self._forward = self._of_images(lambda images: self._logits(images, training=False))
-        self._watching = {}
+        self._forward = self.compiled_for_images(lambda images: self._logits(images, training=False))
         return tuple(
             Parameter(
                 variable.path,
@@ -102,7 +100,7 @@ class KerasEngine(Framework):
         return variable.value
 
     @abc.abstractmethod
-    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def compiled_for_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Compile a function of images, in which the model is called, for batches of any size."""
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
@@ -228,8 +226,8 @@ class KerasEngine(Framework):
     def scores(self, split: Split) -> Iterator[tuple[slice, np.ndarray]]:
         """Batch by batch, the places of units and their scores: those of a large vocabulary do not fit into memory."""
         start = 0
-        for images in self._batches(split):
-            scores = unit_scores(split.outcome, self._read(self._forward(images)))[: len(split.labels) - start]
+        for images in self.batches(split):
+            scores = unit_scores(split.outcome, self.values_of(self._forward(images)))[: len(split.labels) - start]
             yield slice(start, start + len(scores)), scores
             start += len(scores)
 
@@ -243,7 +241,7 @@ class KerasEngine(Framework):
         targets = ops.where(labels > 0, np.float32(yes), np.float32(no))
         return ops.relu(odds) - odds * targets + ops.log1p(ops.exp(-ops.abs(odds)))
 
-    def _blank(self, shape: tuple[int, ...]) -> np.ndarray:
+    def blank_inputs(self, shape: tuple[int, ...]) -> np.ndarray:
         """One input of zeros: tokens, which have one axis, are integers."""
         return np.zeros((1, *shape), np.int32 if len(self.shape) == 1 else np.float32)
 
@@ -251,7 +249,7 @@ class KerasEngine(Framework):
         """The examples of a batch that is evaluated: fewer where each has many units, whose scores need memory."""
         return max(1, EVALUATION_BATCH // split.units)
 
-    def _batches(self, split: Split) -> Iterator[np.ndarray]:
+    def batches(self, split: Split) -> Iterator[np.ndarray]:
         """The middles of all images in batches; after the last image others may follow, to fill the batch."""
 
         def read(start: int) -> np.ndarray:
@@ -262,54 +260,19 @@ class KerasEngine(Framework):
         # Beside one batch there is nothing to read ahead, and a thread costs as much as the logits of small images.
         return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
-    def layers(self) -> dict[str, int]:
-        """Every layer with weights of its own, in the order of computation, and the size of its output for one image.
-
-        Nested layers count, their containers do not. A layer that computes twice is listed twice.
-        """
-        names: list[str] = []
-
-        def watched(images: Any) -> list[Any]:
-            outputs = watching.outputs(self.keras, self.model, images)
-            names[:] = outputs
-            return list(outputs.values())
-
-        given = self._of_images(watched)(self._blank(self.shape))
-        return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
-
-    def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
-        """The output of each of these layers on the middle of every image, [example, number], float32.
-
-        A layer's own activation function is included. The bits are as reproducible as those of `logits`, for the same
-        layers.
-        """
-        layers = tuple(layers)
-        if layers not in self._watching:
-            outputs_of = partial(watching.outputs, self.keras, self.model)
-            self._watching[layers] = self._of_images(lambda images: list(map(outputs_of(images).get, layers)))
-        outputs: list[np.ndarray] = []
-        start = 0
-        for images in self._batches(split):
-            batch = [self._read(values) for values in self._watching[layers](images)]
-            # Filled batch by batch: concatenating batches at the end would take twice the memory.
-            outputs = outputs or [np.empty((len(split), values.shape[1]), np.float32) for values in batch]
-            for whole, values in zip(outputs, batch, strict=True):
-                whole[start : start + len(values)] = values[: len(whole) - start]
-            start += len(images)
-        return outputs
-
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""
-        return {path: self._read(tensor) for path, tensor in self.tensors.items()}
+        return {path: self.values_of(tensor) for path, tensor in self.tensors.items()}
 
     def state(self) -> State:
         """A copy of weights, slots and step."""
         slots = {
-            slot: {path: self._read(tensor) for path, tensor in tensors.items()} for slot, tensors in self.slots.items()
+            slot: {path: self.values_of(tensor) for path, tensor in tensors.items()}
+            for slot, tensors in self.slots.items()
         }
         return State(self.weights(), slots, self.step)
 
-    def _read(self, tensor: Any) -> np.ndarray:
+    def values_of(self, tensor: Any) -> np.ndarray:
         """A copy of a tensor's values."""
         return np.array(tensor)
 

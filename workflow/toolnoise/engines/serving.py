@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import accelerators, command, environment
+from toolnoise.engines import accelerators, environment
 from toolnoise.study import environments, programs
+from toolnoise.study.program_variables import interpreter_variables
 
 # The file that describes a framework's build, and the pattern in it that means GPU support.
 BUILDS = {
@@ -26,7 +27,7 @@ def why_not(tooling: dict[str, Any]) -> str:
         return f"engine: {engine} is not installed"
     try:
         if is_program:
-            command.path(tooling)
+            interpreter_variables(tooling)
         elif tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
         if tooling["accelerator"] == "tpu":

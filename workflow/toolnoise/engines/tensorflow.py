@@ -95,8 +95,9 @@ class Engine(KerasEngine):
         self._jit_compile = True
         return {"device": names[place]}
 
-    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        signature = [self.tf.TensorSpec((None, *self.shape), self._blank(()).dtype)]
+    def compiled_for_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The function, compiled once for batches of any size."""
+        signature = [self.tf.TensorSpec((None, *self.shape), self.blank_inputs(()).dtype)]
         return self.tf.function(function, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
 
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
@@ -111,7 +112,7 @@ class Engine(KerasEngine):
             fused_batch_norm.install(self.keras, self.model, self._normalised)
         batch = (None, None if "last_batch" in self.recipe else self.recipe["batch_size"])
         signature = [
-            tf.TensorSpec((None, *train.pixels.shape[1:]), self._blank(()).dtype),
+            tf.TensorSpec((None, *train.pixels.shape[1:]), self.blank_inputs(()).dtype),
             tf.TensorSpec((None, *train.targets.shape[1:]), tf.int32),
             tf.TensorSpec(batch, tf.int32),
             tf.TensorSpec((*batch, 2), tf.int32),
@@ -127,7 +128,7 @@ class Engine(KerasEngine):
         self._epoch = tf.function(self._loop, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
         # An epoch without steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
-        self._forward(tf.constant(self._blank(train.shape)))
+        self._forward(tf.constant(self.blank_inputs(train.shape)))
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
         return self._run(part.images, part.labels, *part.plan[:5], part.steps, part.rates, *sums)

@@ -88,7 +88,9 @@ class Engine(KerasEngine):
     def _network(self) -> Callable[[Any, bool], Any]:
         return bare_layers.forward(self.keras, self.model)
 
-    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def compiled_for_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The function, called without gradients."""
+
         def called(images: np.ndarray) -> Any:
             with self.torch.no_grad():
                 return function(self._moved(images))
@@ -111,7 +113,7 @@ class Engine(KerasEngine):
     def _compile(self) -> None:
         if self.tooling.get("fused_batch_norm"):
             fused_batch_norm.install(self.keras, self.model, partial(_normalised, self.torch))
-        self._forward(self._blank(self.shape))
+        self._forward(self.blank_inputs(self.shape))
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
         plan = part.plan
@@ -137,7 +139,7 @@ class Engine(KerasEngine):
             # Adam's powers count the updates made.
             made += taken
             totals = [total + summand for total, summand in zip(totals, of_step, strict=True)]
-        return Sums(*map(self._read, totals))
+        return Sums(*map(self.values_of, totals))
 
     def _differentiated(self, images: Any, labels: Any) -> tuple[tuple[Any, ...], Any, Any]:
         """The gradients of a batch, its loss and its number of correct predictions."""
@@ -231,7 +233,8 @@ class Engine(KerasEngine):
         with self.torch.no_grad():
             return tensor.copy_(self._moved(np.asarray(values)))
 
-    def _read(self, tensor: Any) -> np.ndarray:
+    def values_of(self, tensor: Any) -> np.ndarray:
+        """A copy of a tensor's values, from whichever device it is on."""
         return tensor.detach().cpu().numpy().copy()
 
 

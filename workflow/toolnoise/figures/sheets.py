@@ -4,7 +4,7 @@ The same rows give the same bytes (PDF, SVG and PNG).
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib
@@ -20,7 +20,7 @@ from matplotlib.text import Text
 from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
 from toolnoise.figures.selection import unique
-from toolnoise.figures.style import EMULATED, PALETTE, SOFT, STYLE, colour, variant_name
+from toolnoise.figures.style import EMULATED, SOFT, STYLE, colour, variant_name
 from toolnoise.study.kind import NARROW
 
 if TYPE_CHECKING:
@@ -116,7 +116,6 @@ def finish(
     emulated: Sequence[str],
     how: str,
     keys: Sequence[str] | None = None,
-    palette: Mapping[str, str] = PALETTE,
     subtitle: str = "",
     marks: Sequence[Artist] = (),
 ) -> None:
@@ -130,7 +129,7 @@ def finish(
     notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
-    patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    patches = [Patch(facecolor=colour(name), label=variant_name(name)) for name in variants]
     frame(figure, title, notes, [*patches, *marks], subtitle)
 
 

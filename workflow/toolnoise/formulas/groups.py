@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.formulas import Row
+from toolnoise.formulas.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio
+from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio
 from toolnoise.stats.spread import sd_chi2, sd_robust
-from toolnoise.stats.testset import independent_errors_sd
 
 
 class Rate(NamedTuple):

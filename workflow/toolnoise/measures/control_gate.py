@@ -12,7 +12,7 @@ from toolnoise.base import files, shapes
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 
 def check(cell: Sequence[str], records: list[str], logits: str | Path, index: str | Path, out: str | Path) -> None:

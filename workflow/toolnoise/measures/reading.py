@@ -9,8 +9,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.study import runs
+from toolnoise.study.runs import Run
 
 
 def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:

@@ -10,7 +10,7 @@ from toolnoise.base.times import is_time
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.training.runs import DIGESTS, Run
+from toolnoise.study.runs import DIGESTS, Run
 
 DRAWS = "draws_sha256"
 

@@ -32,8 +32,8 @@ from toolnoise.measures.what_varies import rows_by_cell
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
 from toolnoise.pages.page_tables import estimate, is_number, number
-from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.study import runs
+from toolnoise.study.runs import Run
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")

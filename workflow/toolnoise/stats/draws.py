@@ -7,7 +7,7 @@ every algorithmic draw. If some units have runs of both and others do not, arms 
 An interval over units speaks of other draws; with one unit there is none.
 
 Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
-`stats.components` measures it.
+`formulas.variance_components` measures it.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -71,27 +71,6 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
 
 
-def together(arms: Sequence[Arm], power: int) -> Arm:
-    """Several arms as one: their sum, or with `power` 2 the root of the sum of their squares."""
-    if len(arms) == 1:
-        return arms[0]
-    values = np.array([arm.value for arm in arms])
-    whole = float(np.sum(values**power) ** (1 / power))
-    shares = values**power / whole**power if whole > 0 else values
-    moves: dict[Hashable, float] = {}
-    for share, arm in zip(shares.tolist(), arms, strict=True):
-        for unit, moved in arm.moves.items():
-            moves[unit] = moves.get(unit, 0.0) + share * moved
-    return Arm(
-        whole,
-        min(arm.units for arm in arms),
-        moves if all(arm.moves for arm in arms) else NOBODY,
-        float(np.sqrt(np.sum((shares * [arm.error for arm in arms]) ** 2))),
-        min(arm.freedom for arm in arms),
-        fixed=any(arm.fixed for arm in arms),
-    )
-
-
 def _mean(values: np.ndarray) -> Arm:
     return Arm(float(np.mean(values)) if len(values) else np.nan, len(values))
 

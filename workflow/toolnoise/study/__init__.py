@@ -1,1 +1,1 @@
-"""A study: its configuration, grid, variants, paths, figures and remedies."""
+"""A study: its configuration, grid, variants, paths and figures, and what a run of it leaves."""

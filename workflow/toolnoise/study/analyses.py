@@ -2,8 +2,8 @@
 
 The kernel knows none of them by name. It asks for what they add: jobs (`rows.py`; `whole.py` for the study as a whole),
 what planning needs (`study.py`: kinds of figures and what these take of a study, keys of the schema, checks of a
-configuration, warnings of what cannot fit, dumps of a cell that an estimate counts), what `run` says before a study
-runs (`before_run.py`), and what the page of a study and the summary show (`page.py`, `findings.py`).
+configuration, warnings of what cannot fit, dumps of a cell that an estimate counts), and what the page of a study and
+the summary show (`page.py`, `findings.py`).
 """
 
 import functools

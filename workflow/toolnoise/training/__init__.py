@@ -1,1 +1,1 @@
-"""One run: the loop over epochs, checkpoints, snapshots, the moved bit, and what a run leaves."""
+"""One run: the loop over epochs, checkpoints, snapshots and the moved bit."""

@@ -21,8 +21,8 @@ from toolnoise.base import arrays, faults, files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, NUMBER, POSITIVE, TEXT, Shape
 from toolnoise.engines import State, Weights
-from toolnoise.training.kept_weights import LOGITS, packed, unpacked
-from toolnoise.training.runs import DIGESTS, NUMBERS
+from toolnoise.study.kept_weights import LOGITS, packed, unpacked
+from toolnoise.study.runs import DIGESTS, NUMBERS
 
 SECONDS_BETWEEN = 60.0
 # The parts of an identity that errors quote; the rest are digests.

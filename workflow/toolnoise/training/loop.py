@@ -20,15 +20,19 @@ from toolnoise.base import arrays, code_digest, files
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
-from toolnoise.epoch_plan import cycle_length, plan_epoch, steps_per_epoch
-from toolnoise.training import bitflip, kept_weights
+from toolnoise.engines import EpochResult, Weights
+from toolnoise.engines.keras_engine import KerasEngine
+from toolnoise.epoch_plan import Plan, cycle_length, plan_epoch, steps_per_epoch
+from toolnoise.study.entries import records_steps
+from toolnoise.study.kept_weights import LOGITS, OF_STEPS, packed, schedule
+from toolnoise.study.runs import DIGESTS, NUMBERS, TENSOR_DIGITS, weight_digests
+from toolnoise.training import bitflip
 from toolnoise.training.checkpoints import Checkpoints, Progress
-from toolnoise.training.kept_weights import Recording, packed
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
-from toolnoise.training.runs import DIGESTS, NUMBERS, weight_digests
 
 HISTORY = ("epoch", *NUMBERS, *DIGESTS)
-TENSOR_DIGITS = 12
+# The first test examples: with more, recording would take more than a twentieth of a short training.
+RECORDED_EXAMPLES = 256
 
 
 def train(
@@ -80,7 +84,7 @@ def train(
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
         print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
-    steps = packed(recording.recorded, kept_weights.OF_STEPS)
+    steps = packed(recording.recorded, OF_STEPS)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
     files.write_json(
@@ -101,6 +105,41 @@ def train(
         },
     )
     return observed
+
+
+class Recording:
+    """What a run records of its steps: nothing unless its recipe asks for it.
+
+    `recorded` has the tensors and logits of the steps so far, and grows.
+    """
+
+    def __init__(self, engine: KerasEngine, recipe: dict[str, Any], dataset: prepared.Data) -> None:
+        self.engine = engine
+        self.recorded: list[Weights] = []
+        self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train))
+        self.steps = schedule(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
+        self.test = dataset.test.first(max(1, RECORDED_EXAMPLES // dataset.test.units))
+        if self.steps:
+            # XLA compiles for their number: now, not between two steps.
+            engine.logits(self.test)
+
+    def epoch(self, plan: Plan, before: int) -> EpochResult:
+        """Train the epoch that follows `before` epochs."""
+        if not self.steps:
+            return self.engine.epoch(plan)
+        if not self.recorded:
+            self._record()
+        at = [step - before * self.steps_per_epoch for step in self.steps]
+        return self.engine.epoch(plan, [step for step in at if 0 < step <= self.steps_per_epoch], self._record)
+
+    def about(self) -> dict[str, Any]:
+        """What the record of the run says of them."""
+        if not self.steps:
+            return {}
+        return {"steps_per_epoch": self.steps_per_epoch, "recorded_steps": self.steps[: len(self.recorded)]}
+
+    def _record(self) -> None:
+        self.recorded.append(self.engine.weights() | {LOGITS: self.engine.logits(self.test)})
 
 
 def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from toolnoise.analyses.claims.arms import Arms, Subject
 from toolnoise.base.metric_files import part_of
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.quantities import Arm, together
+from toolnoise.stats.quantities import NOBODY, Arm
 
 Claim = Mapping[str, Any]
 # Selectors of `group` that mean every class, or every sub-group.
@@ -89,7 +89,7 @@ def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[ClaimP
             seen.add(both)
             if claim["combined"] == "largest":
                 others = [max(others, key=lambda other: arms[other].value)]
-            terms = (1, arms[subject]), (-1, together([arms[other] for other in others], power))
+            terms = (1, arms[subject]), (-1, arms_together([arms[other] for other in others], power))
             yield ClaimPart(_name(subject, tuple(others)), terms, ((subject,), tuple(others)))
 
 
@@ -191,3 +191,24 @@ def _turned(measure: str, part: ClaimPart) -> tuple[Hashable, int]:
     terms.sort()
     sign = 1 if terms[0][1] > 0 else -1
     return tuple((place, sign * weight) for place, weight in terms), sign
+
+
+def arms_together(arms: Sequence[Arm], power: int) -> Arm:
+    """Several arms as one: their sum, or with `power` 2 the root of the sum of their squares."""
+    if len(arms) == 1:
+        return arms[0]
+    values = np.array([arm.value for arm in arms])
+    whole = float(np.sum(values**power) ** (1 / power))
+    shares = values**power / whole**power if whole > 0 else values
+    moves: dict[Hashable, float] = {}
+    for share, arm in zip(shares.tolist(), arms, strict=True):
+        for unit, moved in arm.moves.items():
+            moves[unit] = moves.get(unit, 0.0) + share * moved
+    return Arm(
+        whole,
+        min(arm.units for arm in arms),
+        moves if all(arm.moves for arm in arms) else NOBODY,
+        float(np.sqrt(np.sum((shares * [arm.error for arm in arms]) ** 2))),
+        min(arm.freedom for arm in arms),
+        fixed=any(arm.fixed for arm in arms),
+    )

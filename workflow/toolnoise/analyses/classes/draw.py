@@ -2,8 +2,8 @@
 
 Is it above what independent errors give? That is a chi-square test of the SD against `independent`, the SD that the
 class would have if its examples erred as often as they do, but independently. Is the class unlike all classes together,
-for its errors? That is the test of its SD over theirs (`stats.sd_ratio`); `alike_low` to `alike_high` is the range of
-the class's SD in 95 % of studies in which it is not. Both are adjusted for the number of classes (Holm). Where
+for its errors? That is the test of its SD over theirs (`formulas.sd_ratio`); `alike_low` to `alike_high` is the range
+of the class's SD in 95 % of studies in which it is not. Both are adjusted for the number of classes (Holm). Where
 errors are independent, the first test finds a class above in 1 to 5 % of studies of ten classes (46 to 1,000 examples
 each, 5 to 12 runs).
 """

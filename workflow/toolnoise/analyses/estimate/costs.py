@@ -27,13 +27,13 @@ from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.formulas.likeliest import unit_dtype
 from toolnoise.steps import STEPS, writing
-from toolnoise.study import config, layout
+from toolnoise.study import config, layout, runs
 from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
 from toolnoise.study.entries import cores, records_steps
+from toolnoise.study.kept_weights import schedule
 from toolnoise.study.study import Study, is_deterministic
-from toolnoise.training import network, runs
-from toolnoise.training.kept_weights import schedule
+from toolnoise.training import network
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4

@@ -16,8 +16,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, COUNT, INTEGER, POSITIVE, Shape
 from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import cycles
-from toolnoise.study import layout
-from toolnoise.training import runs
+from toolnoise.study import layout, runs
 
 ONCE = ("start_up", "compile")
 # What is read of the records of runs, of timed steps, and of the cost of determinism.

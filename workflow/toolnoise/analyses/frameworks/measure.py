@@ -16,8 +16,8 @@ from toolnoise.formulas.weights import relative_distances
 from toolnoise.measures.reading import runs_at
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.study.cells import Pair
+from toolnoise.study.runs import Run
 from toolnoise.study.variants import variant
-from toolnoise.training.runs import Run
 
 # The columns of a history that describe training, and the name for the first tensor to differ.
 COURSE = ("train_loss", "test_loss", "test_accuracy")

@@ -9,9 +9,9 @@ from toolnoise.analyses.growth.metric import GROWTH, Course
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
-from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.study.runs import Run
 
 # The runs of a cell by their start, which is the replicate of every algorithmic source.
 Starts = dict[tuple[int, ...], list[Run]]

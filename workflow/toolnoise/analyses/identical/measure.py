@@ -24,7 +24,7 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures import cell as kernel
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
-from toolnoise.training.runs import Run
+from toolnoise.study.runs import Run
 
 Rows = list[list[metric_files.Value]]
 

@@ -17,7 +17,7 @@ from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 BEGINNINGS = 100
 NOTHING = -1  # in the place of what a diverged run would write

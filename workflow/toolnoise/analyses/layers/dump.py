@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from toolnoise import streams
+from toolnoise.analyses.layers.layer_outputs import LayerOutputs
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
-from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 AT_A_TIME = 2**28  # activations in memory: a GiB
 BLOCK = 2**18  # activations in float64: they fit a processor's cache
@@ -48,7 +48,8 @@ def dump(
     timings = Timings()
     cell = [runs.read(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
-    test, sizes = network.dataset.test, network.engine.layers()
+    test, outputs = network.dataset.test, LayerOutputs(network.engine)
+    sizes = outputs.sizes()
     which = drawn(spec.study_seed, spec.dataset.name, examples, len(test))
     shape = (len(cell), len(sizes), examples, examples)
 
@@ -58,7 +59,7 @@ def dump(
                 yield np.full(shape[1:], np.nan, np.float32)
             else:
                 network.take(run.weights(), run)
-                yield np.stack(list(_grams(network.engine, test.chosen(which), sizes)))
+                yield np.stack(list(_grams(outputs, test.chosen(which), sizes)))
 
     with timings.measure("looking"):
         arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
@@ -84,9 +85,9 @@ def gram(activations: np.ndarray) -> np.ndarray:
         return total.astype(np.float32)
 
 
-def _grams(engine: KerasEngine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
+def _grams(outputs: LayerOutputs, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
     for names in in_groups(sizes, AT_A_TIME // len(split)):
-        yield from map(gram, engine.activations(split, names))
+        yield from map(gram, outputs.of_split(split, names))
 
 
 def in_groups(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:

@@ -19,7 +19,7 @@ from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
-from toolnoise.training import runs
+from toolnoise.study import runs
 
 # Whole batches of every engine: each image is computed in the same batch as in the ordinary dump.
 PART = 1024

@@ -5,9 +5,9 @@ Samples are nested in a run's answers to a question, and enter by their mean. Wi
 questions. With several, it has three mean squares: V_Q of the differences of questions, V_R of runs, and V_I of their
 interaction, which both of them contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with its own
 degrees of freedom, and never less than that of either alone (the modified large-sample method, as in
-`stats/components.py`). Where runs are equal, it is the interval over questions, and where questions are, it is Welch's
-or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or three runs
-(bench/evals.py at 365ea18e).
+`formulas/variance_components.py`). Where runs are equal, it is the interval over questions, and where questions are, it
+is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or
+three runs (bench/evals.py at 365ea18e).
 """
 
 from typing import NamedTuple

@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.prefetch import ahead
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.sources import keeps_originals
 
 # The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.

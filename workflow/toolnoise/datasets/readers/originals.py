@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.prefetch import ahead
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.readers import boxes
 
 # Each part of an epoch that is read ahead is decoded by so many threads, if there are as many processors.

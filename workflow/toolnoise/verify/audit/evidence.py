@@ -21,11 +21,10 @@ from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.base.spec import Spec
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import PAGE, Job
-from toolnoise.study import config, layout
+from toolnoise.study import config, layout, runs
 from toolnoise.study.cells import Shown, Whole
 from toolnoise.study.kind import NARROW
-from toolnoise.training import runs
-from toolnoise.training.runs import Run
+from toolnoise.study.runs import Run
 from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict
 from toolnoise.verify.tree import AUDITED, SHOW_AUDIT, STATEMENTS, Tree

@@ -22,9 +22,9 @@ from toolnoise.measures import two_runs
 from toolnoise.record import statements
 from toolnoise.stats.estimates import mean_t
 from toolnoise.steps import PAGE, STEPS
-from toolnoise.training import runs
-from toolnoise.training.kept_weights import OF_CYCLES
-from toolnoise.training.runs import OUTCOME, Run
+from toolnoise.study import runs
+from toolnoise.study.kept_weights import OF_CYCLES
+from toolnoise.study.runs import OUTCOME, Run
 from toolnoise.verify import tree
 from toolnoise.verify.diff import changes, origins
 from toolnoise.verify.tree import SHOW_AUDIT, Tree

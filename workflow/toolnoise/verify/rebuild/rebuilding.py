@@ -31,7 +31,7 @@ from toolnoise.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Stateme
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import environments
 from toolnoise.study.cells import Training
-from toolnoise.training.runs import read as read_run
+from toolnoise.study.runs import read as read_run
 from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.checkout import Lacking

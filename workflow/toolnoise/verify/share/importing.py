@@ -18,11 +18,12 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise import steps
-from toolnoise.base import faults, files, scratch, session
+from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
+from toolnoise.commands import session
 from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement

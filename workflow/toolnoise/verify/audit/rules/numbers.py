@@ -19,11 +19,11 @@ from toolnoise.epoch_plan import cycles
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.models.initial import Parameter
 from toolnoise.steps import STEPS, Job, writing
-from toolnoise.study import layout
+from toolnoise.study import kept_weights, layout, runs
 from toolnoise.study.cells import MetricFile
 from toolnoise.study.entries import records_steps
-from toolnoise.training import bitflip, kept_weights, runs
-from toolnoise.training.runs import weight_digests
+from toolnoise.study.runs import weight_digests
+from toolnoise.training import bitflip
 from toolnoise.verify.audit.evidence import Evidence, Found, RunFacts, differences, guarded
 
 Check = Callable[[Evidence, str, RunFacts], Found]

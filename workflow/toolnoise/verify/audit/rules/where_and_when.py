@@ -7,10 +7,11 @@ from typing import Any
 from toolnoise import engines
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
-from toolnoise.engines import accelerators, command, environment
+from toolnoise.engines import accelerators, environment
 from toolnoise.record.statements import COMMIT, TIME, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import programs
+from toolnoise.study.program_variables import thread_variables
 from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import Evidence, Found, each, shows_earlier_page
 
@@ -27,7 +28,10 @@ def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found
 
 def _differs(tooling: dict[str, Any], varying: Collection[str], observed: dict[str, Any]) -> list[str]:
     if tooling["engine"] == programs.ENGINE:
-        return [*_wrong_device(tooling, observed), *_wrong_settings(command.variables(tooling), observed)]
+        return [
+            *_wrong_device(tooling, observed),
+            *_wrong_settings(thread_variables(tooling), observed),
+        ]
     wanted = {"deterministic": "impl" not in varying, "precision": tooling["precision"], "tf32": tooling["tf32"]}
     wrong = [f"{key} was {observed[key]!r}" for key, value in wanted.items() if observed[key] != value]
     wrong += _wrong_device(tooling, observed)

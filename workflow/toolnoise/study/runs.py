@@ -16,7 +16,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.base.spec import Spec
-from toolnoise.training import kept_weights
+from toolnoise.study import kept_weights
 
 # What is read of a spec, and of the record of a run.
 _NAMED: Shape = {"name": TEXT}
@@ -46,6 +46,7 @@ WANTED = "the record that train wrote"
 # The columns of a history that have numbers, in the form that Python writes.
 NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
 DIGESTS = ("weights_sha256", "tensors_sha256", "draws_sha256")
+TENSOR_DIGITS = 12  # of a tensor's digest, in the history
 # No loss of float32 logits is as large, unless it is infinite.
 LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)

@@ -1,4 +1,4 @@
-"""The engine of existing training programs: it starts nothing here, but sets threads and finds the interpreter."""
+"""The variables of the environment by which a tooling runs an existing training program: threads and interpreter."""
 
 import os
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from toolnoise.base.errors import BadInput
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
-def variables(tooling: Mapping[str, Any]) -> dict[str, str]:
+def thread_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
     """The variables that a tooling sets and a statement records."""
     return dict.fromkeys(THREADS, str(tooling["threads"])) if tooling["accelerator"] == "cpu" else {}
 
 
-def path(tooling: Mapping[str, Any]) -> dict[str, str]:
+def interpreter_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
     """The variables by which a program finds its own interpreter; none without a `python`."""
     if "python" not in tooling:
         return {}
