@@ -10,9 +10,6 @@ SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorde
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
 STUDIES = sources remedies frameworks language
 
-# For `make check ANALYSIS=<name>`.
-ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
-
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, half a minute to three minutes
 jax_SIZE = at most about 250 MB to download, at most two minutes
@@ -25,7 +22,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo check test durations test-long test-studies test-examples test-fuzz test-locks \
+.PHONY: help demo test durations test-long test-studies test-examples test-fuzz test-locks \
 	test-advisories test-jax lint docs wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -46,16 +43,10 @@ $(STUDIES): .venv/cpu ## small versions of published studies
 # This study needs all three frameworks.
 frameworks: .venv/frameworks
 
-# While one works: the unit tests and one small study, in at most two minutes on two cores.
-# `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.
-check: .venv/dev ## unit tests and one small study (ANALYSIS=<name>: the tests of one analysis)
-ifdef ANALYSIS
-	@tests=$$(grep -lE '\<toolnoise\.analyses\.$(ANALYSIS)\>' tests/unit/*.py) || \
-	{ echo "no unit test imports an analysis $(ANALYSIS); workflow/toolnoise/analyses has: $(ANALYSES)" >&2; exit 2; }; \
-	$(PYTEST) $$tests
-else
-	@.venv/bin/python $(SPREAD) -m "not slow"
-endif
+# While one works: the tests of one part, a folder of tests/: `make test-comparison`, in at most three minutes on two cores.
+test-%: .venv/dev
+	@test -d tests/$* || { echo "tests/ has no folder $*" >&2; exit 2; }
+	@.venv/bin/python $(SPREAD) -m "not long" tests/$*
 
 test: .venv/dev ## all tests but the longest
 	@.venv/bin/python $(SPREAD) -m "not long"
@@ -91,7 +82,7 @@ test-advisories: .environments/supply
 
 # The tests without TensorFlow; tests that need it are skipped.
 test-jax: .venv-jax/jax-dev ## tests without TensorFlow
-	@.venv-jax/bin/python $(SPREAD) tests/engine/test_no_other_framework.py tests/engine/test_three_frameworks.py \
+	@.venv-jax/bin/python $(SPREAD) tests/engines/test_no_other_framework.py tests/engines/test_three_frameworks.py \
 		tests/workflow/test_one_framework.py
 
 lint: .venv/dev ## formats, lint, layers of imports

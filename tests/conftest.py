@@ -1,101 +1,45 @@
 """What the tests of whole programs share: verbs and Snakemake as a person runs them, each in processes of its own."""
 
+import copy
 import fcntl
+import functools
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from hypothesis import settings
+
+from toolnoise import cli
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.record import unpacked
+from toolnoise.study import config, grid, runs
+from toolnoise.study.cells import Cell
+from toolnoise.study.variants import VARIANTS
+from toolnoise.training import loop
 
 ROOT = Path(__file__).parents[1]
-# What `make check` runs: the unit tests, and one study from its file to its audit.
-QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
-# Unit tests that it leaves to `make test`: they simulate many studies, or start programs, for ten seconds a file.
-SLOW = tuple(
-    f"tests/unit/test_{name}.py"
-    for name in (
-        "api",
-        "checking_contract",
-        "checking_invariances",
-        "claims_published",
-        "datasets_fetching",
-        "faults",
-        "fuzz",
-        "published",
-        "redaction",
-        "signing",
-        "stats_spread",
-        "stats_two_means",
-        "stats_variances",
-    )
-)
-# What `make test` leaves to `make test-long`: further studies from their files to their ends, existing programs, what
-# compares frameworks, and what is stopped and goes on.
-LONG = (
-    *(
-        f"tests/engine/test_{name}.py"
-        for name in (
-            "activations",
-            "interruption",
-            "portable",
-            "precision",
-            "streaming",
-            "three_frameworks",
-            "training_on_originals",
-        )
-    ),
-    *(
-        f"tests/workflow/test_{name}.py"
-        for name in (
-            "adopt",
-            "before_and_during",
-            "celeba",
-            "check",
-            "data",
-            "edges_of_studies",
-            "gpu_script",
-            "gpu_trials",
-            "module",
-            "outcomes_of_networks",
-            "outcomes_of_programs",
-            "overhead",
-            "own_environment",
-            "own_model_and_data",
-            "profiles",
-            "programs",
-            "rebuild",
-            "remedies",
-            "secrets",
-            "supply",
-            "two_sites",
-            "validated_crates",
-            "warm",
-        )
-    ),
-)
+# Folders whose files take longest come first: at the end, no worker then waits for long.
+FIRST = ("tests/workflow", "tests/engines")
+
+# The same examples every time, however busy the machine.
+settings.register_profile("toolnoise", deadline=None, derandomize=True)
+settings.load_profile("toolnoise")
 
 
 def pytest_collection_modifyitems(items):
-    """Whatever else starts programs is slow; so is what is marked so where it stands.
-
-    The slowest come first: at the end, no worker then waits for long.
-    """
-    for item in items:
-        if not _is_in(item, QUICK) or _is_in(item, SLOW):
-            item.add_marker(pytest.mark.slow)
-        if _is_in(item, LONG):
-            item.add_marker(pytest.mark.long)
-    items.sort(key=lambda item: [_is_in(item, (folder,)) for folder in ("tests/unit", "tests/engine")])
-
-
-def _is_in(item, names):
-    return any(item.path.is_relative_to(ROOT / name) for name in names)
+    """Tests of whole studies before those of functions."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(ROOT / folder) for folder in FIRST))
 
 
 @pytest.fixture(scope="session")
@@ -301,3 +245,145 @@ def as_repository(checkout):
         return head.stdout.strip()
 
     return copy
+
+
+# A study that is not run, and what its runs would leave
+# -----------------------------------------------------
+
+EPOCHS = (1, 2, 3)
+STUDY = {
+    "study": "tiny",
+    "seed": 7,
+    "grid": [
+        {
+            "models": ["smallcnn"],
+            "datasets": ["digits"],
+            "recipe": "digits",
+            "hardware": ["cpu", "noisy"],
+            "variants": list(VARIANTS),
+            "seeds": 3,
+        }
+    ],
+    "recipes": {"digits": {"batch_size": 8, "crop": 2, "flip": True}},
+    "hardware": {"noisy": {"accelerator": "cpu"}},
+}
+
+
+@pytest.fixture(scope="module")
+def unpacked_archive(request, tmp_path_factory):
+    """A folder with what a test module's ARCHIVE has: files that other programs wrote."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(request.module.ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def written():
+    """A valid configuration as a person would write it, to be changed by the test."""
+    return copy.deepcopy(STUDY)
+
+
+@pytest.fixture
+def built():
+    """From a configuration to its study."""
+    return lambda written, file="tiny.yaml": grid.build(config.resolve(written, file), file)
+
+
+@pytest.fixture(scope="session")
+def make_spec():
+    """The spec of a run of the small study: on `cpu` implementation noise is emulated, on `noisy` it is native."""
+    tiny = grid.build(config.resolve(copy.deepcopy(STUDY), "tiny.yaml"), "tiny.yaml")
+    return lambda variant, seed, hardware="cpu": tiny.spec(Cell("smallcnn", "digits", hardware, variant), seed)
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """Call what must refuse its input, and return its one line."""
+
+    def call(function, *arguments):
+        with pytest.raises(BadInput) as caught:
+            function(*arguments)
+        line = str(caught.value)
+        assert line.splitlines() == [line]
+        return line
+
+    return call
+
+
+@pytest.fixture
+def refused_by_verb(capsys):
+    """Call a verb with what it must refuse, and return the one line that it prints."""
+
+    def call(*words):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(list(map(str, words)))
+        said = capsys.readouterr()
+        (line,) = said.err.splitlines()
+        assert (ended.value.code, said.out) == (2, "")
+        return line
+
+    return call
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder of the test, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def make_run(tmp_path, make_spec):
+    """Write what a control run leaves, three epochs long; `change` edits its parts first. Returns its run.json."""
+
+    def make(seed, change=None):
+        epochs = [
+            {"a/kernel": np.full((2, 3), epoch, np.float32), "a/bias": np.zeros(3, np.float32)} for epoch in EPOCHS
+        ]
+        record = {
+            "spec": make_spec("control", seed).as_json(),
+            "status": "completed",
+            "epochs": len(EPOCHS),
+            "trainable": ["a/kernel", "a/bias"],
+        }
+        parts = {"epochs": epochs, "record": record, "final": dict(epochs[-1])}
+        if change:
+            change(parts)
+        folder = tmp_path / "runs" / str(seed)
+        arrays.write_npz(folder / "weights.npz", parts["final"])
+        rows = [",".join(loop.HISTORY)]
+        for epoch, weights in enumerate(parts["epochs"], 1):
+            whole, tensors = runs.weight_digests(weights)
+            tensors = " ".join(digest[: runs.TENSOR_DIGITS] for digest in tensors)
+            row = {"epoch": epoch, "weights_sha256": whole, "tensors_sha256": tensors}
+            rows.append(",".join(str(row.get(column, 0.5)) for column in loop.HISTORY))
+        files.write_text(folder / "history.csv", "\n".join(rows) + "\n")
+        files.write_json(folder / "run.json", parts["record"])
+        return str(folder / "run.json")
+
+    return make
+
+
+@pytest.fixture
+def make_dump(tmp_path):
+    """Write a dump of logits (run x example x class) of seeds 1, 2, ...; returns its two paths."""
+
+    def make(logits, name="control", **index):
+        paths = tmp_path / f"{name}.npy", tmp_path / f"{name}.json"
+        arrays.write_npy(paths[0], logits)
+        seeds = list(range(1, len(logits) + 1))
+        about = {"spec": {"study_seed": 0}, "seeds": seeds, "draws": dict.fromkeys(SOURCES, seeds)}
+        about |= {"diverged": [False] * len(seeds), "shape": list(logits.shape)} | index
+        files.write_json(paths[1], {key: value for key, value in about.items() if value is not None})
+        return paths
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def evidence():
+    """The folder of a study of `evidence/`: its archive is unpacked once, when the first test asks for it."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda name: stack.enter_context(unpacked.opened(ROOT / f"evidence/{name}.tar.xz"))[0])

@@ -1,4 +1,4 @@
-"""Makes tests/unit/eval_logs.tar.xz: logs that lm-evaluation-harness 0.4.13 and Inspect 0.3.285 wrote themselves.
+"""Makes tests/comparison/eval_logs.tar.xz: logs that lm-evaluation-harness 0.4.13 and Inspect 0.3.285 wrote themselves.
 
 Neither belongs to the tests' environment, so each has one of its own, and the script runs in both:
 

@@ -13,6 +13,8 @@ from toolnoise.comparison import existing_runs
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.study import config
 
+pytestmark = pytest.mark.long
+
 EXAMPLES, CLASSES = 40, 3
 
 

@@ -311,7 +311,7 @@ def forgeable(study, besides=frozenset()):
     return [kind for kind, (of, _) in KINDS.items() if of == study and kind not in {*ENDS, *FORGED, *besides}]
 
 
-# The page is the root: that it is an older one, `--not-before` says (tests/unit/test_signing.py).
+# The page is the root: that it is an older one, `--not-before` says (tests/provenance/test_signing.py).
 @pytest.mark.parametrize("study", ["small", "other"])
 def test_older_versions_beside_their_statements_of_then_are_found(study, folders):
     folder, kinds = folders[study], forgeable(study)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 CELL = "smallcnn/digits/cpu/control"
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from toolnoise.datasets import prepared
 
+pytestmark = pytest.mark.long
+
 FILES = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt", "partition": "list_eval_partition.txt"}
 GROUPS = {"Male": ("Male", "1"), "Female": ("Male", "-1"), "Young": ("Young", "1"), "Old": ("Young", "-1")}
 STUDY = {

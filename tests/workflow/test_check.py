@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 DRIVERS = Path(__file__).parent / "drivers"
 SEEDS = {"init": "--seed", "shuffle": "--data-seed", "augment": "--noise-seed", "dropout": "--drop-seed"}
 OPTIONS = [word for source, option in SEEDS.items() for word in (option, f"{{{source}}}")]

@@ -10,7 +10,7 @@ import traced_programs
 pytestmark = pytest.mark.long
 
 # Each writes preds.npy. The line that ends with "# here" is the fault's. Further ones are in test_check.py; what else a
-# cause looks like in a text is in tests/unit/test_checking_suspects.py.
+# cause looks like in a text is in tests/checking/test_checking_suspects.py.
 DIFFERENT = {
     "numpy: option": """
         import sys

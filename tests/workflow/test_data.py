@@ -9,6 +9,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import official_formats
 import pytest
 
+pytestmark = pytest.mark.long
+
 BLOCK = {"models": ["smallcnn"], "recipe": "quick", "hardware": ["cpu"], "variants": ["algo"], "seeds": 1}
 COUNTS = "results/pictures/metrics/data.csv"
 

@@ -9,6 +9,8 @@ from toolnoise.analyses.identical.metric import IDENTICAL
 from toolnoise.base import metric_files
 from toolnoise.formulas.stability import STABILITY
 
+pytestmark = pytest.mark.long
+
 
 def study(seeds, variants, **recipe):
     block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": ["cpu"]}

@@ -16,7 +16,10 @@ from toolnoise.record import archive, statements
 from toolnoise.study import grid as studies
 from toolnoise.verify.share import sharing
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed"),
+]
 
 STUDY = {
     "study": "gpu-tiny",

@@ -10,6 +10,8 @@ from scripts import loaded
 
 from toolnoise.study import config, grid
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "bench/gpu.py"
 # What makes a study long, and how much of it a trial has at most.

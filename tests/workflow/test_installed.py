@@ -201,7 +201,7 @@ def test_tables_and_numbers_of_runs_are_compared_without_an_extra(verb, run, fol
 def test_logs_of_language_models_are_compared_and_packed_ones_ask_for_their_extra(
     verb, run, folder, installed, without
 ):
-    with tarfile.open(ROOT / "tests/unit/eval_logs.tar.xz") as packed:
+    with tarfile.open(ROOT / "tests/comparison/eval_logs.tar.xz") as packed:
         packed.extractall(folder, filter="data")
     a, b = (f"lm_eval/{arm}1/samples_choices_*.jsonl" for arm in "ab")
     done = verb("compare", a, b, "--metric", "acc", blocked=EXTRAS)

@@ -9,6 +9,8 @@ import yaml
 from toolnoise.base import program
 from toolnoise.base.program import ROOT
 
+pytestmark = pytest.mark.long
+
 STUDY = {
     "study": "part",
     "grid": [

@@ -16,6 +16,8 @@ from toolnoise.base import metric_files
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 
+pytestmark = pytest.mark.long
+
 NETWORKS = """
 import keras
 from keras import layers

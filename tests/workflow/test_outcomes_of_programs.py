@@ -14,6 +14,8 @@ import pytest
 
 from toolnoise.base import arrays
 
+pytestmark = pytest.mark.long
+
 # Each trains in less than a second. `init` draws weights, or the order of training.
 PROGRAM = """
 import inspect, os, sys, textwrap

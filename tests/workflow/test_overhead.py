@@ -8,6 +8,8 @@ from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import metric_files
 from toolnoise.record import statements
 
+pytestmark = pytest.mark.long
+
 TINY = "toolnoise.models.smallcnn:build"
 STUDY = {
     "study": "cost",

@@ -12,6 +12,8 @@ import pytest
 from toolnoise.base.program import ROOT
 from toolnoise.record import repository, statements
 
+pytestmark = pytest.mark.long
+
 NAME = "tensorflow-2.16"
 CELL = "smallcnn/digits/elsewhere/control"
 STUDY = {

@@ -18,6 +18,8 @@ from toolnoise.steps import STEPS
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Variants
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = ROOT / "examples/own-model"
 # Of metric files only those of identical runs have what the clock says.
 TIMES = ("training", "convergent", "per_epoch", "first_epoch")

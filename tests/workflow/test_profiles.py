@@ -15,6 +15,8 @@ import yaml
 from toolnoise.base.program import ROOT
 from toolnoise.study import config
 
+pytestmark = pytest.mark.long
+
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")
 VARIANTS = ("algo_impl", "algo", "impl", "control")

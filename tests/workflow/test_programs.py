@@ -15,6 +15,8 @@ import pytest
 from toolnoise.base import arrays
 from toolnoise.base.program import ROOT
 
+pytestmark = pytest.mark.long
+
 # A softmax regression that needs NumPy alone. It separates init and shuffle, and its weights are rounded differently
 # unless it is told to be deterministic: a noise of its own.
 PROGRAM = """

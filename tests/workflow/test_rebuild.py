@@ -9,6 +9,8 @@ import pytest
 
 from toolnoise.base import arrays
 
+pytestmark = pytest.mark.long
+
 RUN = "results/small/runs/smallcnn/digits/cpu"
 NOISY = f"{RUN}/algo_impl/2"
 
@@ -64,7 +66,7 @@ def test_figures_tables_and_notebooks_are_reproduced_byte_for_byte(sampled):
     assert ".html: 5 files bit-equal, by the code here" in table
 
 
-# That it is the same again is seen in tests/unit/test_rebuilding.py.
+# That it is the same again is seen in tests/provenance/test_rebuilding.py.
 def test_a_sample_has_every_stage(sampled):
     said, code = sampled
     first, *lines, count = said.splitlines()

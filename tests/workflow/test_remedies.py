@@ -10,6 +10,8 @@ import pytest
 from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, metric_files
 
+pytestmark = pytest.mark.long
+
 BUILDER = "toolnoise.models.smallcnn:build"
 RECIPE = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01, "schedule": "cosine", "crop": 1}
 BLOCK = {"models": ["smallcnn", "smallcnn-snapshots"], "datasets": ["digits"], "recipe": "short", "hardware": ["cpu"]}

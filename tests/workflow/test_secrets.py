@@ -16,6 +16,8 @@ from urllib.parse import quote
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 TOKEN = "tOk+en\"of/the'variable"
 # What everybody may read.
 DATA = "/opt/shared/data-of-it"

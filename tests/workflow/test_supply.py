@@ -12,7 +12,10 @@ import pytest
 from toolnoise.base.program import ROOT
 
 PYTHON = ROOT / ".environments/supply/bin/python"
-pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="supply is not installed: make .environments/supply")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not PYTHON.exists(), reason="supply is not installed: make .environments/supply"),
+]
 ADVISORY = {
     "id": "PYSEC-2026-1",
     "summary": "made up",

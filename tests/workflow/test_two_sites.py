@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 CELL = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "quick", "variants": ["control"], "seeds": 2}
 STUDY = {
     "study": "shared",

@@ -9,6 +9,8 @@ import pytest
 
 from toolnoise.verify.crate import WORKFLOW
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).parent / "drivers/validate_crates.py"
 KEPT = ("study.json", "data/digits.npz", "metrics/data/digits.csv", "runs/smallcnn/digits/cpu/impl/1/weights.npz")

@@ -15,6 +15,8 @@ from toolnoise.record import statements
 from toolnoise.warm import template
 from toolnoise.warm.client import FAILED, PLAIN, VARIABLE
 
+pytestmark = pytest.mark.long
+
 CELL = "smallcnn/digits/cpu"
 COUNT = ("count", "--study", "results/small/study.json", "--dataset", "digits")
 

@@ -7,7 +7,7 @@ job. How Snakemake's locks look is in `session`.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-# The versions that tests/unit/test_snakemake_internals.py was run with.
+# The versions that tests/commands/test_snakemake_internals.py was run with.
 TRIED = ("9.27.1",)
 
 

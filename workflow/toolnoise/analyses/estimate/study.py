@@ -2,7 +2,7 @@
 
 A lower bound. Training keeps, for every convolution, its output and that of the ReLU after it until the gradient is
 computed. Weights, the gradient and the libraries' own memory come on top. Only networks whose outputs were counted are
-judged (tests/engine/test_models.py counts them again).
+judged (tests/engines/test_models.py counts them again).
 """
 
 from collections.abc import Iterator

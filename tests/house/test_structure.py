@@ -77,8 +77,11 @@ def test_every_file_of_rules_is_on_the_map_and_no_other(entries):
 
 def test_every_folder_of_tests_is_in_the_table():
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    named = set(re.findall(r"^\| `(tests/\w+)` \|", text, re.MULTILINE))
-    assert named == {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+    named = {
+        name for row in re.findall(r"^\| (`tests/.*?`) \|", text, re.MULTILINE) for name in re.findall("`(.*?)`", row)
+    }
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    assert named == {path.relative_to(ROOT).as_posix() for path in folders}
 
 
 # The package has rooms, and no module imports itself, at whatever distance
@@ -120,19 +123,6 @@ def test_every_room_says_what_it_is_for():
         assert room.read_text().startswith('"""'), room
 
 
-@pytest.mark.parametrize("analysis", [*ANALYSES, "none"])
-def test_make_check_finds_the_unit_tests_of_each_analysis(analysis):
-    command = ["make", "--silent", "--old-file", ".venv/dev", "check", f"ANALYSIS={analysis}"]
-    # Only the search for tests; they run by themselves.
-    done = subprocess.run([*command, "PYTEST=echo"], cwd=ROOT, capture_output=True, text=True)
-    if analysis == "none":
-        assert done.returncode == 2
-        said = f"no unit test imports an analysis none; workflow/toolnoise/analyses has: {' '.join(ANALYSES)}"
-        assert done.stderr.splitlines()[0] == said
-    else:
-        assert done.stdout.startswith("tests/unit/test_"), done.stderr
-
-
 # What other tools are told of the checks is what .ci/run and the Makefile say
 
 
@@ -162,11 +152,15 @@ def test_the_checks_run_all_parts_or_those_that_are_named(named, tmp_path):
 
 
 def test_every_folder_of_tests_is_run_by_the_checks_or_by_hand(tracked):
-    folders = {f"tests/{parts[1]}" for parts in tracked if parts[0] == "tests" and len(parts) > 2}
+    folders = {
+        re.match("tests/(system/)?[a-z]+", name)[0]
+        for name in map("/".join, tracked)
+        if name.count("/") > 1 and name.startswith("tests/")
+    }
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     by_hand = re.search(r"^test-long: (.*?) ##", MAKEFILE, re.MULTILINE)[1].split()
     recipes = "".join(re.search(rf"^{name}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)[1] for name in by_hand)
-    run = {*settings["testpaths"], *re.findall(r"tests/\w+", SCRIPT + recipes)}
+    run = {*settings["testpaths"], *re.findall(r"tests/(?:system/)?\w+", SCRIPT + recipes)}
     # An import blocker, which tests put first on the path.
     assert folders - run == {"tests/blocking"}
 

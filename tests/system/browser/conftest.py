@@ -68,8 +68,8 @@ def page_file(results_folder):
 
 @pytest.fixture(scope="session")
 def axe():
-    """The script of axe-core, which `npm ci --prefix tests/browser` installs from its lock."""
+    """The script of axe-core, which `npm ci --prefix tests/system/browser` installs from its lock."""
     script = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
     if not script.is_file():
-        pytest.skip("no axe-core: npm ci --prefix tests/browser")
+        pytest.skip("no axe-core: npm ci --prefix tests/system/browser")
     return script.read_text()

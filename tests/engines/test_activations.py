@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.long
+
 MODELS = ("smallcnn", "smallcnn-bn", "resnet14", "shufflenet-x05", "efficientnet-b0")
 
 

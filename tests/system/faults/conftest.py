@@ -22,7 +22,7 @@ from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell, Training
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 NAME = "faults"
 # In a control cell nothing varies: every run must have the same bits.
 CELL = Cell("linear", "digits", "cpu", "control")
@@ -113,7 +113,7 @@ def compiled(name, tmp_path_factory):
 
 
 def pytest_addoption(parser):
-    """All of them: `pytest tests/faults --sweep`."""
+    """All of them: `pytest tests/system/faults --sweep`."""
     parser.addoption("--sweep", action="store_true", help="a fault at every operation, not at a sample of them")
 
 

@@ -13,6 +13,8 @@ from toolnoise import streams
 from toolnoise.base import arrays, files
 from toolnoise.datasets.readers import boxes, originals
 
+pytestmark = pytest.mark.long
+
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
 SIDE, BATCH, TRAIN, TEST = 16, 12, 18, 8
 # So many epochs that a run is still training when it is killed.

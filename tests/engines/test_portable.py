@@ -12,6 +12,8 @@ import pytest
 
 from toolnoise.base import arrays
 
+pytestmark = pytest.mark.long
+
 RECIPE = {"epochs": 1, "batch_size": 32, "learning_rate": 0.008, "crop": 1}
 PROCESSORS = ("", *emulated.PROCESSORS)
 STEPS = Path(__file__).parent / "drivers/training.py"

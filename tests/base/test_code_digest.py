@@ -544,7 +544,7 @@ def test_a_reader_plans_its_data_sets(all_code, demo):
 def test_a_recipe_plans_what_is_trained_with_it(demo):
     recipes = DEMO["recipes"] | {"faces": DEMO["recipes"]["faces"] | {"learning_rate": 0.02}}
     trained = {job for job in demo if job[0] in SPEC and job[2] == "faces"}
-    assert len([job for job in trained if job[0] == "train"]) == 5 + 5 + 4 * 2 + 2
+    assert len([job for job in trained if job[0] == "train"]) == 5 + 5 + 5 * 2 + 2
     assert changed(demo, DEMO | {"recipes": recipes}) == trained
 
 

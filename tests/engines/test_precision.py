@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.long
+
 # What layers compute in, and how near eight steps of two right loops, one compiled and one not, come.
 PRECISIONS = {"mixed_float16": ("float16", 1e-5), "mixed_bfloat16": ("bfloat16", 2e-3)}
 

@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 # Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs, and
 # what is recorded after steps 1, 2, 4, ...
 RECIPE = {

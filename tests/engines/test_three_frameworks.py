@@ -11,6 +11,8 @@ from toolnoise import engines, streams
 from toolnoise.base import arrays
 from toolnoise.engines import formulas
 
+pytestmark = pytest.mark.long
+
 RATE = 0.4
 # 64 examples: a last batch of 16.
 KEPT = {"batch_size": 24, "epochs": 2, "last_batch": "kept"}

@@ -154,8 +154,6 @@ def test_every_picture_is_on_a_page():
 error_rates = script("error_rates")
 
 
-# Minutes of simulated studies.
-@pytest.mark.slow
 @pytest.mark.parametrize("section", error_rates.SECTIONS)
 def test_a_section_of_the_error_rates_prints_a_share_of_its_studies(section, capsys):
     error_rates.SECTIONS[section](np.random.Generator(np.random.Philox(1)), 8)

@@ -8,6 +8,8 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.datasets import preparation
 
+pytestmark = pytest.mark.long
+
 IMAGE = 6 * 8 * 2 * 4  # bytes of a float32 image
 # Its recorded steps cut the parts of streamed data once more.
 RECIPE = {"record_steps": True, "batch_size": 8, "epochs": 2, "normalise": "per-image", "crop": 2, "flip": True}
