@@ -197,7 +197,7 @@ def test_a_clean_program_passes(name, checked):
     assert (name == "times") == ("differs, and it looks like a time." in done.stdout)
 
 
-# `--world` of training programs of bench/invariances.py: bugs and clean ones are told apart
+# `--world` of training programs of bench/check_programs.py: bugs and clean ones are told apart
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_a_clean_program_passes(name, checked):
 )
 def test_two_processes_are_told_from_a_bug(name, verdict, skip_without, bench):
     skip_without("torch")
-    invariances = bench("invariances")
-    program = invariances.PROGRAMS[name]
-    words = (*(program.words or invariances.SEEDED), "--epochs", "1")
-    found = invariances.found(name, program._replace(words=words), "1,2")
+    programs = bench("check_programs")
+    program = programs.PROGRAMS[name]
+    words = (*(program.words or programs.SEEDED), "--epochs", "1")
+    found = programs.found(name, program._replace(words=words), "1,2")
     assert [(way["name"], way["verdict"], way["passed"]) for way in found.ways] == [
         ("world 2", verdict, verdict != "another program")
     ]

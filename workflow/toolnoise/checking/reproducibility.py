@@ -16,11 +16,11 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import causes, contract, diagnosis, differences, invariances, program_text, resume, suspects
+from toolnoise.checking import causes, contract, diagnosis, differences, other_settings, program_text, resume, suspects
 from toolnoise.checking.causes import SURE, Suspect
 from toolnoise.checking.diagnosis import Diagnosis, Experiment
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.invariances import Break
+from toolnoise.checking.other_settings import Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
@@ -149,7 +149,7 @@ def check(checked: Command, folder: Path) -> Checked:
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
             seeds[source] = differences.between(control, seeded)
-            sizes[source] = invariances.gap(control, seeded).largest
+            sizes[source] = other_settings.gap(control, seeded).largest
         if any(changed.files for changed in seeds.values()):
             difference = differences.between(control, runs.run("control-again"))
     if difference.files:
@@ -170,7 +170,7 @@ def check(checked: Command, folder: Path) -> Checked:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
-        breaks=invariances.check(runs, checked.asked, control, sizes),
+        breaks=other_settings.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
         suspected=doubts,
     )
@@ -275,7 +275,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         ],
         "no_seed_is_known": checked.seedless,
         "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
-        "other_ways": invariances.as_json(checked.breaks),
+        "other_ways": other_settings.as_json(checked.breaks),
         "changed_by_a_new_seed": checked.noise,
         "left": checked.left,
         "not_compared": checked.not_compared,
@@ -296,7 +296,7 @@ def as_text(checked: Checked) -> str:
     if checked.resumed:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]
     if checked.breaks:
-        lines += ["", *invariances.as_text(checked.breaks, checked.noise, checked.without_draws)]
+        lines += ["", *other_settings.as_text(checked.breaks, checked.noise, checked.without_draws)]
     if times := checked.difference.times:
         values = ", ".join(f"{name} ({differences.both(*pair)})" for name, pair in times.items())
         looks = "it looks like a time" if len(times) == 1 else "they look like times"

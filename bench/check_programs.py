@@ -1,6 +1,6 @@
 """Does `toolnoise check --world 1,2,4` tell programs with a bug from clean ones? Prints each verdict, and the score.
 
-nice -n 10 python bench/invariances.py [NAME ...]
+nice -n 10 python bench/check_programs.py [NAME ...]
 
 Six bugs of training by several processes are planted, each beside the same program that does it right. Further pairs
 of programs have other draws at another number of processes, a sampler that repeats examples, and a batch for each

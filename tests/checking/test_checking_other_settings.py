@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import invariances, reproducibility, trial_runs, unmodified, ways
-from toolnoise.checking.invariances import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
+from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified, ways
+from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
 # The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
@@ -93,16 +93,16 @@ VERDICTS = {
 def test_rounding_changes_floats_alone_and_shrinks(case):
     changed, precise, verdict = VERDICTS[case]
     exact = ONE._replace(logits=LOGITS.astype(float))
-    single = invariances.gap(ONE, ONE._replace(**changed))
-    assert invariances.verdict(single, invariances.gap(exact, exact._replace(**precise))) == verdict
-    assert invariances.verdict(single, None) == (OTHER if single.reshaped else UNDECIDED)
+    single = other_settings.gap(ONE, ONE._replace(**changed))
+    assert other_settings.verdict(single, other_settings.gap(exact, exact._replace(**precise))) == verdict
+    assert other_settings.verdict(single, None) == (OTHER if single.reshaped else UNDECIDED)
 
 
 def test_few_integers_that_stay_leave_it_undecided():
     one = Outcome(None, LOGITS, labels=np.zeros(1000, int))
-    gap = invariances.gap(one, one._replace(logits=LOGITS + 1e-4, labels=np.arange(1000)))
+    gap = other_settings.gap(one, one._replace(logits=LOGITS + 1e-4, labels=np.arange(1000)))
     assert gap.integers == {"labels.npy": 999}
-    assert invariances.verdict(gap, gap._replace(largest=1e-12, integers={"labels.npy": 1})) == UNDECIDED
+    assert other_settings.verdict(gap, gap._replace(largest=1e-12, integers={"labels.npy": 1})) == UNDECIDED
 
 
 def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
@@ -114,12 +114,12 @@ def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
         (tmp_path / place / "a.csv").write_text(f"1,{change}")
     names = ("words.npy", "objects.npy", "values.npz", "a.csv")
     one, other = (Outcome(None, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
-    assert invariances.gap(one, one) == (0, {}, [], [])
-    gap = invariances.gap(one, other)
+    assert other_settings.gap(one, one) == (0, {}, [], [])
+    gap = other_settings.gap(one, other)
     assert gap.unread == ["out/a.csv"]
     assert gap.largest == pytest.approx(1e-4, rel=1e-3)
-    assert invariances.verdict(gap, gap._replace(largest=1e-12)) == UNDECIDED
-    assert invariances._left(gap, ["--double"]) == "with --double, these differ, too: out/a.csv"
+    assert other_settings.verdict(gap, gap._replace(largest=1e-12)) == UNDECIDED
+    assert other_settings._left(gap, ["--double"]) == "with --double, these differ, too: out/a.csv"
 
 
 # Results are gathered worker by worker, and with three workers only those of the first are written.
