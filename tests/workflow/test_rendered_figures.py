@@ -1,4 +1,4 @@
-"""Notebooks on metric files that a test wrote: what they show.
+"""Notebooks on metric files that a test wrote: what they show, as SVG.
 
 Their code runs here, in this process; papermill runs them in the tests of whole studies.
 """
@@ -77,15 +77,15 @@ def written(tmp_path, monkeypatch):
 
     Every figure must fit the page of a paper and be legible there, and in a column, if it has that form.
     """
-    save = sheets.save
 
-    def checked(figure, stem, width=sheets.PAGE):
+    def checked(figure, stem, width, formats):
         assert legible.faults(figure) == []
         assert figure.get_size_inches()[0] <= width
-        save(figure, stem)
+        for suffix in formats:
+            sheets.save_as(figure, f"{stem}.{suffix}")
 
-    def execute(kind, parameters, width=sheets.PAGE):
-        monkeypatch.setattr(sheets, "save", functools.partial(checked, width=width))
+    def execute(kind, parameters, width=sheets.PAGE, formats=()):
+        monkeypatch.setattr(sheets, "save", functools.partial(checked, width=width, formats=formats))
         names = {}
         for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
             if cell["cell_type"] == "code":
@@ -112,6 +112,7 @@ def written(tmp_path, monkeypatch):
         labels=(),
         language=(),
         runs=None,
+        formats=("svg",),
         **parameters,
     ):
         files = {
@@ -140,7 +141,7 @@ def written(tmp_path, monkeypatch):
         if "width" in catalogue.KINDS[kind].takes:
             narrow = {"width": sheets.COLUMN, "stem": str(tmp_path / "narrow")}
             execute(kind, parameters | narrow, sheets.COLUMN)
-        execute(kind, parameters | {"stem": str(tmp_path / "figure")})
+        execute(kind, parameters | {"stem": str(tmp_path / "figure")}, formats=formats)
         return tmp_path / "figure"
 
     return render
@@ -476,8 +477,8 @@ def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kin
     rows = {"kernels": list(kernels()), "overhead": list(ratios(["vgg19"], ["v100"]))}
     drawings = []
     for _ in range(2):
-        stem = written(kind, **rows, **ON_V100)
-        drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
+        stem = written(kind, formats=sheets.FORMATS, **rows, **ON_V100)
+        drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in sheets.FORMATS])
     assert drawings[0] == drawings[1]
 
 
