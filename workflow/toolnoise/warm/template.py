@@ -29,7 +29,7 @@ FURTHER = {
     "render": (
         *(f"toolnoise.figures.{name}" for name in ("dots", "execution", "findings", "sheets", "tables")),
         *(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg")),
-        *("black", "matplotlib.style.core", "papermill", "seaborn"),
+        *("matplotlib.style.core", "papermill", "seaborn"),
     ),
 }
 SECONDS_TO_END = 20
