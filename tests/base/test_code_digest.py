@@ -468,7 +468,7 @@ def demo():
 @pytest.fixture
 def all_code(package):
     """The package, beside copies of all other files that jobs are made by."""
-    for folder in ("notebooks", "resources", "workflow/report"):
+    for folder in ("notebooks", "requirements", "resources", "workflow/report"):
         shutil.copytree(REPOSITORY / folder, package.parents[1] / folder)
     return package
 
@@ -527,6 +527,19 @@ def test_an_engine_plans_what_computes_with_it(all_code):
     on_it = {job for job in before if job[0] in SPEC and "cpu-jax" in job[3 + (job[0] == "predict-elsewhere") :]}
     assert len(on_it) == 42 + 9 + 9 + 12
     assert changed(before, FRAMEWORKS) == on_it
+
+
+def test_a_measure_or_the_keeping_of_checkpoints_plans_its_own_jobs(all_code):
+    before = planned(FRAMEWORKS)
+    change(all_code / "analyses/frameworks/pair.py")
+    pairs = {job for job in before if job[0] == "measure-pair"}
+    assert pairs
+    assert changed(before, FRAMEWORKS) == pairs
+    change(all_code / "measures/cell.py")
+    measured = pairs | {job for job in before if job[0] == "measure"}
+    assert changed(before, FRAMEWORKS) == measured
+    change(all_code / "training/checkpoints.py")
+    assert {job[0] for job in changed(before, FRAMEWORKS) - measured} == {"train", "measure-speed"}
 
 
 def test_a_builder_plans_what_computes_with_its_networks(all_code, demo):

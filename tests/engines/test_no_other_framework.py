@@ -22,9 +22,10 @@ def test_a_blocked_package_cannot_be_imported(package, run, blocking, tmp_path, 
     assert done.stderr.endswith(f"RuntimeError: {package} is blocked, and was imported\n")
 
 
-# The others do so in a whole study each, in tests/workflow/test_one_framework.py.
-@pytest.mark.parametrize("engine", ["tensorflow"])
-def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, workshop, blocking):
+# JAX does so in a whole study, in tests/workflow/test_one_framework.py: `make test-jax`.
+@pytest.mark.parametrize("engine", ["tensorflow", "torch"])
+def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, workshop, blocking, skip_without):
+    skip_without(engine)
     here = workshop(QUICK, hardware=[TOOLINGS[engine]])
     alone = blocking(*OTHERS[engine])
     trained = here.train("algo", env=alone)

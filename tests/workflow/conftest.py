@@ -14,7 +14,7 @@ import pytest
 import yaml
 from scripts import loaded
 
-from toolnoise import streams
+from toolnoise import cli, streams
 from toolnoise.base import arrays, files
 from toolnoise.record import recorder
 from toolnoise.record.statements import Artifact, Statement
@@ -25,6 +25,20 @@ from toolnoise.verify import left_out, tree
 def copied(small_study, tmp_path):
     """A finished study of one's own, to change."""
     return shutil.copytree(small_study, tmp_path / "copy")
+
+
+@pytest.fixture
+def printed_by_verb(capsys):
+    """Call a verb in this process and return what it prints, which no warning accompanies."""
+
+    def call(*words):
+        capsys.readouterr()
+        cli.main(list(map(str, words)))
+        said = capsys.readouterr()
+        assert said.err == ""
+        return said.out
+
+    return call
 
 
 @pytest.fixture(scope="session")

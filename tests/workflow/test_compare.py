@@ -9,22 +9,29 @@ import pytest
 CELL = "results/small/predictions/smallcnn/digits/cpu"
 
 
-def test_two_cells_are_compared_by_the_labels_of_their_study(small_study, toolnoise):
-    done = toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy")
+@pytest.fixture
+def study(small_study, monkeypatch):
+    """The folder of the small study, which is the current one."""
+    monkeypatch.chdir(small_study)
+    return small_study
+
+
+def test_two_cells_are_compared_by_the_labels_of_their_study(study, toolnoise, printed_by_verb):
+    done = toolnoise(study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[:3] == [f"A: {CELL}/algo_impl.npy, 2 runs", f"B: {CELL}/impl.npy, 2 runs of 1 draw", "500 examples"]
-    found = json.loads(toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy", "--json").stdout)
-    logits, labels = (np.load(small_study / f"{CELL}/impl.npy"), np.load(small_study / "results/small/data/digits.npz"))
+    found = json.loads(printed_by_verb("compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy", "--json"))
+    logits, labels = (np.load(study / f"{CELL}/impl.npy"), np.load(study / "results/small/data/digits.npz"))
     accuracy = (logits.argmax(axis=2) == labels["test_labels"]).mean()
     assert found["b"]["accuracy_mean"]["value"] == pytest.approx(accuracy)
     assert found["verdict"] == " ".join(lines[lines.index("", lines.index("") + 1) + 1 :])
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.combinations(["algo_impl", "impl", "control"], 2)))
-def test_variants_of_a_study_are_paired_or_one_draw(small_study, toolnoise, one, other):
-    done = toolnoise(small_study, "compare", f"{CELL}/{one}.npy", f"{CELL}/{other}.npy", "--json")
-    found = json.loads(done.stdout)
+@pytest.mark.usefixtures("study")
+def test_variants_of_a_study_are_paired_or_one_draw(printed_by_verb, one, other):
+    found = json.loads(printed_by_verb("compare", f"{CELL}/{one}.npy", f"{CELL}/{other}.npy", "--json"))
     assert found["way"] == "one draw"
     assert found["pvalue"] is None
     if found["accuracy_difference"]["value"]:
@@ -32,54 +39,55 @@ def test_variants_of_a_study_are_paired_or_one_draw(small_study, toolnoise, one,
         assert "one draw of init, shuffle and augment, and luck cannot be ruled out." in found["verdict"]
 
 
-def test_models_of_a_study_are_paired(small_study, toolnoise):
+@pytest.mark.usefixtures("study")
+def test_models_of_a_study_are_paired(printed_by_verb):
     other = CELL.replace("smallcnn", "smallcnn-bn")
-    said = toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{other}/algo_impl.npy").stdout
+    said = printed_by_verb("compare", f"{CELL}/algo_impl.npy", f"{other}/algo_impl.npy")
     assert "Paired: 2 draws of init, shuffle and augment are in both arms." in said
 
 
-def test_control_runs_answer_alike(small_study, toolnoise):
-    done = toolnoise(small_study, "compare", f"{CELL}/control.npy", f"{CELL}/control.npy")
-    assert done.stdout.endswith("All runs are equally accurate.\nNo prediction changes if B replaces A.\n")
+@pytest.mark.usefixtures("study")
+def test_control_runs_answer_alike(printed_by_verb):
+    said = printed_by_verb("compare", f"{CELL}/control.npy", f"{CELL}/control.npy")
+    assert said.endswith("All runs are equally accurate.\nNo prediction changes if B replaces A.\n")
 
 
-def test_files_of_another_program_need_no_study(tmp_path, toolnoise):
+def test_files_of_another_program_need_no_study(here, printed_by_verb):
     rng = np.random.Generator(np.random.Philox(1))
     labels = rng.integers(0, 3, 200)
-    np.save(tmp_path / "a.npy", rng.normal(size=(4, 200, 3)) + 2 * np.eye(3)[labels])
+    np.save(here / "a.npy", rng.normal(size=(4, 200, 3)) + 2 * np.eye(3)[labels])
     answers = (rng.normal(size=(3, 200, 3)) + 4 * np.eye(3)[labels]).argmax(axis=2)
-    np.savetxt(tmp_path / "b.csv", answers, fmt="%d", delimiter=",")
-    np.savetxt(tmp_path / "y.csv", labels, fmt="%d", header="label", comments="")
-    done = toolnoise(tmp_path, "compare", "a.npy", "b.csv", "--labels", "y.csv")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "B is more accurate by " in done.stdout
+    np.savetxt(here / "b.csv", answers, fmt="%d", delimiter=",")
+    np.savetxt(here / "y.csv", labels, fmt="%d", header="label", comments="")
+    assert "B is more accurate by " in printed_by_verb("compare", "a.npy", "b.csv", "--labels", "y.csv")
 
 
-def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(tmp_path, toolnoise, refusal):
+def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(
+    here, printed_by_verb, refused_by_verb
+):
     rng = np.random.Generator(np.random.Philox(1))
     labels = rng.integers(0, 3, 200)
-    np.save(tmp_path / "y.npy", labels)
+    np.save(here / "y.npy", labels)
     for name, strength in (("a", 1), ("b", 3), ("c", 1)):
-        (tmp_path / name).mkdir()
+        (here / name).mkdir()
         for run in range(4):
-            np.save(tmp_path / name / f"{run}.npy", rng.normal(size=(200, 3)) + strength * np.eye(3)[labels])
+            np.save(here / name / f"{run}.npy", rng.normal(size=(200, 3)) + strength * np.eye(3)[labels])
     patterns = ["a/*.npy", "b", "c/[0-9].npy"]
-    done = toolnoise(tmp_path, "compare", "--labels", "y.npy", *patterns, "--paired", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    first, second = json.loads(done.stdout)["comparisons"]
+    said = printed_by_verb("compare", "--labels", "y.npy", *patterns, "--paired", "--json")
+    first, second = json.loads(said)["comparisons"]
     assert "B is more accurate by " in first["verdict"]
     assert "95 % over 4 paired draws" in first["verdict"]
     assert "more accurate" not in second["verdict"]
     # As a shell makes of patterns: unquoted they are refused, with --arm they are arms.
     files = {name: [f"{name}/{run}.npy" for run in range(4)] for name in "abc"}
     arms = [part for each in files.values() for part in ("--arm", *each)]
-    again = toolnoise(tmp_path, "compare", "--labels", "y.npy", *arms, "--paired", "--json")
-    for one, other in zip(json.loads(again.stdout)["comparisons"], (first, second), strict=True):
+    again = printed_by_verb("compare", "--labels", "y.npy", *arms, "--paired", "--json")
+    for one, other in zip(json.loads(again)["comparisons"], (first, second), strict=True):
         assert one["accuracy_difference"] == other["accuracy_difference"]
-    said = refusal(toolnoise(tmp_path, "compare", "--labels", "y.npy", *files["a"], *files["b"]))
+    said = refused_by_verb("compare", "--labels", "y.npy", *files["a"], *files["b"])
     assert said.startswith("toolnoise: command line: ARMS: found 8 methods of one run each; quote the pattern")
-    assert "two or more arms" in refusal(toolnoise(tmp_path, "compare", "--labels", "y.npy", "a"))
-    assert "found both ARMS and --arm" in refusal(toolnoise(tmp_path, "compare", "a", "--arm", "b", "--arm", "c"))
+    assert "two or more arms" in refused_by_verb("compare", "--labels", "y.npy", "a")
+    assert "found both ARMS and --arm" in refused_by_verb("compare", "a", "--arm", "b", "--arm", "c")
 
 
 @pytest.mark.parametrize(
@@ -92,18 +100,18 @@ def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared
         (np.array(["cat"] * 9), "b.npy: found <U3 of shape (9,); numbers in 1 to 3 dimensions"),
     ],
 )
-def test_damaged_files_are_refused_in_one_line(tmp_path, toolnoise, refusal, what, line):
-    np.save(tmp_path / "y.npy", np.arange(9) % 3)
-    np.save(tmp_path / "a.npy", np.arange(9) % 3)
-    np.save(tmp_path / "b.npy", what)
+def test_damaged_files_are_refused_in_one_line(here, refused_by_verb, what, line):
+    np.save(here / "y.npy", np.arange(9) % 3)
+    np.save(here / "a.npy", np.arange(9) % 3)
+    np.save(here / "b.npy", what)
     for order in (("a.npy", "b.npy"), ("b.npy", "a.npy")):
-        said = refusal(toolnoise(tmp_path, "compare", *order, "--labels", "y.npy"))
+        said = refused_by_verb("compare", *order, "--labels", "y.npy")
         assert said.startswith(f"toolnoise: {line}")
 
 
-def test_files_of_ones_own_need_their_labels(tmp_path, toolnoise, refusal):
-    np.save(tmp_path / "a.npy", np.arange(9) % 3)
-    said = refusal(toolnoise(tmp_path, "compare", "a.npy", "a.npy"))
+def test_files_of_ones_own_need_their_labels(here, refused_by_verb):
+    np.save(here / "a.npy", np.arange(9) % 3)
+    said = refused_by_verb("compare", "a.npy", "a.npy")
     assert said == (
         "toolnoise: command line: --labels: a.npy has no labels, and is no dump of a study; a file with the labels"
     )

@@ -6,6 +6,8 @@ import pytest
 
 from toolnoise.engines import FRAMEWORKS
 
+# .ci/run has JAX's by `make test-jax`; tests/engines/test_no_other_framework.py trains with the other two alone.
+pytestmark = pytest.mark.long
 # TensorFlow's is what every other study here is trained by.
 TOOLINGS = {"jax": "cpu-jax", "torch": "cpu-torch"}
 
