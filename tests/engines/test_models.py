@@ -271,12 +271,13 @@ def test_a_network_built_second_in_a_process_has_the_names_of_one_built_first(fo
 
 
 @pytest.fixture(scope="module")
-def trained(own_workshop):
+def trained(own_workshop, train_together):
     """A network of keras.applications, trained with every draw fixed and with dropout free."""
     here = own_workshop(
         "build", {"architecture": "MobileNet"}, module="toolnoise.models.applications", size=(32, 32, 3)
     )
-    return {variant: here.train(variant) for variant in ("control", "dropout")}
+    variants = ("control", "dropout")
+    return dict(zip(variants, train_together(*((here, variant, 1) for variant in variants)), strict=True))
 
 
 def test_a_network_of_keras_trains_from_the_weights_of_the_streams(trained):
