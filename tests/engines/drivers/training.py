@@ -58,20 +58,24 @@ def take_first_step(engine, plan):
     return found | {f"after/{path}": tensor for path, tensor in engine.weights().items()}
 
 
-def normalised(study_file, data_file, out, *pixel_study_files):
-    """The first step; an epoch and the logits after it; and the weights after an epoch on a picture of one pixel."""
-    engine, spec, data = opened(study_file, data_file)
-    found = {f"initial/{path}": tensor for path, tensor in begin(engine, spec, data, optimizer="sgd").items()}
-    plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-    found |= take_first_step(engine, plan)
-    engine.epoch(plan)
-    found |= {f"epoch/{path}": tensor for path, tensor in engine.weights().items()}
-    found["logits"] = engine.logits(data.test)
-    for pixel_study_file in pixel_study_files:
-        _, spec, _ = opened(pixel_study_file, data_file, engine)
-        begin(engine, spec, data)
-        engine.epoch(epoch_plan.plan_epoch(spec, len(data.train.labels), 0))
-        found |= {f"pixel/{path}": tensor for path, tensor in engine.weights().items()}
+def normalised(study_file, data_file, out, *other_study_files):
+    """Of each study the first step, and the weights and logits after an epoch.
+
+    Their toolings differ in nothing but the kernels of batch normalisation, which are chosen as a network is built.
+    """
+    engine, _, data = opened(study_file, data_file)
+    found = {}
+    for number, file in enumerate((study_file, *other_study_files)):
+        _, spec, _ = opened(file, data_file, engine)
+        engine.tooling = spec.hardware.json
+        initial = begin(engine, spec, data, optimizer="sgd")
+        plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
+        given = {f"initial/{path}": tensor for path, tensor in initial.items()} | take_first_step(engine, plan)
+        engine.restore(State(initial, {}, 0))
+        engine.epoch(plan)
+        given |= {f"epoch/{path}": tensor for path, tensor in engine.weights().items()}
+        given["logits"] = engine.logits(data.test)
+        found |= {f"{number}/{name}": values for name, values in given.items()}
     arrays.write_npz(out, found)
 
 
