@@ -93,6 +93,13 @@ def dense(weights, values, name):
     return values @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
 
 
+# JAX compiles longest: `make test-jax` tries it, a part of .ci/run.
+@pytest.fixture(scope="module", params=["tensorflow", "torch", pytest.param("jax", marks=pytest.mark.long)])
+def framework(request, skip_without):
+    skip_without(request.param)
+    return request.param
+
+
 @pytest.fixture(scope="module")
 def once(framework, toolings, workshop):
     """What the networks give on a framework, and what those without dropout give again in another process."""
