@@ -2,9 +2,11 @@
 
 import csv
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,10 +120,14 @@ class Workshop:
 
     def train(self, variant="control", seed=1, hardware=None, **options):
         """Train and return what the run left."""
-        out = f"{hardware or self.cell.hardware}-{variant}-{seed}"
+        out = self.named(variant, seed, hardware)
         done = self.attempt(variant, seed, hardware, out=out, **options)
         assert done.returncode == 0, done.stderr
         return self.read(out)
+
+    def named(self, variant="control", seed=1, hardware=None):
+        """The folder of a run."""
+        return f"{hardware or self.cell.hardware}-{variant}-{seed}"
 
     def read(self, out):
         """What a run left."""
@@ -205,6 +211,34 @@ def own_workshop(tmp_path_factory, write_study, workshop_in):
         return workshop_in(write_study(folder, written))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def attempts(run):
+    """Try several trainings of one tooling in one process, each in a folder; what each said, and its exit code."""
+
+    def attempt(*commands):
+        words = [word for folder, command in commands for word in ("--", folder, *command)]
+        done = run(Path.cwd(), sys.executable, DRIVERS / "verbs.py", "several", *words)
+        assert done.returncode == 0, done.stderr
+        ended = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return [SimpleNamespace(returncode=one["code"], stdout=one["said"], stderr="") for one in ended]
+
+    return attempt
+
+
+@pytest.fixture(scope="session")
+def train_together(attempts):
+    """Train runs of one tooling in one process, each given as (workshop, variant, seed); what each left."""
+
+    def train(*runs):
+        outs = [here.named(*run) for here, *run in runs]
+        which = zip(runs, outs, strict=True)
+        for done in attempts(*((here.folder, here.command(*run, out=out)) for (here, *run), out in which)):
+            assert done.returncode == 0, done.stdout
+        return [here.read(out) for (here, *_), out in zip(runs, outs, strict=True)]
+
+    return train
 
 
 @pytest.fixture(scope="session")

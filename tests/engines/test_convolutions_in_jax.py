@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# `make test-jax` tries it, a part of .ci/run.
+pytestmark = pytest.mark.long
+
 DRIVER = Path(__file__).parent / "drivers/convolutions.py"
 HALF_A_UNIT = 2.0**-24  # of rounding in float32
 

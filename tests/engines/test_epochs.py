@@ -11,14 +11,11 @@ DRAWN = {"conv/kernel": "GlorotUniform", "bn/gamma": "Ones", "logits/kernel": "G
 
 
 @pytest.fixture(scope="module")
-def smooth(own_workshop):
-    """A network with batch normalisation, and crops, flips and a warm-up."""
-    return own_workshop("smooth", batch_size=8, epochs=3, schedule="cosine", warmup_epochs=0.5, crop=2, flip=True)
-
-
-@pytest.fixture(scope="module")
-def beside_keras(smooth):
-    return smooth.drive("training", "against_keras")
+def beside_keras(own_workshop):
+    """A network with batch normalisation; with crops, flips and a warm-up; with an incomplete batch that is kept."""
+    smooth = own_workshop("smooth", batch_size=8, epochs=3, schedule="cosine", warmup_epochs=0.5, crop=2, flip=True)
+    kept = own_workshop("smooth", batch_size=24, epochs=3, crop=2, flip=True, last_batch="kept")
+    return smooth.drive("training", "against_keras", kept.folder / "study.yaml")
 
 
 def paths(found, who, case="adam"):
@@ -58,14 +55,13 @@ def test_a_rate_by_kind_leaves_no_tensor_of_that_kind_where_it_would_be(beside_k
     assert np.abs(plain - by_kind).max() > 1e-4
 
 
-def test_the_incomplete_batch_that_is_kept_is_one_more_step_of_plain_keras(own_workshop):
-    here = own_workshop("smooth", batch_size=24, epochs=3, crop=2, flip=True, last_batch="kept")
-    found = here.drive("training", "against_keras")
-    ours, theirs = paths(found, "engine", "sgd"), paths(found, "keras", "sgd")
+def test_the_incomplete_batch_that_is_kept_is_one_more_step_of_plain_keras(beside_keras):
+    ours, theirs = paths(beside_keras, "engine", "kept"), paths(beside_keras, "keras", "kept")
+    assert ours
     for path, tensor in ours.items():
         np.testing.assert_allclose(tensor, theirs[path], rtol=0, atol=3e-6, err_msg=path)
-    np.testing.assert_allclose(*found["sgd/loss"], rtol=1e-5)
-    assert len(set(found["sgd/accuracy"])) == 1
+    np.testing.assert_allclose(*beside_keras["kept/loss"], rtol=1e-5)
+    assert len(set(beside_keras["kept/accuracy"])) == 1
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +71,20 @@ def dropping(own_workshop):
 
 
 @pytest.fixture(scope="module")
-def dropped(dropping):
-    return {variant: dropping.train(variant) for variant in ("control", "impl")}
+def dropping_whole(own_workshop):
+    return own_workshop("dropped", {"batch": 64, "rate": RATE, "whole": True}, batch_size=64, epochs=1)
+
+
+@pytest.fixture(scope="module")
+def trained(dropping, dropping_whole, train_together):
+    """Runs that drop elements, by variant, and one that drops whole examples."""
+    control, whole = train_together((dropping, "control", 1), (dropping_whole, "control", 1))
+    return {"control": control, "impl": dropping.train("impl")}, whole
+
+
+@pytest.fixture(scope="module")
+def dropped(trained):
+    return trained[0]
 
 
 def test_dropout_keeps_exactly_the_elements_that_the_streams_say(dropping, dropped):
@@ -104,14 +112,13 @@ def test_masks_follow_the_examples_when_a_batch_is_permuted(dropping, dropped):
     assert dropped["control"].weight_bytes != dropped["impl"].weight_bytes
 
 
-def test_a_layer_may_drop_whole_examples(own_workshop):
-    here = own_workshop("dropped", {"batch": 64, "rate": RATE, "whole": True}, batch_size=64, epochs=1)
-    trained = here.train()
-    seen = trained.weights["second/seen"]
+def test_a_layer_may_drop_whole_examples(dropping_whole, trained):
+    _, whole = trained
+    seen = whole.weights["second/seen"]
     assert {len(set(example.tolist())) for example in seen} == {1}
     kept = seen[:, 0] != 0
     np.testing.assert_allclose(seen[kept], 1 / (1 - RATE), rtol=1e-6)
-    plan = here.last_step(trained)
+    plan = dropping_whole.last_step(whole)
     counters = (np.array([1], np.uint32), np.array([1], np.uint32), plan.slots)
     assert np.array_equal(kept, streams.keep_mask(np, plan.dropout, counters, RATE))
     assert 0 < kept.sum() < 64

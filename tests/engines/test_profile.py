@@ -41,11 +41,11 @@ def folder(tmp_path_factory, write_study, skip_without):
 
 @pytest.fixture(scope="module")
 def profile(folder, toolnoise):
-    def start(hardware, mode, repeat=1, study="study.yaml", out=None, **options):
+    def start(hardware, mode, repeat=1, out=None, **options):
         what = ["--model", "smallcnn", "--hardware", hardware, "--mode", mode, "--repeat", repeat]
         out = out or f"{hardware}-{mode}"
         outputs = ["--out", f"{out}/1.csv", "--record", f"{out}/1.json"]
-        return toolnoise(folder, "profile", "--study", study, *what, *outputs, **options), folder / out
+        return toolnoise(folder, "profile", "--study", "study.yaml", *what, *outputs, **options), folder / out
 
     return start
 
@@ -97,15 +97,6 @@ def test_the_record_says_what_was_measured_and_on_what(measured):
 def test_the_library_behind_convolutions_is_the_toolings(measured):
     hardware, _, kernels, _ = measured
     assert kernels.index.str.contains("Mkl").any() == (hardware == "cpu")
-
-
-def test_images_too_small_for_the_network_are_refused_in_one_line(folder, profile, write_study, refusal):
-    write_study(folder, STUDY | {"overhead": STUDY["overhead"] | {"image_size": 4}}, "small.yaml")
-    done, out = profile("cpu", "default", study="small.yaml", out="small")
-    line = refusal(done)
-    assert "model smallcnn" in line
-    assert "4 x 4 x 3" in line
-    assert not [path for path in out.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
-"""What cannot be trained is refused in one line and leaves nothing; what diverges is a result."""
+"""What cannot be trained is refused in one line and leaves nothing."""
 
-import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -88,7 +85,7 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def lines(workshop, own_workshop, run, refusal):
+def lines(workshop, own_workshop, attempts, refusal):
     """The line in which each of several trainings is refused, of which nothing is left; one process tries them all."""
     mine = {"mine": {"builder": "no_such_module:build"}}
     tried = {
@@ -102,15 +99,9 @@ def lines(workshop, own_workshop, run, refusal):
         "initialiser": own_workshop("unknown"),
         **{builder: own_workshop(builder) for builder in FAULTS},
     }
-    words = [word for here in tried.values() for word in ("--", here.folder, *here.command(out="refused"))]
-    done = run(Path.cwd(), sys.executable, Path(__file__).parent / "drivers/verbs.py", "refused", *words)
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    ended = attempts(*((here.folder, here.command(out="refused")) for here in tried.values()))
     assert not [here.folder for here in tried.values() if list((here.folder / "refused").glob("*"))]
-    return {
-        name: refusal(SimpleNamespace(returncode=one["code"], stdout=one["said"], stderr=""))
-        for name, one in zip(tried, found, strict=True)
-    }
+    return {name: refusal(done) for name, done in zip(tried, ended, strict=True)}
 
 
 def test_a_batch_larger_than_the_data_is_refused_in_one_line(lines):
@@ -166,9 +157,3 @@ def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(lines):
     line = lines["initialiser"]
     assert "dense/kernel" in line
     assert "allowed: those of keras.initializers" in line
-
-
-def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted(workshop):
-    trained = workshop(QUICK | {"optimizer": "sgd", "learning_rate": 1e9}).train()
-    assert trained.record["status"] == "diverged"
-    assert trained.record["epochs"] == len(trained.history) < 3

@@ -31,39 +31,40 @@ def control(here):
 
 
 @pytest.fixture(scope="module")
-def impl(here):
-    return here.train("impl", 1)
+def noisy(here, train_together):
+    return train_together((here, "impl", 1), (here, "impl", 2))
 
 
-def test_nothing_in_the_environment_leaks_into_a_run(here, control, tmp_path):
+def bind_to_one_core():
+    # Not every system can.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def test_neither_the_environment_nor_the_number_of_cores_leaks_into_a_run(here, control, tmp_path):
     (tmp_path / ".keras").mkdir()
     (tmp_path / ".keras" / "keras.json").write_text(KERAS_JSON)
-    other = here.train("control", 2, env=JUNK | {"HOME": str(tmp_path), "KERAS_HOME": str(tmp_path / ".keras")})
+    homes = {"HOME": str(tmp_path), "KERAS_HOME": str(tmp_path / ".keras")}
+    other = here.train("control", 2, env=JUNK | homes, preexec_fn=bind_to_one_core)
+    assert other.record["observed"]["cores"] == 1 or not hasattr(os, "sched_setaffinity")
     assert other.weight_bytes == control.weight_bytes
     assert other.digests == control.digests
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot bind a process to a core")
-def test_a_run_on_one_core_of_the_machine_gives_the_same_bits(here, control):
-    core = min(os.sched_getaffinity(0))
-    bound = here.train("control", 3, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
-    assert bound.record["observed"]["cores"] == 1
-    assert bound.weight_bytes == control.weight_bytes
-
-
-def test_implementation_noise_tells_seeds_apart(here, impl, control):
-    other = here.train("impl", 2)
+def test_implementation_noise_tells_seeds_apart(noisy, control):
+    impl, other = noisy
     assert len({impl.weight_bytes, other.weight_bytes, control.weight_bytes}) == 3
     assert impl.record["emulated_noise"] == "reduction-order"
     assert control.record["emulated_noise"] is None
 
 
 # That two toolings differ under Control and share their draws is seen in tests/workflow/test_small_study.py.
-def test_runs_say_what_draws_they_share(here, control, impl):
+def test_runs_say_what_draws_they_share(control, noisy, deterministic):
+    impl, algo = noisy[0], deterministic["algo"]
+
     def drawn(run):
         return [row["draws_sha256"] for row in run.history]
 
-    algo = here.train("algo", 1)
     assert control.record["initial_sha256"] == impl.record["initial_sha256"] != algo.record["initial_sha256"]
     for one, other in ((control, impl), (control, algo)):
         assert all(mine != theirs for mine, theirs in zip(drawn(one), drawn(other), strict=True))
@@ -96,10 +97,30 @@ def test_a_history_has_a_row_for_every_epoch_and_ends_at_the_weights(control):
 STILL = {"epochs": 2, "batch_size": 128, "optimizer": "sgd", "momentum": 0.0, "learning_rate": 1e-30}
 
 
+MOVING = {"epochs": 2, "batch_size": 32, "learning_rate": 0.01}
+DIVERGING = {"epochs": 4, "batch_size": 128, "optimizer": "sgd", "learning_rate": 1e9}
+
+
 @pytest.fixture(scope="module")
-def still(workshop):
-    here = workshop(STILL, hardware=("cpu",), variants=("bit", "bit_1"))
-    return {variant: here.train(variant, seed=2) for variant in ("control", "bit", "bit_1")}
+def deterministic(here, workshop, train_together):
+    """Further runs of one tooling, by what they are."""
+    still = workshop(STILL, hardware=("cpu",), variants=("bit", "bit_1"))
+    moving = workshop(MOVING, hardware=("cpu",), variants=("bit",))
+    runs = {
+        "algo": (here, "algo", 1),
+        "control": (still, "control", 2),
+        "bit": (still, "bit", 2),
+        "bit_1": (still, "bit_1", 2),
+        "moving": (moving, "control", 1),
+        "moving bit": (moving, "bit", 1),
+        "diverging": (workshop(DIVERGING, hardware=("cpu",), variants=("bit_3",)), "bit_3", 1),
+    }
+    return dict(zip(runs, train_together(*runs.values()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def still(deterministic):
+    return {variant: deterministic[variant] for variant in ("control", "bit", "bit_1")}
 
 
 def differing(one, other):
@@ -129,16 +150,13 @@ def test_a_later_bit_is_the_same_bit_and_moves_after_its_epoch(still):
     assert digests["bit_1"][1] == digests["bit"][1] != digests["control"][1]
 
 
-def test_a_run_that_diverges_before_its_bit_has_moved_none(workshop):
-    diverging = {"epochs": 4, "batch_size": 128, "optimizer": "sgd", "learning_rate": 1e9}
-    record = workshop(diverging, hardware=("cpu",), variants=("bit_3",)).train("bit_3").record
+def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted_and_has_moved_no_bit_after_them(deterministic):
+    record = deterministic["diverging"].record
     assert record["status"] == "diverged"
-    assert record["epochs"] <= 3
+    assert record["epochs"] == len(deterministic["diverging"].history) <= 3
     assert record["moved_bit"] is None
 
 
 # That it is the same one each time is seen in test_interruption.py.
-def test_in_training_one_bit_becomes_another_network(workshop):
-    here = workshop({"epochs": 2, "batch_size": 32, "learning_rate": 0.01}, hardware=("cpu",), variants=("bit",))
-    control, one = (here.train(variant) for variant in ("control", "bit"))
-    assert len(differing(control, one)) > 1000
+def test_in_training_one_bit_becomes_another_network(deterministic):
+    assert len(differing(deterministic["moving"], deterministic["moving bit"])) > 1000

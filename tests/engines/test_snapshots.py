@@ -20,10 +20,17 @@ CYCLES = {
 
 
 @pytest.fixture(scope="module")
-def cycled(workshop):
+def trained(workshop, train_together):
+    """A run of two cycles, and what one of a single cycle left."""
     here = workshop(CYCLES | {"cycles": 2}, hardware=("cpu",), variants=("bit_2",))
-    assert here.attempt("bit_2", 1, "cpu", out="cycled").returncode == 0
-    return runs.read(here.folder / "cycled/run.json")
+    alone = workshop(CYCLES | {"epochs": 2}, hardware=("cpu",))
+    _, one_cycle = train_together((here, "bit_2", 1), (alone, "control", 1))
+    return runs.read(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
+
+
+@pytest.fixture(scope="module")
+def cycled(trained):
+    return trained[0]
 
 
 def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
@@ -33,8 +40,8 @@ def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cy
     assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
 
 
-def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(cycled, workshop):
-    alone = workshop(CYCLES | {"epochs": 2}, hardware=("cpu",)).train("control", 1, "cpu")
+def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(trained):
+    cycled, alone = trained
     first = cycled.snapshots()[0]
     assert list(first) == list(alone.weights)
     assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.weights.items())
@@ -54,11 +61,11 @@ DROPOUT = {"batch": 9, "rate": 0.4}
 
 
 @pytest.fixture(scope="module")
-def both(own_workshop, framework, toolings):
+def both(own_workshop, framework, toolings, train_together):
     """The same run without and with recorded steps."""
     made = {"builder": "dropped", "options": DROPOUT, "tooling": toolings[framework]}
     places = [own_workshop(**made, **RECIPE, **key) for key in ({}, {"record_steps": True})]
-    return [(here, here.train("impl", 1)) for here in places]
+    return list(zip(places, train_together(*((here, "impl", 1) for here in places)), strict=True))
 
 
 def test_no_bit_of_a_run_changes_while_it_records_its_steps(both):

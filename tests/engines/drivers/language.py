@@ -1,4 +1,4 @@
-"""Networks for language models in one framework: `language.py FUNCTION STUDY DATA OUT STEPS NAME...`."""
+"""Networks for language models in one framework: `language.py FUNCTION STUDY DATA OUT STEPS WAY...`."""
 
 import sys
 
@@ -22,13 +22,8 @@ OPTIONS = {
 
 
 def logits_of(engine, tokens):
-    """Logits of the engine's current weights, as it calls its model."""
-    given = engine.keras.ops.convert_to_tensor(tokens)
-    if engine.framework == "jax":
-        logits, _ = engine._called(engine.tensors, lambda: engine._logits(given, training=False))
-    else:
-        logits = engine._logits(given, training=False)
-    return engine.keras.ops.convert_to_numpy(logits)
+    """Logits of the engine's current weights, as it predicts."""
+    return engine.values_of(engine._forward(tokens))
 
 
 def plan_masks(engine, step):
@@ -93,7 +88,7 @@ def of_torch(engine, tokens, targets):
 
 
 def trained(engine, builder, options, steps):
-    """A network's logits, with a token changed too; its losses and gradients in some steps of descent; its masks."""
+    """A network's losses and gradients in some steps; its logits, with a token changed too; with dropout its masks."""
     engine.build(builder, options, (LENGTH,), CLASSES)
     numbers = np.random.Generator(np.random.Philox(5))
     tokens, targets = numbers.integers(0, CLASSES, (2, BATCH, LENGTH), dtype=np.int32)
@@ -102,8 +97,10 @@ def trained(engine, builder, options, steps):
     engine.restore(State(draw, {}, 0))
     other = tokens.copy()
     other[:, CHANGED] = (other[:, CHANGED] + 1) % CLASSES
-    found = {"tokens": tokens, "logits": logits_of(engine, tokens), "changed": logits_of(engine, other)}
-    found |= {f"weights/{path}": values for path, values in draw.items()}
+    found = {f"weights/{path}": values for path, values in draw.items()}
+    # In prediction dropout does nothing.
+    if not engine.dropouts:
+        found |= {"tokens": tokens, "logits": logits_of(engine, tokens), "changed": logits_of(engine, other)}
     differentiated = globals()[f"of_{engine.framework}"](engine, tokens, targets)
     for step in range(steps):
         loss, gradients = differentiated(np.uint32(step))
@@ -143,17 +140,17 @@ def refusals():
     return np.array([refused(last) for last in lasts])
 
 
-def train(study_file, _data, out, steps, *names):
-    """Each of these networks, without dropout and with it."""
+def train(study_file, _data, out, steps, *ways):
+    """Each of these networks, `NAME` or `NAME-dropout`."""
     loaded = grid.load(study_file)
     engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
     found = {"words": WORDS, "slots": SLOTS, "changed_at": np.array(CHANGED)}
-    for name in names:
+    for way in ways:
+        name, _, dropout = way.partition("-")
         entry = {"name": name, **config.registered("models")[name]}
         builder = network.checked(network._builder(entry), entry, (LENGTH, CLASSES))
-        for way, more in ((name, {}), (f"{name}-dropout", {"dropout": 0.5})):
-            given = trained(engine, builder, OPTIONS[name] | more, int(steps))
-            found |= {f"{way}/{key}": values for key, values in given.items()}
+        given = trained(engine, builder, OPTIONS[name] | ({"dropout": 0.5} if dropout else {}), int(steps))
+        found |= {f"{way}/{key}": values for key, values in given.items()}
     arrays.write_npz(out, found | {"refusals": refusals()})
 
 

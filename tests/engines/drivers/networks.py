@@ -40,6 +40,8 @@ TASKS = {
 
 
 def described(entry, shape, classes):
+    from keras.layers import Conv2D
+
     from toolnoise.models.dropout import Dropout
 
     model = network._builder(entry)(shape, classes, **entry["options"])
@@ -57,6 +59,7 @@ def described(entry, shape, classes):
         "initializers": initializers,
         "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
+        "convolved": sum(int(np.prod(layer.output.shape[1:])) for layer in model.layers if isinstance(layer, Conv2D)),
         "layers": sorted({type(layer).__name__ for layer in model.layers}),
     }
 
@@ -97,14 +100,7 @@ def count_models(study_file, _data, out):
             layer for layer in model.layers if layer.name.startswith("stage2_block1") and hasattr(layer, "strides")
         ]
         found["striding"] = {layer.name: list(layer.strides) for layer in block if layer.strides != (1, 1)}
-        found["outputs"] = {
-            name: sum(
-                int(np.prod(layer.output.shape[1:])) for layer in made.layers if isinstance(layer, keras.layers.Conv2D)
-            )
-            for name in OUTPUTS
-            for entry in [{"name": name, **config.registered("models")[name]}]
-            for made in [network._builder(entry)((224, 224, 3), 1000, **entry["options"])]
-        }
+        found["outputs"] = {name: found[name][0]["convolved"] for name in OUTPUTS}
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
     found["pixels"] = pixels()
     files.write_json(out, found)

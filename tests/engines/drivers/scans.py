@@ -1,6 +1,5 @@
-"""Scans in PyTorch, ours and Keras's: whether results and gradients are the same bits; printed as JSON."""
+"""Scans in PyTorch, ours and Keras's: whether results and gradients are the same bits."""
 
-import json
 from types import SimpleNamespace
 
 import keras
@@ -11,8 +10,8 @@ from toolnoise.engines import torch_scan
 LENGTH, EXAMPLES, UNITS = 7, 3, 4
 
 
-def main():
-    """Scan in several ways."""
+def scans():
+    """Of each way to scan whether the bits are Keras's, and whether ours was called."""
     core = keras.src.backend.torch.core
     theirs = core.scan
     taken_apart = []
@@ -29,7 +28,7 @@ def main():
     for name, way in WAYS.items():
         before = len(taken_apart)
         said[name] = [found(theirs, way) == found(keras.ops.scan, way), len(taken_apart) > before]
-    print(json.dumps(said))
+    return said
 
 
 def found(scan, way):
@@ -66,6 +65,3 @@ WAYS = {
     "back": lambda *given: _one(*given, reverse=True),
     "some": lambda *given: _one(*given, length=LENGTH - 2),
 }
-
-if __name__ == "__main__":
-    main()

@@ -17,35 +17,65 @@ from toolnoise.study import grid
 from toolnoise.training import loop, network
 
 
-def opened(study_file, data_file, **cell):
-    """The engine of a study's first run, or of one of another variant, its spec and its data."""
+def opened(study_file, data_file, engine=None, **cell):
+    """The engine of a study's first run, or of one of another variant, its spec and its data; `engine` has started."""
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(**cell), 1)
-    engine, _ = network.start_engine(spec)
+    engine = engine or network.start_engine(spec)[0]
     return engine, spec, prepared.load(data_file, spec.recipe["normalise"])
+
+
+def begin(engine, spec, data, **changes):
+    """Build a spec's network and compile it for a recipe with these changes; return its initial weights."""
+    parameters = network.build_model(engine, spec, data)
+    engine.compile(spec.recipe | changes, data.train)
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
+    engine.restore(State(initial, {}, 0))
+    return initial
 
 
 def first_step(study_file, data_file, out, *others):
     """An engine's first step, its loss and gradients; its kernels; and the logits that it gives of runs' weights."""
     engine, spec, data = opened(study_file, data_file)
-    parameters = network.build_model(engine, spec, data)
-    initial = initial_weights(parameters, spec.study_seed, 0, "model")
-    # At a rate of one the first momentum is the gradient itself.
-    engine.compile(spec.recipe | {"optimizer": "sgd"}, data.train)
-    engine.restore(State(initial, {}, 0))
+    initial = begin(engine, spec, data, optimizer="sgd")
     plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-    first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
-    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
-    for path, momentum in engine.state().slots["momentum"].items():
-        found[f"gradient/{path}"] = -momentum
-    found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
-    found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
+    found = take_first_step(engine, plan) | {f"initial/{path}": tensor for path, tensor in initial.items()}
     kernels = kernels_of(engine, plan, nullcontext)
     found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
     found["calls"] = np.array([kernel.calls for kernel in kernels])
     for number, other in enumerate(others):
         engine.restore(State(arrays.read_npz(other), {}, 0))
         found[f"logits/{number}"] = engine.logits(data.test)
+    arrays.write_npz(out, found)
+
+
+def take_first_step(engine, plan):
+    """Its order and loss, the gradients and the weights after it."""
+    # At a rate of one the first momentum is the gradient itself.
+    first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
+    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
+    found |= {f"gradient/{path}": -momentum for path, momentum in engine.state().slots["momentum"].items()}
+    return found | {f"after/{path}": tensor for path, tensor in engine.weights().items()}
+
+
+def normalised(study_file, data_file, out, *other_study_files):
+    """Of each study the first step, and the weights and logits after an epoch.
+
+    Their toolings differ in nothing but the kernels of batch normalisation, which are chosen as a network is built.
+    """
+    engine, _, data = opened(study_file, data_file)
+    found = {}
+    for number, file in enumerate((study_file, *other_study_files)):
+        _, spec, _ = opened(file, data_file, engine)
+        engine.tooling = spec.hardware.json
+        initial = begin(engine, spec, data, optimizer="sgd")
+        plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
+        given = {f"initial/{path}": tensor for path, tensor in initial.items()} | take_first_step(engine, plan)
+        engine.restore(State(initial, {}, 0))
+        engine.epoch(plan)
+        given |= {f"epoch/{path}": tensor for path, tensor in engine.weights().items()}
+        given["logits"] = engine.logits(data.test)
+        found |= {f"{number}/{name}": values for name, values in given.items()}
     arrays.write_npz(out, found)
 
 
@@ -101,9 +131,7 @@ def losses(engine, framework, labels, logits):
 def some_steps(study_file, data_file, out):
     """Train five steps on the tooling of a study; write the state, and logits of the network."""
     engine, spec, data = opened(study_file, data_file)
-    parameters = network.build_model(engine, spec, data)
-    engine.compile(spec.recipe, data.train)
-    engine.restore(State(initial_weights(parameters, spec.study_seed, 0, "model"), {}, 0))
+    begin(engine, spec, data)
     engine.epoch(epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, 5))
     arrays.write_npz(out, packed(engine.state()) | {"logits": engine.logits(data.test)})
 
@@ -185,9 +213,18 @@ def augmented(images, plan, step, pad):
     return np.stack(batch)
 
 
-def against_keras(study_file, data_file, out):
-    """The engine beside a plain Keras loop: the same initial weights, the same batches, step by step in eager mode."""
+def against_keras(study_file, data_file, out, kept_study_file):
+    """Runs of a study beside a plain Keras loop in eager mode, and one of a study that keeps the incomplete batch."""
     engine, spec, data = opened(study_file, data_file)
+    found = {}
+    for case, changes in CASES.items():
+        found |= beside_keras(engine, spec, data, case, changes)
+    _, spec, data = opened(kept_study_file, data_file, engine)
+    arrays.write_npz(out, found | beside_keras(engine, spec, data, "kept", {"optimizer": "sgd"}))
+
+
+def beside_keras(engine, spec, data, case, changes):
+    """An engine beside a plain Keras loop: the same initial weights, the same batches, step by step."""
     # Frameworks are imported when the engine has made its settings.
     import keras
     import own_models
@@ -197,57 +234,56 @@ def against_keras(study_file, data_file, out):
     whole = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     plan = whole.steps(0, STEPS)._replace(rest=whole.rest)
     batches = [(part, step) for part in plan.parts() for step in range(len(part.order))]
-    for case, changes in CASES.items():
-        recipe = spec.recipe | changes
-        parameters = network.build_model(engine, spec, data)
-        engine.compile(recipe, data.train)
-        initial = initial_weights(parameters, spec.study_seed, 0, "model")
-        engine.restore(State(initial, {}, 0))
-        held = engine.weights()
-        result = engine.epoch(plan)
-        ours = engine.weights()
+    recipe = spec.recipe | changes
+    parameters = network.build_model(engine, spec, data)
+    engine.compile(recipe, data.train)
+    initial = initial_weights(parameters, spec.study_seed, 0, "model")
+    engine.restore(State(initial, {}, 0))
+    held = engine.weights()
+    result = engine.epoch(plan)
+    ours = engine.weights()
 
-        model = own_models.smooth(data.train.images.shape[1:], len(data.classes))
-        for variable in model.weights:
-            variable.assign(initial[variable.path])
-        make = {
-            "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
-            "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=float(momentum)),
-        }[recipe["optimizer"]]
-        # Keras has one rate for all: an optimiser for each kind of variable.
-        factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"], "kernel": 1}
-        theirs = {kind: make() for kind in factors}
-        loss_of = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=recipe["label_smoothing"])
-        # Half the decay of the sum of squares has the decay times the weight for its gradient.
-        decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
-        spared = () if recipe["decay_normalisation"] else ("gamma", "beta")
-        decayed = [variable for variable in model.trainable_variables if variable.name not in spared]
-        left_alone = recipe.get("undecayed", ())
-        decayed = [variable for variable in decayed if not any(part in left_alone for part in variable.path.split("/"))]
-        losses, right = [], []
-        for part, step in batches:
-            labels = data.train.labels[part.order[step]]
-            with tf.GradientTape() as tape:
-                logits = model(augmented(data.train.images, part, step, recipe["crop"]), training=True)
-                loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
-                whole = loss + sum(decay(variable) for variable in decayed)
-            trained = model.trainable_variables
-            gradients = tape.gradient(whole, [variable.value for variable in trained])
-            for kind, optimizer in theirs.items():
-                optimizer.learning_rate = float(part.rates[step]) * factors[kind]
-                some = [place for place, variable in enumerate(trained) if variable.name == kind]
-                optimizer.apply([gradients[place] for place in some], [trained[place] for place in some])
-            losses.append(float(loss))
-            right.extend(np.argmax(logits, -1) == labels)
-        found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
-        found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
-        for variable in model.weights:
-            found[f"{case}/held/{variable.path}"] = held[variable.path]
-            found[f"{case}/engine/{variable.path}"] = ours[variable.path]
-            found[f"{case}/keras/{variable.path}"] = np.array(variable.value)
-        # Keras names the parameters of a model in the order that the engine does.
-        assert [parameter.path for parameter in parameters] == [variable.path for variable in model.weights]
-    arrays.write_npz(out, found)
+    model = own_models.smooth(data.train.images.shape[1:], len(data.classes))
+    for variable in model.weights:
+        variable.assign(initial[variable.path])
+    make = {
+        "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
+        "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=float(momentum)),
+    }[recipe["optimizer"]]
+    # Keras has one rate for all: an optimiser for each kind of variable.
+    factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"], "kernel": 1}
+    theirs = {kind: make() for kind in factors}
+    loss_of = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=recipe["label_smoothing"])
+    # Half the decay of the sum of squares has the decay times the weight for its gradient.
+    decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
+    spared = () if recipe["decay_normalisation"] else ("gamma", "beta")
+    decayed = [variable for variable in model.trainable_variables if variable.name not in spared]
+    left_alone = recipe.get("undecayed", ())
+    decayed = [variable for variable in decayed if not any(part in left_alone for part in variable.path.split("/"))]
+    losses, right = [], []
+    for part, step in batches:
+        labels = data.train.labels[part.order[step]]
+        with tf.GradientTape() as tape:
+            logits = model(augmented(data.train.images, part, step, recipe["crop"]), training=True)
+            loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
+            whole = loss + sum(decay(variable) for variable in decayed)
+        trained = model.trainable_variables
+        gradients = tape.gradient(whole, [variable.value for variable in trained])
+        for kind, optimizer in theirs.items():
+            optimizer.learning_rate = float(part.rates[step]) * factors[kind]
+            some = [place for place, variable in enumerate(trained) if variable.name == kind]
+            optimizer.apply([gradients[place] for place in some], [trained[place] for place in some])
+        losses.append(float(loss))
+        right.extend(np.argmax(logits, -1) == labels)
+    found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
+    found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
+    for variable in model.weights:
+        found[f"{case}/held/{variable.path}"] = held[variable.path]
+        found[f"{case}/engine/{variable.path}"] = ours[variable.path]
+        found[f"{case}/keras/{variable.path}"] = np.array(variable.value)
+    # Keras names the parameters of a model in the order that the engine does.
+    assert [parameter.path for parameter in parameters] == [variable.path for variable in model.weights]
+    return found
 
 
 if __name__ == "__main__":

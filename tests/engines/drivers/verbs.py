@@ -17,8 +17,8 @@ def always_keeping(*arguments):
     cli.main(list(arguments))
 
 
-def refused(*arguments):
-    """Try to train in one folder after the other what cannot be trained: `refused FOLDER ARGUMENT... [-- FOLDER ...]`.
+def several(*arguments):
+    """Train in one folder after the other: `several FOLDER ARGUMENT... [-- FOLDER ARGUMENT...]`.
 
     Prints a line of JSON for each, with the exit code and what was said. Their tooling has to be the same one.
     """
@@ -26,9 +26,11 @@ def refused(*arguments):
 
     def start_once(spec):
         """An engine starts once in a process."""
+        settings = spec.hardware.json, spec.varies("impl")
         if not started:
-            started.append(start(spec))
-        return started[0]
+            started.append((settings, start(spec)))
+        assert settings == started[0][0]
+        return started[0][1]
 
     loop.start_engine = start_once
     for alone, words in itertools.groupby(arguments, "--".__eq__):

@@ -1,10 +1,11 @@
-"""Networks in PyTorch with their layers called by themselves and through Keras: whether the bits are the same."""
+"""Layers and scans in PyTorch as this program calls them and as Keras does, in one process: printed as JSON."""
 
 import json
 from unittest import mock
 
 import keras
 import numpy as np
+from scans import scans
 
 from toolnoise.engines import bare_layers
 
@@ -46,8 +47,8 @@ class Ours(keras.layers.Layer):
         return values
 
 
-def main():
-    """Print of each network whether its layers are called by themselves, and whether the bits are Keras's."""
+def layers():
+    """Of each network whether its layers are called by themselves, and whether the bits are Keras's."""
     generator = np.random.default_rng(1)
     pictures, tokens = generator.random((5, 6, 8, 2), np.float32), generator.integers(0, 4, (5, 7))
     said = {}
@@ -67,7 +68,7 @@ def main():
             given = [function(inputs, training) for training in (True, False, True)]
             bits.append([each.detach().numpy().tobytes() for each in (*given, *(w.value for w in model.weights))])
         said[name] = [is_bare, bits[0] == bits[1]]
-    print(json.dumps(said))
+    return said
 
 
 def _usual(values):
@@ -92,4 +93,4 @@ BUILT = {
 }
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps({"layers": layers(), "scans": scans()}))
