@@ -49,8 +49,7 @@ def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
-def test_a_figure_for_which_there_is_no_room_is_one_line(suffix, tmp_path):
+def test_a_figure_for_which_there_is_no_room_is_one_line(tmp_path):
     program = """
 import resource, sys
 from toolnoise.base.errors import errors_in_one_line
@@ -58,12 +57,17 @@ from toolnoise.figures import sheets
 figure, (panel,) = sheets.sheet(1, 2, 3)
 panel.plot([number**2 % 977 for number in range(5000)])
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-with errors_in_one_line():
-    sheets.save_as(figure, sys.argv[1])
+for place in sys.argv[1:]:
+    try:
+        with errors_in_one_line():
+            sheets.save_as(figure, place)
+    except SystemExit as end:
+        print(end.code)
 """
-    place = tmp_path / f"figure.{suffix}"
-    done = subprocess.run([sys.executable, "-c", program, place], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, f"toolnoise: {place}: the file is larger than is allowed here\n")
+    places = [tmp_path / f"figure.{suffix}" for suffix in ("pdf", "svg", "png")]
+    done = subprocess.run([sys.executable, "-c", program, *places], capture_output=True, text=True)
+    assert done.stdout == "2\n2\n2\n"
+    assert done.stderr == "".join(f"toolnoise: {place}: the file is larger than is allowed here\n" for place in places)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -178,7 +182,7 @@ def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("verb", [["doctor"], ["doctor", "--json"], ["plan", "--sd", "0.3", "--gain", "0.3"]])
+@pytest.mark.parametrize("verb", [["doctor", "--json"], ["plan", "--sd", "0.3", "--gain", "0.3"]])
 def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -188,7 +192,7 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
     assert done.stderr == "toolnoise: standard output: no space is left on the disk\n"
 
 
-@pytest.mark.parametrize("verb", ["summary", "estimate", "doctor", "report"])
+@pytest.mark.parametrize("verb", ["summary", "report"])
 def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
     study, pipe = tmp_path / "study.json", tmp_path / "pipe"
     study.write_text("{}")

@@ -146,7 +146,7 @@ def test_one_sd_has_its_interval_however_wide():
 
 def test_heavy_tails_do_not_make_equal_sds_differ():
     """Of ten runs, F calls equal SDs different in a tenth of studies and more; the jackknife in 5 to 7 %."""
-    draws, studies = np.random.default_rng(11).standard_t(5, (1500, 2, 10)), []
+    draws, studies = np.random.default_rng(11).standard_t(5, (600, 2, 10)), []
     for one, other in draws:
         found = contrast([(1, sds(one)), (-1, sds(other, 10))])
         by_f = stats.f.cdf(np.var(one) / np.var(other), 9, 9)
@@ -377,7 +377,7 @@ def test_independent_errors_of_a_hard_part_are_unlike_its_size_and_like_its_diff
     errors = np.where(np.arange(500) < 100, 1 / 3, 0.01)
     draws = np.random.Generator(np.random.Philox(4))
     size, difficulty, within = [], [], []
-    for _ in range(600):
+    for _ in range(300):
         right = draws.random((20, 500)) >= errors
         hard = right[:, :100]
         part, whole = hard.mean(axis=1), right.mean(axis=1)
@@ -387,7 +387,7 @@ def test_independent_errors_of_a_hard_part_are_unlike_its_size_and_like_its_diff
         difficulty.append(pvalue_of(null, part, whole) < 0.05)
         within.append(low < part.std() / whole.std() < high)
     assert np.mean(size) > 0.9
-    assert np.mean(difficulty) == pytest.approx(0.05, abs=0.027)  # three standard errors
+    assert np.mean(difficulty) == pytest.approx(0.05, abs=0.038)  # three standard errors
     assert np.mean(within) == 1 - np.mean(difficulty)
 
 
@@ -410,11 +410,10 @@ def test_over_draws_the_ratio_is_that_of_the_root_mean_squares():
     assert_equal(over_draws(part[:2], whole[:2])[1:], (NAN, NAN))
 
 
-@pytest.mark.parametrize(("draws", "runs"), [(2, 4), (4, 2), (4, 4), (10, 10)])
-@pytest.mark.parametrize("sigma", [0, 0.7, 1.3])
+@pytest.mark.parametrize(("draws", "runs", "sigma"), [(2, 4, 0), (4, 2, 1.3), (4, 4, 1.3)])
 def test_the_null_holds_its_level_where_draws_differ(draws, runs, sigma):
     null, rejected = by_size(50, 400), []
-    for study in range(1000):
+    for study in range(600):
         part, whole = of_draws(draws, runs, sigma, study)
         ratio, known = over_draws(part, whole).value, freedom(whole)
         rejected.append(null.pvalue(ratio, known) < 0.05)

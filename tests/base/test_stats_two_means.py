@@ -24,12 +24,10 @@ def test_the_difference_has_welchs_test_and_interval():
     assert found.effect.value == pytest.approx(BETTER.mean() - BASE.mean())
 
 
-@pytest.mark.parametrize(
-    ("runs", "ratio"), [((2, 2), 0.05), ((2, 10), 0.5), ((2, 10), 1), ((3, 10), 0.5), ((4, 20), 1), ((5, 20), 0.5)]
-)
+@pytest.mark.parametrize(("runs", "ratio"), [((2, 10), 0.5), ((3, 10), 0.5), ((5, 20), 0.5)])
 def test_a_small_arm_and_a_larger_one_name_few_false_winners(runs, ratio):
     """The small arm has the larger SD, or an equal one; by Welch's degrees of freedom 2 runs against 10 have 10 %."""
-    a, b = (DRAWS.normal(0, sd, (4_000, count)) for count, sd in zip(runs, (1, ratio), strict=True))
+    a, b = (DRAWS.normal(0, sd, (2_000, count)) for count, sd in zip(runs, (1, ratio), strict=True))
     assert np.mean([mean_difference(*both).pvalue < 0.05 for both in zip(a, b, strict=True)]) <= 0.06
     by_welch = np.mean(stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
     assert (by_welch > 0.06) == (runs[0] < 5)
@@ -66,7 +64,7 @@ def test_equal_values_without_a_smallest_difference_are_not_tested():
 
 @pytest.mark.parametrize("runs", [2, 3])
 def test_accuracies_that_differ_by_the_luck_of_one_example_are_seldom_called_different(runs):
-    arms = DRAWS.integers(0, 2, (2_000, 2, runs)) / 100
+    arms = DRAWS.integers(0, 2, (1_000, 2, runs)) / 100
     assert np.mean([mean_difference(*two, (0.01, 0.01)).pvalue <= 0.05 for two in arms]) <= 0.05
 
 
@@ -150,7 +148,7 @@ def test_pairs_of_the_same_draw_do_not_count_for_paired_arms():
 # Arms of which some runs are paired: the ends are Student's and Welch's tests, and between them no power is lost
 
 
-STUDIES = 2_500
+STUDIES = 1_000
 
 
 def arms(runs_a, runs_b, pairs, correlation, ratio=1.0, studies=STUDIES):
@@ -198,18 +196,18 @@ def test_all_pairs_but_one_are_almost_all():
     assert np.quantile(np.abs(most - whole).max(axis=1), 0.95) < 0.15 * np.median(whole[:, 2] - whole[:, 1])
 
 
-@pytest.mark.parametrize("correlation", [0.45, 0.8, 0.97])
-def test_no_power_is_lost_where_some_runs_are_paired(correlation):
-    gain = 1.3
+def test_no_power_is_lost_where_some_runs_are_paired():
+    """`bench/error_rates.py` has this at four correlations."""
+    gain, correlation = 1.3, 0.8
     alone = named(*arms(10, 10, 0, correlation), 0, gain)
-    for pairs in (1, 2, 3, 5):
+    for pairs in (1, 2, 5):
         a, b = arms(10, 10, pairs, correlation)
         assert named(a, b, pairs, gain) > alone - 0.05, pairs
         assert named(a, b, pairs) <= 0.06, pairs
 
 
-@pytest.mark.parametrize("pairs", [6, 9])
-def test_runs_that_are_not_paired_cost_little_where_pairs_agree(pairs):
+def test_runs_that_are_not_paired_cost_little_where_pairs_agree():
+    pairs = 6
     a, b = arms(10, 10, pairs, 0.95)
     gain = 3.3 * np.sqrt(0.1 / pairs)
     by_pairs = np.mean(stats.ttest_rel(a[:, :pairs], b[:, :pairs] + gain, axis=1).pvalue < 0.05)
@@ -219,18 +217,14 @@ def test_runs_that_are_not_paired_cost_little_where_pairs_agree(pairs):
 @pytest.mark.parametrize(
     ("runs_a", "runs_b", "pairs", "correlation", "ratio"),
     [
-        (2, 10, 2, 0.0, 0.5),
         (3, 10, 1, 0.5, 0.5),
         (4, 10, 4, 0.7, 0.5),
-        (5, 20, 5, 0.5, 0.5),
         (5, 5, 4, 0.8, 2.0),
-        (3, 3, 2, 0.9, 1.0),
-        (10, 30, 5, 0.7, 1.0),
     ],
 )
 def test_unequal_arms_name_no_more_false_winners(runs_a, runs_b, pairs, correlation, ratio):
-    # Of 2,500 studies at 6 %, 19 of 20 have no more than 6.8 %.
-    assert named(*arms(runs_a, runs_b, pairs, correlation, ratio), pairs) <= 0.068
+    # Of 1,000 studies at 6 %, 19 of 20 have no more than 7.3 %.
+    assert named(*arms(runs_a, runs_b, pairs, correlation, ratio), pairs) <= 0.073
 
 
 def test_the_interval_is_where_the_test_rejects():

@@ -36,11 +36,11 @@ def table(draws, rows, columns):
 
 def test_estimates_are_unbiased_and_intervals_cover():
     draws = np.random.Generator(np.random.Philox(7))
-    found = [components(table(draws, 4, 5), crossed=True) for _ in range(4000)]
+    found = [components(table(draws, 4, 5), crossed=True) for _ in range(1000)]
     for name, wanted in TRUE.items():
         values, lows, highs = np.array([getattr(one, name) for one in found]).T
         assert abs(values.mean() - wanted) < 4 * values.std() / np.sqrt(len(values)), name
-        assert 0.935 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.985, name
+        assert 0.93 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.995, name
 
 
 def test_rows_alone_are_told_apart_where_columns_mean_nothing():
@@ -58,18 +58,18 @@ def test_equal_runs_have_no_variance_and_a_single_draw_has_no_components():
 
 def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_columns():
     draws, held = np.random.Generator(np.random.Philox(8)), []
-    for _ in range(1500):
+    for _ in range(600):
         column, rest = np.sqrt(0.6) * draws.normal(size=(1, 8)), np.sqrt(0.4) * draws.normal(size=(8, 8))
         _, low, high = components(column + rest, crossed=True).within
         held.append(low < 1 < high)
     assert np.mean(held) > 0.93
 
 
-@pytest.mark.parametrize("rows", [3, 4, 5, 10])
-@pytest.mark.parametrize(("sigma", "least"), [(0, 0.95), (0.7, 0.92), (1.3, 0.9)])
+@pytest.mark.parametrize(("rows", "sigma", "least"), [(3, 0, 0.95), (4, 1.3, 0.9)])
 def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
+    """`bench/error_rates.py` has this for more rows and sigmas."""
     draws, held = np.random.Generator(np.random.Philox(9)), []
-    for _ in range(1500):
+    for _ in range(600):
         sds = np.exp(sigma / 2 * draws.normal(size=(rows, 1)))
         _, low, high = components(sds * draws.normal(size=(rows, 16)), crossed=True).interaction
         held.append(low <= np.exp(sigma**2 / 2) <= high)

@@ -411,8 +411,8 @@ def test_no_more_than_six_percent_of_nulls_have_an_interval_without_zero_and_tok
 
 def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
     drawn = np.random.Generator(np.random.Philox(2))
-    false = {"losses": 0, "accuracy": 0}
-    for _ in range(NULLS):
+    false, nulls = {"losses": 0, "accuracy": 0}, 120
+    for _ in range(nulls):
         # Half of the segments are easier for A, half for B, and all of their tokens with them.
         easier = 0.5 * segments(drawn, 60)
         a, b = 5 + drawn.normal(size=(2, 60, TOKENS)) * 0.1
@@ -430,7 +430,8 @@ def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
         (found,) = comparison.compare_all(arms, np.ones(60 * TOKENS, int))
         _, low, high = found.accuracy_difference_over_examples
         false["accuracy"] += not low <= 0 <= high
-    assert max(false.values()) / NULLS <= 0.06, false
+    # Of 120 studies at 5 %, 19 of 20 have no more than 8.3 %; with tokens as examples it is 40 % and more.
+    assert max(false.values()) / nulls <= 0.083, false
 
 
 # What `adopt` writes

@@ -81,27 +81,28 @@ def test_the_distance_of_unrelated_weights_is_marked_and_explained():
     assert any("the distance of two random directions" in text for text in words(figure))
 
 
-def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
-    figure = drawn(three_bars())
-    sheets.save(figure, f"{tmp_path}/once")
-    sheets.save(figure, f"{tmp_path}/again")
-    assert written(f"{tmp_path}/once") == written(f"{tmp_path}/again")
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The bytes of a figure in all formats, saved twice: they are equal."""
+    folder, figure = tmp_path_factory.mktemp("saved"), drawn(three_bars())
+    sheets.save(figure, f"{folder}/once")
+    sheets.save(figure, f"{folder}/again")
+    assert written(f"{folder}/once") == written(f"{folder}/again")
+    return written(f"{folder}/once")
 
 
-def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
-    sheets.save(drawn(three_bars()), f"{tmp_path}/here")
+def test_another_process_on_another_day_gives_the_same_bytes(tmp_path, saved):
     script = "import sys; import test_style as t; t.sheets.save(t.drawn(t.three_bars()), sys.argv[1])"
     path = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "workflow")])
     elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": path}
     command = [sys.executable, "-c", script, f"{tmp_path}/there"]
     subprocess.run(command, check=True, env=os.environ | elsewhere)
-    assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
+    assert written(f"{tmp_path}/there") == saved
 
 
-def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeypatch):
+def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeypatch, saved):
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    sheets.save(drawn(three_bars()), f"{tmp_path}/here")
     laid_out = ConstrainedLayoutEngine.execute
 
     def elsewhere(engine, figure):
@@ -111,7 +112,7 @@ def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeyp
 
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", elsewhere)
     sheets.save(drawn(three_bars()), f"{tmp_path}/there")
-    assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
+    assert written(f"{tmp_path}/there") == saved
 
 
 def test_a_figure_is_laid_out_once_and_drawn_once_for_each_format(tmp_path, monkeypatch):
@@ -121,21 +122,18 @@ def test_a_figure_is_laid_out_once_and_drawn_once_for_each_format(tmp_path, monk
     assert len(draws) == 1 + len(sheets.FORMATS)
 
 
-def test_another_value_gives_other_bytes(tmp_path):
-    rows = three_bars()
-    sheets.save(drawn(rows), f"{tmp_path}/one")
-    sheets.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
-    one, other = written(f"{tmp_path}/one"), written(f"{tmp_path}/other")
-    assert all(one[suffix] != other[suffix] for suffix in sheets.FORMATS)
+def test_another_value_gives_other_bytes(tmp_path, saved):
+    sheets.save(drawn(three_bars().replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
+    other = written(f"{tmp_path}/other")
+    assert all(saved[suffix] != other[suffix] for suffix in sheets.FORMATS)
 
 
-def test_a_persons_own_style_does_not_change_the_bytes(tmp_path):
+def test_a_persons_own_style_does_not_change_the_bytes(tmp_path, saved):
     import matplotlib
 
-    sheets.save(drawn(three_bars()), f"{tmp_path}/plain")
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.facecolor": "red"})
     sheets.save(drawn(three_bars()), f"{tmp_path}/own")
-    assert written(f"{tmp_path}/plain") == written(f"{tmp_path}/own")
+    assert written(f"{tmp_path}/own") == saved
 
 
 def test_zero_and_undefined_are_marked_and_explained():

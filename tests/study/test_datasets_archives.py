@@ -9,11 +9,11 @@ import re
 import stat
 import tarfile
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.datasets import load_sample_image
 
 from toolnoise.base import arrays, files
 from toolnoise.datasets import archives, preparation, prepared
@@ -184,7 +184,6 @@ def test_a_pipe_in_a_folder_is_one_line(tmp_path, refused):
     assert "a pipe or a device" in refused(lambda: archives.opened(tmp_path).__enter__())
 
 
-REAL = Path(__file__).parents[3] / "shared/data/cifar10-jpeg.tar.xz"
 GENERATOR = np.random.default_rng(5)
 # Written in an order that is no order of names.
 PICTURES = {
@@ -321,22 +320,20 @@ def test_a_folder_without_one_of_its_parts_is_one_line(part, pictures, prepare, 
     )
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="no ../shared/data beside this checkout")
-def test_real_pictures_are_read_as_pillow_reads_them(tmp_path):
-    preparation.prepare("real", {"reader": "image-folder", "path": str(REAL)}, tmp_path / "real.npz")
-    found = arrays.read_npz(tmp_path / "real.npz")
-    classes = found["classes"].tolist()
-    assert len(classes) == 10
-    assert [found[f"{part}_images"].shape for part in ("train", "test")] == [(50000, 32, 32, 3), (10000, 32, 32, 3)]
-    with tarfile.open(REAL, "r:xz") as archive:
-        # In the order of the archive, each picture looked up by its name.
-        for member in archive:
-            if member.isfile():
-                part, kind, file = member.name.split("/")
-                place = classes.index(kind) * (5000 if part == "train" else 1000) + int(file.removesuffix(".jpg"))
-                with Image.open(archive.extractfile(member)) as image:
-                    assert np.array_equal(found[f"{part}_images"][place], np.array(image)), member.name
-                assert found[f"{part}_labels"][place] == classes.index(kind)
+def test_jpegs_of_a_photograph_are_read_as_pillow_reads_them(prepare):
+    whole, places = load_sample_image("china.jpg"), range(0, 320, 32)
+    named = {
+        f"{part}/{column:03}/{row:03}.jpg": encoded(whole[row : row + 32, column : column + 32], "JPEG", quality=90)
+        for part in ("train", "test")
+        for column in places
+        for row in places
+    }
+    found = arrays.read_npz(prepare(named, "w:xz"))
+    for part in ("train", "test"):
+        files_of_it = [content for name, content in sorted(named.items()) if name.startswith(part)]
+        pixels = [np.array(Image.open(io.BytesIO(content))) for content in files_of_it]
+        assert np.array_equal(found[f"{part}_images"], pixels)
+        assert found[f"{part}_labels"].tolist() == np.repeat(range(10), 10).tolist()
 
 
 def test_a_strip_that_would_be_scaled_to_gigabytes_is_one_line(pictures, prepare, refused):

@@ -191,7 +191,7 @@ def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
         other = seen.setdefault((run.arm, run.seed), run.where)
         if other != run.where:
             raise BadInput(run.where, SEED, f"arm {run.arm} has seed {run.seed} in {other}, too", "each seed once")
-    fitting = all(seed in STUDY_SEEDS for seed in seeds)
+    fitting = all(seed in STUDY_SEEDS for seed in seeds - {None})
     numbers = {seed: seed if fitting else place for place, seed in enumerate(sorted(seeds - {None}), 1)}
     places: Counter[str] = Counter()
     numbered = []
