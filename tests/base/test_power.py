@@ -51,7 +51,7 @@ def rejected(runs, spread, shift, decide):
     return np.mean(decide(one, other))
 
 
-@pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0), (40, 0.5)])
+@pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0)])
 def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(runs, difference):
     share = rejected(
         runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
@@ -59,9 +59,9 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
     assert two_arm_power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
-@pytest.mark.parametrize("others", [2, 3, 10])
+@pytest.mark.parametrize("others", [2, 10])
 def test_welchs_test_of_two_runs_finds_a_difference_of_one_and_a_half_sds_in_hardly_any_study(others):
-    arms = zip(DRAWS.normal(0, 1, (4000, 2)), DRAWS.normal(1.5, 1, (4000, others)), strict=True)
+    arms = zip(DRAWS.normal(0, 1, (1500, 2)), DRAWS.normal(1.5, 1, (1500, others)), strict=True)
     assert np.mean([mean_difference(*both).pvalue <= 0.05 for both in arms]) < 0.05
 
 
@@ -95,7 +95,7 @@ def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ra
     assert two_arm_power.equivalence_power(runs, margin, ratio) == pytest.approx(share, abs=0.025)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(3, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
 def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
     difference = two_arm_power.detectable_difference(runs, level, wanted)
@@ -204,9 +204,9 @@ def test_more_than_a_million_runs_are_not_counted(plan):
     assert plan("--margin", 1.000001, "--json")["needed"][0]["runs_per_arm"] is None
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
-def test_the_figure_has_the_same_bytes_every_time(suffix, plan, tmp_path):
-    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+def test_the_figure_has_the_same_bytes_every_time(plan, tmp_path):
+    """So have all formats of any figure, by tests of figures/style.py."""
+    paths = [tmp_path / f"{name}.svg" for name in "ab"]
     for path in paths:
         plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--margin", 1.5, "--figure", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()

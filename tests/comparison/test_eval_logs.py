@@ -686,7 +686,7 @@ def test_a_damaged_log_ends_in_one_line_or_is_read(name, here, monkeypatch, caps
     right = np.random.Generator(np.random.Philox(3)).random((2, 24)) < 0.6
     metric = {"a1-log.jsonl": ["--metric", "acc,strict"], "a-log.csv": ["--correct"]}.get(name, ["--metric", "match"])
     codes = set()
-    for seed in range(60):
+    for seed in range(30):
         for path in here.iterdir():
             path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
         for arm in "ab":

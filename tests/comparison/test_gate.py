@@ -71,17 +71,16 @@ def test_mlperfs_rule_takes_slower_runs_and_leaves_out_the_extremes():
     assert not regression_gate.mlperf(runs(reference), runs([30, 31, 32, 33, 34]), "epochs").passes
 
 
-@pytest.mark.parametrize("further", [1, 3])
-@pytest.mark.parametrize("worse", [None, "higher", "lower"])
+@pytest.mark.parametrize(("further", "worse"), [(3, None), (1, "higher"), (3, "lower")])
 def test_of_unchanged_runs_the_level_fails(further, worse):
     rng = np.random.Generator(np.random.Philox(11))
-    values = rng.normal(3, 0.1, (20_000, 4 + further))
+    values = rng.normal(3, 0.1, (2500, 4 + further))
     fails = [
         not regression_gate.consistent(runs(one[:4]), runs(one[4:]), "loss", level=0.1, worse=worse).passes
-        for one in values[:6000]
+        for one in values
     ]
-    # Standard error 0.0039.
-    assert np.mean(fails) == pytest.approx(0.1, abs=0.012)
+    # Standard error 0.006.
+    assert np.mean(fails) == pytest.approx(0.1, abs=0.018)
 
 
 def test_equal_references_allow_nothing_else():

@@ -81,11 +81,11 @@ def test_faces_can_be_learnt_but_not_without_errors_and_groups_differ(faces):
     assert misses["Old"] > 1.5 * misses["Young"]
 
 
-@pytest.mark.parametrize("attributes", [2, 4])
-def test_faces_can_have_several_attributes_each_of_which_can_be_learnt(attributes, faces, tmp_path):
+def test_faces_can_have_several_attributes_each_of_which_can_be_learnt(faces, tmp_path):
+    attributes = 4
     preparation.prepare("faces", FACES | {"attributes": attributes}, tmp_path / "out.npz")
     data = prepared.load(tmp_path / "out.npz")
-    assert data.asked == ("Blond_Hair", "Smiling", "Eyeglasses", "Wearing_Hat")[:attributes]
+    assert data.asked == ("Blond_Hair", "Smiling", "Eyeglasses", "Wearing_Hat")
     assert (data.classes, data.outputs) == (("no", "yes"), attributes)
     # The people are the same, and so is each face that has none of the others.
     for part in ("train", "test"):
@@ -97,7 +97,9 @@ def test_faces_can_have_several_attributes_each_of_which_can_be_learnt(attribute
         assert (mine.pixels[~plain] != alone.pixels[~plain]).any(axis=(1, 2, 3)).all()
     for label in range(1, attributes):
         wanted = data.train.targets[:, label], data.test.targets[:, label]
-        model = LogisticRegression(C=0.1, max_iter=300).fit(data.train.images.reshape(3000, -1), wanted[0])
+        some = slice(None, None, 2)
+        model = LogisticRegression(C=0.1, max_iter=300)
+        model.fit(data.train.images.reshape(3000, -1)[some], wanted[0][some])
         wrong = model.predict(data.test.images.reshape(3000, -1)) != wanted[1]
         assert 0 < wrong.mean() < 0.5 * min(wanted[1].mean(), 1 - wanted[1].mean())
 
