@@ -1,5 +1,4 @@
-# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client and
-# OpenSSL's program.
+# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
