@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -33,6 +34,19 @@ def templates(monkeypatch):
     template.start({})
     yield psutil.Process().children()
     template.stop()
+
+
+def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(small_study, count, tmp_path, monkeypatch):
+    far = tmp_path / ("a" * 100) / ("b" * 100)
+    far.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    template.start({})
+    try:
+        assert count(**{VARIABLE: os.environ[VARIABLE]}) == "warm"
+    finally:
+        template.stop()
+    assert list(far.iterdir()) == []
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def main() -> None:
         folder, started = os.environ.get(VARIABLE, "0"), "cold"
         if folder != "0":
             tooling = sys.argv[sys.argv.index("--hardware") + 1] if "--hardware" in sys.argv[:-1] else PLAIN
-            started = f"cold: {_why_not_warm(f'{folder}/{tooling}')}"
+            started = f"cold: {_why_not_warm(folder, tooling)}"
         from toolnoise import cli
 
         cli.main(started=started)
@@ -35,15 +35,22 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-def _why_not_warm(address: str) -> str:
+def short_address(folder: int, name: str) -> str:
+    """The address of a socket in an open folder: one by the folder's path may be longer than the 107 bytes allowed."""
+    return f"/proc/self/fd/{folder}/{name}"
+
+
+def _why_not_warm(folder: str, tooling: str) -> str:
     """Have a template perform this job, and end as it ends; or else return the reason why none has performed it."""
     job = json.dumps({"argv": sys.argv, "cwd": os.getcwd(), "environment": dict(os.environ)}).encode()  # noqa: PTH109
-    if not os.path.exists(address) or len(job) > LONGEST:  # noqa: PTH110 (pathlib takes as long to import as all else)
+    if not os.path.exists(f"{folder}/{tooling}") or len(job) > LONGEST:  # noqa: PTH110 (pathlib takes as long to import as all else)
         return "its tooling has no template, or its command line is too long"
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.settimeout(PATIENCE)
         try:
-            connection.connect(address)
+            holder = os.open(folder, os.O_RDONLY)
+            connection.connect(short_address(holder, tooling))
+            os.close(holder)
             socket.send_fds(connection, [job], (0, 1, 2))
             answer = connection.recv(LONGEST).decode() or f"{FAILED}the template has ended"
         except OSError as error:

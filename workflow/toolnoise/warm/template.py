@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise.base import program
-from toolnoise.warm.client import FAILED, LONGEST, PLAIN, VARIABLE
+from toolnoise.warm.client import FAILED, LONGEST, PLAIN, VARIABLE, short_address
 
 TASKS = Path("/proc/self/task")
 # NumPy's libraries start no threads in a template: a fork would not have them.
@@ -46,13 +46,15 @@ def start(toolings: Mapping[str, dict[str, Any]]) -> None:
     folder = tempfile.mkdtemp(prefix="toolnoise-templates-")
     _running.callback(shutil.rmtree, folder, ignore_errors=True)
     _running.callback(os.environ.pop, VARIABLE, None)
+    holder = os.open(folder, os.O_RDONLY)
+    _running.callback(os.close, holder)
     for name, tooling in {PLAIN: {}, **toolings}.items():
         if tooling and (tooling["engine"], tooling["accelerator"], tooling["environment"]) != ("tensorflow", "cpu", ""):
             continue
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.bind(f"{folder}/{name}")
+            listener.bind(short_address(holder, name))
             listener.listen(128)
-            words = (str(listener.fileno()), json.dumps(tooling))
+            words = (str(listener.fileno()), json.dumps(tooling), f"{folder}/{name}")
             # What a framework has to say of its import is lost; if it cannot be imported, its jobs start cold.
             template = subprocess.Popen(
                 program.python("toolnoise.warm.template", *words),
@@ -102,7 +104,7 @@ def main() -> None:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
     # After a kill of the workflow, nobody else removes the folder.
-    address = Path(listener.getsockname())
+    address = Path(sys.argv[3])
     address.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         address.parent.rmdir()
