@@ -36,7 +36,7 @@ def templates(monkeypatch):
     template.stop()
 
 
-def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(small_study, count, tmp_path, monkeypatch):
+def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(count, tmp_path, monkeypatch):
     far = tmp_path / ("a" * 100) / ("b" * 100)
     far.mkdir(parents=True)
     monkeypatch.setattr(tempfile, "tempdir", str(far))
