@@ -403,9 +403,19 @@ def test_of_the_registry_one_is_enough(machine, asked):
     machine()
     assert asked()[0] == 0
     machine(flags="")
-    code, said = asked()
+    code, said = asked("--all")
     assert code == 1
     assert "yes" not in said
+
+
+def test_what_cannot_run_is_counted_and_told_with_its_reason_if_all_is_asked(machine, asked):
+    machine([V100])
+    able, every = asked()[1], asked("--all")[1]
+    assert "  v100\n" in able
+    assert "t4" not in able
+    assert re.search(r"^t4 +no +device: found Tesla V100-SXM2-16GB; wanted: T4", every, re.MULTILINE)
+    left_out = re.search(r"^cannot run here: (\d+) others", able, re.MULTILINE)[1]
+    assert int(left_out) == len(re.findall(r"^\S+ +no ", every, re.MULTILINE)) > 5
 
 
 def test_the_machine_is_told_with_its_gpus_and_drivers(machine, asked):

@@ -75,7 +75,7 @@ BY_HAND = {
     "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
-    "doctor": [f"--study {RESULTS}", "--json"],
+    "doctor": [f"--study {RESULTS}", "--all", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from toolnoise.base import files
-from toolnoise.base.program import ROOT
 from toolnoise.commands.run import other_interpreters
 from toolnoise.study import config, given, here
 
@@ -91,9 +90,6 @@ def test_a_folder_without_a_study_is_refused_in_one_line(refused):
     assert "toolnoise init" in refused(here.to_read)
 
 
-OWN = ["--snakefile", str(ROOT / "Snakefile")]
-
-
 @pytest.fixture
 def configs(folder):
     """Two configurations, one of which has a number that YAML 1.1 changes."""
@@ -104,10 +100,10 @@ def configs(folder):
 @pytest.mark.parametrize(
     "words",
     [
-        [*OWN, "-n", "--configfile", "bad.yaml"],
-        ["-s", str(ROOT / "workflow/Snakefile"), "--configfiles", "bad.yaml", "good.yaml", "--cores", "2"],
-        ["--configfile=bad.yaml", "--snakefile=" + str(ROOT / "Snakefile"), "page", "--config", "seed=1"],
-        [*OWN, "--config", "seed=1", "--configfile", "good.yaml", "bad.yaml", "-j1", "--", "page"],
+        ["-n", "--configfile", "bad.yaml"],
+        ["-n", "--configfiles", "bad.yaml", "good.yaml", "--cores", "2"],
+        ["--configfile=bad.yaml", "page", "--config", "seed=1"],
+        ["--config", "seed=1", "--configfile", "good.yaml", "bad.yaml", "-j1", "--", "page"],
     ],
     ids=lambda words: words[0],
 )
@@ -117,25 +113,9 @@ def test_every_file_among_the_words_is_read(words, refused):
 
 
 @pytest.mark.usefixtures("configs")
-def test_the_snakefile_of_the_folder_is_found_as_snakemake_finds_it(folder, refused, monkeypatch):
-    words = ["--configfile", "bad.yaml"]
-    given.require_readable(words)
-    (folder / "workflow").mkdir()
-    (folder / "workflow/Snakefile").symlink_to(ROOT / "workflow/Snakefile")
-    assert "found 010" in refused(given.require_readable, words)
-    # Another workflow's files are no matter of this one.
-    (folder / "Snakefile").write_text("")
-    given.require_readable(words)
-    monkeypatch.chdir(ROOT)
-    assert "found 010" in refused(given.require_readable, ["--configfile", str(folder / "bad.yaml")])
-
-
-@pytest.mark.parametrize("words", [["--mode", "subprocess"], ["--mode=remote"], ["--configfile"]], ids=str)
-@pytest.mark.usefixtures("configs")
-def test_jobs_read_nothing_again_and_what_snakemake_refuses_is_left_to_it(words, refused):
-    start = [*OWN, "--configfile", "bad.yaml"]
-    assert "found 010" in refused(given.require_readable, start)
-    given.require_readable([*start, *words])
+def test_what_snakemake_refuses_is_left_to_it(refused):
+    assert "found 010" in refused(given.require_readable, ["--configfile", "bad.yaml"])
+    given.require_readable(["--configfile", "bad.yaml", "--configfile"])
 
 
 @pytest.mark.usefixtures("configs")
@@ -164,13 +144,13 @@ def test_values_are_read_as_they_are_written():
 )
 @pytest.mark.usefixtures("configs")
 def test_a_value_that_would_be_changed_is_refused(entry, says, refused):
-    assert says in refused(given.require_readable, [*OWN, "--config", entry])
+    assert says in refused(given.require_readable, ["--config", entry])
 
 
 @pytest.mark.parametrize(("text", "found"), [("", "found null"), ("- a", 'found ["a"]'), ("a", 'found "a"')])
 def test_a_file_without_keys_is_refused(text, found, folder, refused):
     (folder / "bad.yaml").write_text(text)
-    assert refused(given.require_readable, [*OWN, "--configfile", "bad.yaml"]).startswith(f"bad.yaml: {found}; ")
+    assert refused(given.require_readable, ["--configfile", "bad.yaml"]).startswith(f"bad.yaml: {found}; ")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,8 @@
 """Progress of a study in Snakemake: the number of finished runs and the estimated time left.
 
 Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line, which ends with the job that has just
-started; elsewhere (a log file, CI) it prints a
-line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log. In a dry run it prints
-the number of planned jobs of each rule.
-
-Snakemake imports this module, with or without that option, before it reads configuration files. That is the only place
-where they can be read strictly first, so that a file that Snakemake cannot read is refused in one line, too.
+started; elsewhere (a log file, CI) it prints a line at most every 10 seconds. For a failed job it prints the rule and
+the last lines of its log. In a dry run it prints the number of planned jobs of each rule.
 """
 
 import os
@@ -22,7 +18,6 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from toolnoise.base.errors import errors_in_one_line
 from toolnoise.base.files import require_plain
 from toolnoise.base.printing import escaped, span
 
@@ -36,12 +31,6 @@ SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warnin
 TRACEBACK = "Traceback (most recent call last):"
 SILENT = "it ended without a message, as a job does that is killed"
 NOTHING_TO_DO = "Nothing to be done"
-
-if Path(sys.argv[0]).name == "snakemake" or Path(sys.argv[0]).parent.name == "snakemake":
-    from toolnoise.study import given
-
-    with errors_in_one_line():
-        given.require_readable(sys.argv[1:])
 
 
 class LogHandler(LogHandlerBase):

@@ -1,38 +1,28 @@
 """The configuration among Snakemake's words: files, and values of --config.
 
-Snakemake reads both before it reads the Snakefile. Its reading is not strict, and of some files it says only that they
-are wrong, or ends in a traceback. So they are read strictly first: by `toolnoise run`, and by the logger plugin, which
-Snakemake imports before it reads its command line.
+Snakemake's reading is not strict, so the rules read both again, as they are written. Of a file that Snakemake cannot
+read at all, it says only that it is wrong, or ends in a traceback: `toolnoise run` reads strictly before it starts it.
 """
 
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, strict_yaml
 
-# Where Snakemake looks for a Snakefile, in this order.
-SNAKEFILES = ("Snakefile", "snakefile", "workflow/Snakefile", "workflow/snakefile")
-OWN = (program.snakefile(), program.path_of("workflow/Snakefile"))
-
 
 def require_readable(words: Sequence[str]) -> None:
-    """Refuse what the words of a command line of Snakemake give this workflow, if it is not read as it is written."""
+    """Refuse what the words of a command line of Snakemake give, if Snakemake would not read it as it is written."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", default=[])
     parser.add_argument("--config", "-C", nargs="*", default=[])
-    parser.add_argument("--snakefile", "-s", default=next((name for name in SNAKEFILES if Path(name).exists()), ""))
-    parser.add_argument("--mode")
     try:
         given, _ = parser.parse_known_args(list(words))
     except argparse.ArgumentError:
         # Snakemake says what it takes.
         return
-    # A job's Snakemake is given what the first one has read.
-    if given.mode is None and Path(given.snakefile).resolve() in OWN:
-        read(given.configfile, given.config)
+    read(given.configfile, given.config)
 
 
 def read(files: Iterable[str | Path], entries: Iterable[str]) -> list[config.Config]:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from toolnoise.base.printing import aligned
-from toolnoise.commands.verb import A_STUDY, AS_JSON, STUDY, Verb, option, show
+from toolnoise.commands.verb import A_STUDY, AS_JSON, STUDY, Verb, flag, option, show
 from toolnoise.study.programs import ENGINE
 
 PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
@@ -24,7 +24,8 @@ def _run(options: argparse.Namespace) -> None:
         # Toolings for training programs need nothing installed but what these need.
         hardware = {name: entry for name, entry in config.registered("hardware").items() if entry["engine"] != ENGINE}
     found = examine(hardware)
-    show(found if options.json else as_text(found))
+    # Of a study, what cannot run matters most.
+    show(found if options.json else as_text(found, every=bool(options.study) or options.all))
     # A study needs all its toolings; without a study one of the registry is enough.
     able = [not reason for reason in found["hardware"].values()]
     sys.exit(0 if (all if options.study else any)(able) else 1)
@@ -43,8 +44,8 @@ def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
-    """The findings, for a person."""
+def as_text(found: dict[str, Any], every: bool) -> str:
+    """The findings, for a person; without `every`, only those toolings that can run here."""
     machine = found["machine"]
     memory = f", {machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else ""
     gpus = [f"{gpu['name']} (driver {gpu['driver'] or 'unknown'})" for gpu in found["gpus"]]
@@ -57,8 +58,13 @@ def as_text(found: dict[str, Any]) -> str:
         f"packages  {', '.join(f'{name} {version}' for name, version in found['packages'].items())}",
         "",
     ]
-    rows = [(name, "no" if reason else "yes", reason) for name, reason in found["hardware"].items()]
-    return "\n".join(lines + aligned([("hardware", "served", "why not"), *rows]))
+    reasons = found["hardware"]
+    if every:
+        rows = [(name, "no" if reason else "yes", reason) for name, reason in reasons.items()]
+        return "\n".join(lines + aligned([("hardware", "served", "why not"), *rows]))
+    able = [name for name, reason in reasons.items() if not reason]
+    lines += ["can run here:", *(f"  {name}" for name in able)] if able else []
+    return "\n".join([*lines, f"cannot run here: {len(reasons) - len(able)} others; `toolnoise doctor --all` says why"])
 
 
 VERB = Verb(
@@ -66,5 +72,9 @@ VERB = Verb(
     says="describe this machine and list the toolings that it can run",
     example="toolnoise doctor --study my-study.yaml",
     run=_run,
-    arguments={"--study": option("FILE", A_STUDY), **AS_JSON},
+    arguments={
+        "--study": option("FILE", A_STUDY),
+        "--all": flag("also those that it cannot run, with the reason"),
+        **AS_JSON,
+    },
 )
