@@ -343,7 +343,10 @@ def as_text(cost: StudyCost, file: str) -> str:
 
 
 def _duration(seconds: float | None) -> str:
-    return "unknown" if seconds is None else span(seconds)
+    if seconds is None:
+        return "unknown"
+    # Nothing is left; less than a second would be 1 s.
+    return span(seconds) if seconds else "0 s"
 
 
 def _tooling_text(tooling: Tooling) -> str:
