@@ -1,36 +1,196 @@
 # One run: one training in its own process, of a network that is built here or of an existing training program.
-for verb in (verb for verb in ("train", "run-program") if verb in STEPS):
 
-    rule:
-        name:
-            STEPS[verb].rule
-        input:
-            unpack(get_inputs(verb)),
-            checked=get_checked if verb == "train" else [],
-        output:
-            weights=layout.WEIGHTS,
-            history=layout.HISTORY,
-            record=layout.RECORD,
-        log:
-            STEPS[verb].log(verb),
-        wildcard_constraints:
-            **get_own(verb),
-        # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave
-        # all but one core idle.
-        priority: 1
-        conda:
-            get_environment(verb)
-        threads: get_threads(verb)
-        resources:
-            **get_resources(verb),
-        params:
-            study=study.path(layout.STUDY),
-            checkpoint=layout.CHECKPOINT,
-            planned=get_planned(verb),
-            code=get_code(verb),
-            verb=verb,
-            arguments=get_arguments(verb),
-        # A job's shell command is made after `verb` has changed, so it may use only what is in params.
-        shell:
-            "toolnoise {params.verb} --study {params.study:q} {params.arguments:q} --checkpoint {params.checkpoint:q}"
-            " --planned {params.planned:q} >{log:q} 2>&1"
+
+@functools.cache
+def call_builder(model, dataset):
+    # A dry run says what the job would refuse.
+    from toolnoise.commands import trial
+
+    with errors_in_one_line():
+        trial.call_builder(study, model, dataset)
+
+
+def data_of_model(wildcards):
+    if IS_DRY_RUN:
+        call_builder(wildcards.model, wildcards.dataset)
+    return study.path(layout.DATA, dataset=wildcards.dataset)
+
+
+rule check_model:
+    """Build a model of a study's own before its first run, and check what its builder returns."""
+    input:
+        data=data_of_model,
+    output:
+        checked=layout.CHECKED,
+        statement=statement_of(layout.CHECKED),
+    log:
+        "logs/{study}/check-model/{model}/{dataset}/{hardware}.log",
+    # Before any run is trained.
+    priority: 2
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        gpu=gpus,
+        gpu_model=gpu_model,
+        mem_mb=memory,
+    params:
+        model=model_of,
+        data=data_of,
+        recipe=recipe_of,
+        tooling=tooling_of,
+        variant=variant_of,
+        seed=lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1)),
+        code=code_of("check-model"),
+    shell:
+        "toolnoise check-model --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"
+
+
+OWN_MODELS = set(places.own_models(study))
+
+
+def checked(wildcards):
+    # What makes a check stale makes every run of its model stale, too. It is not marked as ancient: Snakemake asks a job
+    # for no reason of its own while the job that makes such an input has one.
+    place, _ = task_at(wildcards), seeds_at(wildcards)
+    return study.path(layout.CHECKED, place) if place in OWN_MODELS else []
+
+
+def start_of(wildcards):
+    # The gate compares the first run of Control with the others: it alone starts cold (toolnoise.warm).
+    cell = cell_at(wildcards)
+    return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
+
+
+rule train_run:
+    """Train one run of a network."""
+    input:
+        data=layout.DATA,
+        checked=checked,
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/train/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=BUILT,
+    # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
+    # but one core idle.
+    priority: 1
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        gpu=gpus,
+        gpu_model=gpu_model,
+        mem_mb=memory,
+        runtime=minutes_of_training,
+    params:
+        model=model_of,
+        data=data_of,
+        recipe=recipe_of,
+        tooling=tooling_of,
+        variant=variant_of,
+        seed=seed_of,
+        code=code_of("train"),
+        checkpoint=layout.CHECKPOINT,
+        start=start_of,
+    shell:
+        "TOOLNOISE_START={params.start} toolnoise train --model {params.model:q} --dataset {params.data:q}"
+        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+
+
+def require_variables(models):
+    # Of the training programs that will run: before anything is trained, not when the first of them starts.
+    for model in dict.fromkeys(models):
+        entry = study.config["models"][model]
+        texts = [entry.get(key, "") for key in ("command", "deterministic")]
+        command_words.variables(texts, f"{FILE}: models.{model}.command")
+
+
+@functools.cache
+def warn_unless_set(model):
+    # A dry run says what the start would refuse.
+    try:
+        require_variables([model])
+    except BadInput as error:
+        print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
+
+
+def gate_of_program(wildcards):
+    if IS_DRY_RUN:
+        warn_unless_set(wildcards.model)
+    cell = cell_at(wildcards)
+    control = Control(*cell[:3])
+    return study.path(layout.GATE, control) if control.cell != cell and control.cell in study.seeds else []
+
+
+rule run_program:
+    """Run an existing training program once."""
+    input:
+        gate=gate_of_program,
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=RUN_PROGRAMS,
+    priority: 1
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        gpu=gpus,
+        gpu_model=gpu_model,
+        mem_mb=memory,
+        runtime=minutes_of_training,
+    params:
+        model=model_of,
+        data=data_of,
+        recipe=recipe_of,
+        tooling=tooling_of,
+        variant=variant_of,
+        seed=seed_of,
+        code=code_of("run-program"),
+        checkpoint=layout.CHECKPOINT,
+    shell:
+        "toolnoise run-program --study {wildcards.study} --model {params.model:q} --dataset {params.data:q}"
+        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+
+
+rule adopt_run:
+    """Take an existing run as it is."""
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=ADOPTED,
+    conda:
+        ENVIRONMENT
+    params:
+        model=model_of,
+        data=data_of,
+        recipe=recipe_of,
+        tooling=tooling_of,
+        variant=variant_of,
+        seed=seed_of,
+        code=code_of("adopt-run"),
+    shell:
+        "toolnoise adopt-run --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --weights {output.weights:q} --history {output.history:q} --record {output.record:q} >{log:q} 2>&1"

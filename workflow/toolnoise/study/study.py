@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
@@ -171,16 +172,28 @@ class Study:
         """Everything that may influence a run, except data and code, which have their own digests."""
         recipe = self.recipe_of.get(cell[:2])
         asked = {
-            "study_seed": self.config["seed"],
             "model": {"name": cell.model, **self.config["models"][cell.model]},
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant) | ({"bit_tensor": self.tensors[cell]} if cell in self.tensors else {}),
-            "seed": seed,
-            **({"draw": seed // DRAW} if cell in self.draws else {}),
+            **self.seeds_stated(cell, seed),
         }
         return Spec.read(asked)
+
+    def seeds_stated(self, cell: Cell, seed: int) -> dict[str, int]:
+        """The seeds in the spec of a run: the study's and its own, and its draw in a cell that has several."""
+        draw = {"draw": seed // DRAW} if cell in self.draws else {}
+        return {"study_seed": self.config["seed"], "seed": seed, **draw}
+
+    def seeds_of(self, cell: Cell, file: str, seed: str | None = None) -> tuple[int, ...]:
+        """The seeds of a cell; a cell or a seed that the grid does not have is refused, in the name of the file."""
+        if cell not in self.seeds:
+            raise BadInput(file, "grid", f"no cell {'/'.join(cell)}", "model/dataset/hardware/variant of its grid")
+        seeds = self.seeds[cell]
+        if seed is not None and int(seed) not in seeds:
+            raise BadInput(file, "seeds", f"no seed {seed} of {'/'.join(cell)}", ", ".join(map(str, seeds)))
+        return seeds
 
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs leave one of these outcomes."""

@@ -27,9 +27,9 @@ from toolnoise.commands import session
 from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
-from toolnoise.steps import STEPS, Job
+from toolnoise.steps import Job
 from toolnoise.study import grid as studies
-from toolnoise.study import layout
+from toolnoise.study import job_code, layout
 from toolnoise.study.study import Study
 from toolnoise.verify import tree
 from toolnoise.verify.audit.rules.root import TooOld
@@ -204,7 +204,7 @@ class _Incoming:
             raise BadInput(path, "", what, "the same bytes here and there")
 
     def _check_code(self, name: str, coming: Coming) -> None:
-        present = STEPS[coming.job.verb].sources(coming.job.parameters)
+        present = job_code.digests_of_sources(coming.job.verb, coming.job.parameters)
         stated = {read.name: read.sha256 for read in coming.statement.made_of(CODE, RESOURCE)}
         for file in sorted(present.keys() | stated.keys()):
             if present.get(file) != stated.get(file):
