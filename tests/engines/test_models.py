@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import files
 from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.papers.estimate.study import OUTPUTS
 from toolnoise.study import config
 
 # Published parameter counts, those of batch normalisation's running statistics among them.

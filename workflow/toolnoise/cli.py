@@ -15,7 +15,7 @@ VERBS = {
     "init": "toolnoise.checking.verbs.init",
     "adopt": "toolnoise.comparison.verbs.adopt",
     "doctor": "toolnoise.verbs.doctor",
-    "estimate": "toolnoise.analyses.estimate.verbs.estimate",
+    "estimate": "toolnoise.papers.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
     "summary": "toolnoise.verbs.summary",
     "audit": "toolnoise.verify.verbs.audit",
