@@ -75,7 +75,7 @@ NOT_IMPORTED = {
     ],
     "toolnoise.measures.control_gate": ["stats/spread.py"],
     "toolnoise.measures.cell": ["engines/keras_engine.py"],  # it reads runs, and trains none
-    "toolnoise.checking.run_program": ["training/loop.py"],  # a program has its own
+    "toolnoise.programs.run_program": ["training/loop.py"],  # a program has its own
     "toolnoise.figures.render": ["training/loop.py"],
     "toolnoise.base.metric_files": ["streams.py"],
 }

@@ -9,8 +9,8 @@ import pytest
 
 from toolnoise.base import arrays, files, program
 from toolnoise.base.spec import Spec
+from toolnoise.estimate import costs, official, run_time
 from toolnoise.models.initial import Parameter
-from toolnoise.papers.estimate import costs, official, run_time
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Cell
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import files
+from toolnoise.estimate.study import OUTPUTS
 from toolnoise.models.initial import Parameter, initial_weights
-from toolnoise.papers.estimate.study import OUTPUTS
 from toolnoise.study import config
 
 # Published parameter counts, those of batch normalisation's running statistics among them.

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolnoise.checking import program_measures
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
@@ -21,6 +20,7 @@ from toolnoise.papers.growth import metric as growth
 from toolnoise.papers.language.metric import language
 from toolnoise.papers.layers.metric import layers
 from toolnoise.papers.remedies import metric as remedies
+from toolnoise.programs import program_measures
 from toolnoise.stats.estimates import Estimate
 
 INF = np.inf

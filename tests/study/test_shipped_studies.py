@@ -8,7 +8,7 @@ import pytest
 
 from toolnoise import epoch_plan
 from toolnoise.base.program import ROOT
-from toolnoise.papers.estimate import study as memory
+from toolnoise.estimate import study as memory
 from toolnoise.papers.published import paper_items
 from toolnoise.papers.published.study import recipe_differences
 from toolnoise.study import config, grid, published

@@ -7,8 +7,8 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
+from toolnoise.estimate.study import OUTPUTS
 from toolnoise.models.initial import initial_weights
-from toolnoise.papers.estimate.study import OUTPUTS
 from toolnoise.papers.layers.layer_outputs import LayerOutputs
 from toolnoise.study import config, grid
 from toolnoise.training import network

@@ -1,1 +1,1 @@
-"""Analyses: each folder has what one question, or one command, needs; nothing in the kernel needs it."""
+"""Papers: a folder for each question that a paper asked; nothing in the kernel needs it."""

@@ -23,9 +23,9 @@ from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
+from toolnoise.estimate import official, run_time
+from toolnoise.estimate.run_time import Pace
 from toolnoise.formulas.likeliest import unit_dtype
-from toolnoise.papers.estimate import official, run_time
-from toolnoise.papers.estimate.run_time import Pace
 from toolnoise.steps import STEPS, writing
 from toolnoise.study import config, layout, runs
 from toolnoise.study.analyses import Dump, adding

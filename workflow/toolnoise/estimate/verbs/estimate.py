@@ -6,7 +6,7 @@ from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.papers.estimate import costs
+    from toolnoise.estimate import costs
     from toolnoise.study import here
 
     file, study = here.loaded(options.study)

@@ -9,10 +9,10 @@ from pathlib import Path
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, suspects
-from toolnoise.checking.left import GROUP, METRIC, named
-from toolnoise.checking.left import read as read_left
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
+from toolnoise.programs.left_arrays import GROUP, METRIC, named
+from toolnoise.programs.left_arrays import read as read_left
 from toolnoise.study import command_words, runs
 from toolnoise.study.runs import Run
 

@@ -6,7 +6,7 @@ from toolnoise.commands.verb import STUDY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.checking import first_study
+    from toolnoise.programs import first_study
 
     print(first_study.write(options.kind))
 

@@ -13,7 +13,7 @@ ROWS = {
         parameters=spec,
         reads=DATA,
         writes={"out": Write(layout.SPEED, timed=True)},
-        work=Work("toolnoise.papers.estimate.speed_probe:measure"),
+        work=Work("toolnoise.estimate.speed_probe:measure"),
         needs=Needs(tooling=lambda cell: cell.hardware, cold="it measures how long a start takes"),
         record=JobRecord("out", "times of steps"),
         unrepeatable="what it made are times",

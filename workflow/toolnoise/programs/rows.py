@@ -52,7 +52,7 @@ ROWS = {
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed) | {"study": study.name},
         reads={"gate": Read(_gate_of, several=True, optional=True)},
         writes=reads.RUN,
-        work=Work("toolnoise.checking.run_program:train", aside=("checkpoint",)),
+        work=Work("toolnoise.programs.run_program:train", aside=("checkpoint",)),
         needs=Needs(tooling=lambda run: run.hardware, minutes=reads.training_minutes),
         record=JobRecord("record", "runs of programs"),
     ),
@@ -68,9 +68,9 @@ ROWS = {
         parameters=lambda study, run: reads.spec(study, run.cell, run.seed),
         reads={},
         writes=reads.RUN,
-        work=Work("toolnoise.checking.run_program:adopt"),
+        work=Work("toolnoise.programs.run_program:adopt"),
         record=JobRecord("record", "adopted runs"),
-        outside=Outside("toolnoise.checking.run_program:files_of_adopted"),
+        outside=Outside("toolnoise.programs.run_program:files_of_adopted"),
         unrepeatable="how it was made is not known here",
     ),
     "gather-labels": Step(
@@ -85,7 +85,7 @@ ROWS = {
         parameters=lambda _, place: place._asdict(),
         reads={"record": Read(_first_outcome, reads.WEIGHTS)},
         writes={"out": Write(layout.DATA)},
-        work=Work("toolnoise.checking.left:write_labels"),
+        work=Work("toolnoise.programs.left_arrays:write_labels"),
     ),
     "dump-outcomes": Step(
         "dump_outcomes",
@@ -94,7 +94,7 @@ ROWS = {
         parameters=reads.spec,
         reads=reads.TRAINED,
         writes=reads.DUMP,
-        work=Work("toolnoise.checking.outcome_dump:dump"),
+        work=Work("toolnoise.programs.outcome_dump:dump"),
         record=JobRecord("index", "dumps of outcomes"),
     ),
     "check-program": Step(
@@ -112,7 +112,7 @@ ROWS = {
         },
         reads={"records": reads.records(reads.RUN_FILES, reads.control_of)},
         writes={"out": Write(layout.GATE)},
-        work=Work("toolnoise.checking.gate:check"),
+        work=Work("toolnoise.programs.program_gate:check"),
     ),
     "measure-program": Step(
         "measure_program",
@@ -130,6 +130,6 @@ ROWS = {
         parameters=lambda study, cell: reads.measured(study, cell) | {"outcome": _outcome(study, cell)},
         reads=reads.DATA | reads.dump(),
         writes={"out": reads.STABILITY, "out-runs": reads.RUNS},
-        work=Work("toolnoise.checking.program_measures:measure"),
+        work=Work("toolnoise.programs.program_measures:measure"),
     ),
 }
