@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from scipy import special, stats
 
-from toolnoise.analyses.claims.claim_parts import arms_together
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.clusters import mean_over_examples
@@ -37,6 +36,7 @@ from toolnoise.formulas.testset import distribution_wise_variance
 from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
+from toolnoise.papers.claims.claim_parts import arms_together
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws

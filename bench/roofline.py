@@ -348,7 +348,7 @@ def show_evaluation(framework: str, name: str, entry: str) -> None:
 
 def show_operators(framework: str, name: str, entry: str) -> None:
     """Print each operator's share of a step, as the framework's profiler has it, of the clock's time."""
-    from toolnoise.analyses.overhead.profile import kernels_of
+    from toolnoise.papers.overhead.profile import kernels_of
 
     engine = started(framework, entry)
     plan, _ = ready(engine, framework, name)

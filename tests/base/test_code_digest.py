@@ -75,7 +75,7 @@ NOT_IMPORTED = {
     ],
     "toolnoise.measures.control_gate": ["stats/spread.py"],
     "toolnoise.measures.cell": ["engines/keras_engine.py"],  # it reads runs, and trains none
-    "toolnoise.checking.run_program": ["training/loop.py"],  # a program has its own
+    "toolnoise.programs.run_program": ["training/loop.py"],  # a program has its own
     "toolnoise.figures.render": ["training/loop.py"],
     "toolnoise.base.metric_files": ["streams.py"],
 }
@@ -253,7 +253,7 @@ def move(own_package, old, new):
 
 
 def test_a_module_in_another_room_changes_no_digest(own_package):
-    modules = [MEASURE, "toolnoise.analyses.frameworks.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
+    modules = [MEASURE, "toolnoise.papers.frameworks.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
     before = [digest(module) for module in modules]
     for name in ("formulas.churn", "stats.estimates", "datasets.prepared"):
         move(own_package, name, f"elsewhere.{name.rpartition('.')[2]}")
@@ -264,7 +264,7 @@ def test_a_module_in_another_room_changes_no_digest(own_package):
 def test_a_notebook_that_imports_what_moved_changes_no_digest(own_package):
     notebook = own_package.parents[1] / OVERHEAD
     before = digest(files=(OVERHEAD,))
-    move(own_package, "analyses.overhead.metric", "elsewhere.metric")
+    move(own_package, "papers.overhead.metric", "elsewhere.metric")
     assert "toolnoise.elsewhere" in notebook.read_text()
     assert digest(files=(OVERHEAD,)) == before
     notebook.write_text(notebook.read_text().replace('"cells"', '"cell_count": 1,\n "cells"', 1))
@@ -536,7 +536,7 @@ def test_an_engine_plans_what_computes_with_it(all_code):
 
 def test_a_measure_or_the_keeping_of_checkpoints_plans_its_own_jobs(all_code):
     before = planned(FRAMEWORKS)
-    change(all_code / "analyses/frameworks/pair.py")
+    change(all_code / "papers/frameworks/pair.py")
     pairs = {job for job in before if job[0] == "measure-pair"}
     assert pairs
     assert changed(before, FRAMEWORKS) == pairs

@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.checking import first_study
+from toolnoise.programs import first_study
 
 
 def said(error, capsys, job=""):

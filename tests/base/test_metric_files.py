@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import VERSION, concatenate, read, write
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.stats.estimates import Estimate
 
 CELL = ("small_cnn", "digits", "cpu", "algo")

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.analyses.claims.claim_parts import arms_together
 from toolnoise.formulas import sd_ratio as module
 from toolnoise.formulas.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
 from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
 from toolnoise.formulas.testset import independent_errors_sd
+from toolnoise.papers.claims.claim_parts import arms_together
 from toolnoise.stats.contrasts import contrast, ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
-from toolnoise.analyses.identical.draw import range_in_sds
+from toolnoise.papers.identical.draw import range_in_sds
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate, mean_t, positive_mean_t, standard_deviation
 from toolnoise.stats.jackknife import MANY
 from toolnoise.stats.multiplicity import holm

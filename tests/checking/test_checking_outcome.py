@@ -14,8 +14,8 @@ import yaml
 
 from toolnoise.base import program, times
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import left as program_left
 from toolnoise.checking import outcome, tensors, unmodified
+from toolnoise.programs import left_arrays as program_left
 from toolnoise.study.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])

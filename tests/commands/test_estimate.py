@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.analyses.estimate import costs, official, run_time
 from toolnoise.base import arrays, files, program
 from toolnoise.base.spec import Spec
+from toolnoise.estimate import costs, official, run_time
 from toolnoise.models.initial import Parameter
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Cell

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.analyses.claims import judging
-from toolnoise.analyses.claims.whole import claimed, toolings
-from toolnoise.analyses.findings import findings
 from toolnoise.base import files, metric_files
+from toolnoise.commands import findings
 from toolnoise.commands import summary as command
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import what_varies
+from toolnoise.papers.claims import judging
+from toolnoise.papers.claims.whole import claimed, toolings
 from toolnoise.study import layout
 
 NAN = np.nan

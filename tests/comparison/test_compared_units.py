@@ -17,7 +17,6 @@ from toolnoise.comparison import (
     compared_numbers,
     comparison,
     comparison_text,
-    existing_runs,
     label_files,
     numbers,
     numbers_text,
@@ -26,6 +25,7 @@ from toolnoise.comparison import (
 from toolnoise.comparison.clusters import mean_over_examples
 from toolnoise.comparison.verbs import compare as verb
 from toolnoise.datasets.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
+from toolnoise.programs import existing_runs
 from toolnoise.study import config, outcome_files
 
 RUNS, EXAMPLES = 4, 12

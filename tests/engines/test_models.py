@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise.analyses.estimate.study import OUTPUTS
 from toolnoise.base import files
+from toolnoise.estimate.study import OUTPUTS
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study import config
 

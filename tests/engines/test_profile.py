@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolnoise.analyses.overhead.metric import PROFILE
 from toolnoise.base import files, metric_files
+from toolnoise.papers.overhead.metric import PROFILE
 
 STEPS = 4
 STUDY = {

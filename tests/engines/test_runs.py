@@ -8,11 +8,11 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.spec import Spec
-from toolnoise.checking import run_program
-from toolnoise.checking.left import read as read_left
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
+from toolnoise.programs import run_program
+from toolnoise.programs.left_arrays import read as read_left
 from toolnoise.study import kept_weights, runs
 from toolnoise.training import loop
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps
-from toolnoise.analyses.published import paper_items
-from toolnoise.analyses.published.study import with_ensembles
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
+from toolnoise.papers.published import paper_items
+from toolnoise.papers.published.study import with_ensembles
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, config, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown

@@ -4,18 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.analyses.claims import sentences
-from toolnoise.analyses.classes import draw as classes
-from toolnoise.analyses.frameworks import draw as frameworks
-from toolnoise.analyses.growth import draw as growth
-from toolnoise.analyses.language import draw as language
-from toolnoise.analyses.layers import draw as layers
-from toolnoise.analyses.overhead import draw as overhead
-from toolnoise.analyses.published import titles
 from toolnoise.figures import findings
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.formulas.weights import apart
+from toolnoise.papers.claims import sentences
+from toolnoise.papers.classes import draw as classes
+from toolnoise.papers.frameworks import draw as frameworks
+from toolnoise.papers.growth import draw as growth
+from toolnoise.papers.language import draw as language
+from toolnoise.papers.layers import draw as layers
+from toolnoise.papers.overhead import draw as overhead
+from toolnoise.papers.published import titles
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.two_means import mean_difference
 

@@ -13,11 +13,11 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from toolnoise.analyses.frameworks import draw as frameworks
-from toolnoise.analyses.published import upright
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.figures import dots, footnotes, panels, selection, sheets, style
+from toolnoise.papers.frameworks import draw as frameworks
+from toolnoise.papers.published import upright
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.analyses.published import source_table
 from toolnoise.base.program import ROOT
 from toolnoise.figures import tables
+from toolnoise.papers.published import source_table
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid
 from toolnoise.study.cells import Cell

@@ -7,8 +7,8 @@ import re
 import pytest
 import yaml
 
-from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
+from toolnoise.papers.published import paper_items
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Cell
 

@@ -87,7 +87,7 @@ def test_every_folder_of_tests_is_in_the_table():
 # The package has rooms, and no module imports itself, at whatever distance
 
 
-ANALYSES = sorted(path.parent.name for path in (PACKAGE / "analyses").glob("*/__init__.py"))
+PAPERS = sorted(path.parent.name for path in (PACKAGE / "papers").glob("*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_the_kernel_imports_no_network_and_no_reader(imports):
     readers = {function.partition(":")[0] for function in READERS.values()}
     assert len(networks) > 10
     assert len(readers) > 5
-    of_their_own = ("models", "datasets.readers", "analyses")
+    of_their_own = ("models", "datasets.readers", "papers")
     kernel = {name for name in imports if not name.startswith(tuple(f"toolnoise.{room}." for room in of_their_own))}
     assert not {(module, name) for module in kernel for name in (networks | readers) & set(imports[module])}
 

@@ -6,19 +6,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toolnoise.analyses.layers import dump as layer_dump
-from toolnoise.analyses.layers import measure as layers
-from toolnoise.analyses.layers.dump import drawn, gram, in_groups
-from toolnoise.analyses.layers.metric import LAYERS
-from toolnoise.analyses.remedies import dump as remedy_dump
-from toolnoise.analyses.remedies.measure import read
-from toolnoise.analyses.remedies.plan import SETS, remedies
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.base.timings import Timings
 from toolnoise.comparison import designs
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
+from toolnoise.papers.layers import dump as layer_dump
+from toolnoise.papers.layers import measure as layers
+from toolnoise.papers.layers.dump import drawn, gram, in_groups
+from toolnoise.papers.layers.metric import LAYERS
+from toolnoise.papers.remedies import dump as remedy_dump
+from toolnoise.papers.remedies.measure import read
+from toolnoise.papers.remedies.plan import SETS, remedies
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell

@@ -7,13 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolnoise.analyses.claims.effects import STUDY, scale_of
-from toolnoise.analyses.frameworks.cross_tooling import cross_tooling
-from toolnoise.analyses.growth import metric as growth
-from toolnoise.analyses.language.metric import language
-from toolnoise.analyses.layers.metric import layers
-from toolnoise.analyses.remedies import metric as remedies
-from toolnoise.checking import program_measures
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
@@ -21,6 +14,13 @@ from toolnoise.formulas.ensembles import by_size
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws, over_sizes
+from toolnoise.papers.claims.effects import STUDY, scale_of
+from toolnoise.papers.frameworks.cross_tooling import cross_tooling
+from toolnoise.papers.growth import metric as growth
+from toolnoise.papers.language.metric import language
+from toolnoise.papers.layers.metric import layers
+from toolnoise.papers.remedies import metric as remedies
+from toolnoise.programs import program_measures
 from toolnoise.stats.estimates import Estimate
 
 INF = np.inf

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise.analyses.classes.labels import apart
 from toolnoise.base.metric_files import of_label
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.formulas.per_run import per_run
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart as weights_apart
+from toolnoise.papers.classes.labels import apart
 from toolnoise.study import entries
 
 RUNS, PEOPLE = 6, 300

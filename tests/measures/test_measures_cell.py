@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
-from toolnoise.analyses.identical import measure as cell
-from toolnoise.analyses.identical.metric import CRITERIA, Weak
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
+from toolnoise.papers.identical import measure as cell
+from toolnoise.papers.identical.metric import CRITERIA, Weak
 from toolnoise.study import config, runs
 from toolnoise.study.cells import Cell
 

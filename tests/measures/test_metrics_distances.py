@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import stats
 
-from toolnoise.analyses.layers.dump import gram
-from toolnoise.analyses.layers.metric import layers, pairwise_gram_cka
 from toolnoise.formulas import correlation as module
 from toolnoise.formulas import similarity
 from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
+from toolnoise.papers.layers.dump import gram
+from toolnoise.papers.layers.metric import layers, pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, pairwise_jackknife, some_pairs
 
 VECTORS = arrays(

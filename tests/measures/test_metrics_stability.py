@@ -6,7 +6,6 @@ from numpy.testing import assert_equal
 from scipy import special
 
 from toolnoise import streams
-from toolnoise.checking import program_measures as of_programs
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
@@ -27,6 +26,7 @@ from toolnoise.formulas.testset import (
 )
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws
+from toolnoise.programs import program_measures as of_programs
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust

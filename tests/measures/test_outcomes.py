@@ -8,7 +8,6 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.special import expit, log_softmax
 
-from toolnoise.analyses.language import metric
 from toolnoise.base.arrays import write_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
@@ -19,6 +18,7 @@ from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
+from toolnoise.papers.language import metric
 from toolnoise.stats.estimates import Estimate
 
 RANDOM = np.random.default_rng(20261126)

@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from toolnoise import steps
-from toolnoise.analyses.claims import arms, claim_parts, effects, judging, sentences
-from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
-from toolnoise.analyses.claims.whole import JUDGED, claimed, toolings
 from toolnoise.base import metric_files
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
+from toolnoise.papers.claims import arms, claim_parts, effects, judging, sentences
+from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
+from toolnoise.papers.claims.whole import JUDGED, claimed, toolings
 from toolnoise.study import config, grid, published
 
 # Verdicts on the numbers that the papers published

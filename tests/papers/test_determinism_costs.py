@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.analyses.overhead import draw as kernels
-from toolnoise.analyses.overhead import measure as measures_overhead
-from toolnoise.analyses.overhead import xplane
-from toolnoise.analyses.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
-from toolnoise.analyses.overhead.xplane import Kernel
 from toolnoise.base import files, metric_files
+from toolnoise.papers.overhead import draw as kernels
+from toolnoise.papers.overhead import measure as measures_overhead
+from toolnoise.papers.overhead import xplane
+from toolnoise.papers.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
+from toolnoise.papers.overhead.xplane import Kernel
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 
 # What determinism costs: numbers from runs, and files from files

@@ -5,8 +5,12 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise import steps
-from toolnoise.analyses.frameworks import measure as frameworks
-from toolnoise.analyses.frameworks.metric import (
+from toolnoise.base import metric_files
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.formulas.equal_runs import first_epochs
+from toolnoise.formulas.weights import relative_distances
+from toolnoise.papers.frameworks import measure as frameworks
+from toolnoise.papers.frameworks.metric import (
     EXAMPLES,
     FRAMEWORKS,
     PARTINGS,
@@ -16,10 +20,6 @@ from toolnoise.analyses.frameworks.metric import (
     parting,
     total,
 )
-from toolnoise.base import metric_files
-from toolnoise.base.noise_sources import SOURCES
-from toolnoise.formulas.equal_runs import first_epochs
-from toolnoise.formulas.weights import relative_distances
 from toolnoise.stats.estimates import Estimate
 from toolnoise.steps import STEPS
 from toolnoise.study import layout

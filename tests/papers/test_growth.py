@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
-from toolnoise.analyses.growth import measure
-from toolnoise.analyses.growth import metric as growth
-from toolnoise.analyses.growth import study as plan
-from toolnoise.analyses.growth.metric import GROWTH, Course
 from toolnoise.base import arrays, files, metric_files
+from toolnoise.papers.growth import measure
+from toolnoise.papers.growth import metric as growth
+from toolnoise.papers.growth import study as plan
+from toolnoise.papers.growth.metric import GROWTH, Course
 from toolnoise.study import kept_weights, runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.kept_weights import schedule

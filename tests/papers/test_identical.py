@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise.analyses.identical.metric import (
+from toolnoise.base import metric_files
+from toolnoise.base.program import ROOT
+from toolnoise.papers.identical.metric import (
     CRITERIA,
     IDENTICAL,
     STATED,
@@ -14,10 +16,8 @@ from toolnoise.analyses.identical.metric import (
     experiment,
     identical,
 )
-from toolnoise.analyses.identical.significance import levene, mann_whitney
-from toolnoise.analyses.identical.significance import tests as compared
-from toolnoise.base import metric_files
-from toolnoise.base.program import ROOT
+from toolnoise.papers.identical.significance import levene, mann_whitney
+from toolnoise.papers.identical.significance import tests as compared
 from toolnoise.study import config, grid, published
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])

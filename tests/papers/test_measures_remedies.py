@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from toolnoise.analyses.remedies import measure as measures_remedies
-from toolnoise.analyses.remedies import metric as remedies
-from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, metric_files
+from toolnoise.papers.remedies import measure as measures_remedies
+from toolnoise.papers.remedies import metric as remedies
+from toolnoise.papers.remedies.metric import REMEDIES
 from toolnoise.study.cells import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.analyses.frameworks import pair
-from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.papers.frameworks import pair
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats.estimates import Estimate
 
 LABELS = np.array([0, 1, 0, 1])

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolnoise import steps, streams
-from toolnoise.analyses.remedies import plan
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
+from toolnoise.papers.remedies import plan
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.cells import MODES, Cell, Pair, Profile

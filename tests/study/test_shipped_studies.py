@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from toolnoise import epoch_plan
-from toolnoise.analyses.estimate import study as memory
-from toolnoise.analyses.published import paper_items
-from toolnoise.analyses.published.study import recipe_differences
 from toolnoise.base.program import ROOT
+from toolnoise.estimate import study as memory
+from toolnoise.papers.published import paper_items
+from toolnoise.papers.published.study import recipe_differences
 from toolnoise.study import config, grid, published
 from toolnoise.study import grid as studies
 from toolnoise.study.cells import Cell

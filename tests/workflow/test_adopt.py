@@ -9,8 +9,8 @@ from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import existing_runs
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.programs import existing_runs
 from toolnoise.study import config
 
 pytestmark = pytest.mark.long

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from toolnoise.analyses.identical.metric import IDENTICAL
 from toolnoise.base import metric_files
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.identical.metric import IDENTICAL
 
 pytestmark = pytest.mark.long
 

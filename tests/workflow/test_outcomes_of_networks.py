@@ -11,10 +11,10 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
 
-from toolnoise.analyses.language.metric import LANGUAGE
 from toolnoise.base import metric_files
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.language.metric import LANGUAGE
 
 pytestmark = pytest.mark.long
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import metric_files
+from toolnoise.papers.overhead.metric import OVERHEAD
 from toolnoise.record import statements
 
 pytestmark = pytest.mark.long

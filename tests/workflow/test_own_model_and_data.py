@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
-from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.base import code_digest, metric_files
 from toolnoise.base.program import ROOT
 from toolnoise.commands.trial import is_current
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Variants

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, metric_files
+from toolnoise.papers.remedies.metric import REMEDIES
 
 pytestmark = pytest.mark.long
 

@@ -14,18 +14,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from toolnoise import streams
-from toolnoise.analyses.classes.naming import LABELS as LABELS_OF_CLASSES
-from toolnoise.analyses.frameworks import metric as frameworks
-from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
-from toolnoise.analyses.growth import metric as growing
-from toolnoise.analyses.growth.metric import GROWTH
-from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.analyses.language.metric import LANGUAGE, language
-from toolnoise.analyses.layers.dump import gram
-from toolnoise.analyses.layers.metric import LAYERS, layers
-from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
@@ -38,6 +26,18 @@ from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
+from toolnoise.papers.classes.naming import LABELS as LABELS_OF_CLASSES
+from toolnoise.papers.frameworks import metric as frameworks
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
+from toolnoise.papers.growth import metric as growing
+from toolnoise.papers.growth.metric import GROWTH
+from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.papers.language.metric import LANGUAGE, language
+from toolnoise.papers.layers.dump import gram
+from toolnoise.papers.layers.metric import LAYERS, layers
+from toolnoise.papers.overhead.metric import KERNELS, OVERHEAD
+from toolnoise.papers.remedies.metric import REMEDIES
 from toolnoise.study import catalogue, published
 
 RUNS, EXAMPLES = 6, 400

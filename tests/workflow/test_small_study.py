@@ -11,7 +11,6 @@ import zipfile
 import numpy as np
 import pytest
 
-from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
@@ -19,6 +18,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.record import statements
 from toolnoise.study import catalogue
 
@@ -198,13 +198,13 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
 
     change(package / "training/loop.py", "\n# changed\n")
     # A measure that this study has no job of.
-    change(package / "analyses/layers/metric.py")
-    change(package / "analyses/frameworks/pair.py")
+    change(package / "papers/layers/metric.py")
+    change(package / "papers/frameworks/pair.py")
     notebook = json.loads((tree / "notebooks/noise_by_source.ipynb").read_text())
     notebook["cells"][-1]["source"].append("\nchanged = True")
     (tree / "notebooks/noise_by_source.ipynb").write_text(json.dumps(notebook))
     caption = '\nKINDS["table4"] = KINDS["table4"]._replace(caption="Examples once more.")\n'
-    change(package / "analyses/published/study.py", caption)
+    change(package / "papers/published/study.py", caption)
     shutil.copyfile(tree / "notebooks/table4.ipynb", tree / "notebooks/mine.ipynb")
     change(package / "study/catalogue.py", '\nKINDS["mine"] = KINDS["table4"]\n')
     change_study(copied, lambda study: study["figures"].append("mine"))

@@ -5,11 +5,11 @@ import shutil
 import numpy as np
 import pytest
 
-from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
 
 pytest.importorskip("jax")
 

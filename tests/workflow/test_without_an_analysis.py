@@ -14,7 +14,7 @@ from toolnoise.study import analyses, catalogue
 
 # The job that judges claims and the summary know claims.
 NEEDED = {"claims"}
-ALL = sorted(path.name for path in (program.PACKAGE / "analyses").iterdir() if (path / "__init__.py").exists())
+ALL = sorted(path.name for path in (program.PACKAGE / "papers").iterdir() if (path / "__init__.py").exists())
 # Rooms beside the kernel that add jobs, too.
 ROOMS = sorted(path.parent.name for path in program.PACKAGE.glob("*/rows.py"))
 
@@ -41,7 +41,7 @@ def program_without(tmp_path):
         for name in names:
             for kind in own("study", "KINDS", name):
                 (tmp_path / catalogue.notebook_of(kind)).unlink()
-            shutil.rmtree(tmp_path / program.NAME / (name if name in ROOMS else f"analyses/{name}"))
+            shutil.rmtree(tmp_path / program.NAME / (name if name in ROOMS else f"papers/{name}"))
         environment = {"PYTHONPATH": str(tmp_path / "workflow"), "PATH": ""}
         command = [sys.executable, "-P", "-c", PLAN, str(tmp_path / "config.yaml")]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -92,7 +92,7 @@ def made(steps, verbs):
 
 
 def test_each_folder_adds_jobs_or_figures_or_verbs_or_findings():
-    called = {module.split(".")[2] for module in cli.VERBS.values() if module.startswith("toolnoise.analyses.")}
+    called = {module.split(".")[2] for module in cli.VERBS.values() if module.startswith("toolnoise.papers.")}
     assert "estimate" in called
     finding = {module.__name__.split(".")[-2] for module in analyses.modules("findings") if hasattr(module, "lines")}
     for name in (*ALL, *ROOMS):

@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from snakemake.utils import update_config
-from toolnoise.analyses.published import paper_items
+from toolnoise.papers.published import paper_items
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.files import canonical_sha256

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise import epoch_plan
-from toolnoise.analyses.overhead.profile import kernels_of
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared, streaming
 from toolnoise.engines import State
 from toolnoise.engines.formulas import BETA_1, BETA_2
 from toolnoise.models.initial import initial_weights
+from toolnoise.papers.overhead.profile import kernels_of
 from toolnoise.study import grid
 from toolnoise.training import loop, network
 

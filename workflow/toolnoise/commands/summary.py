@@ -8,6 +8,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import as_given
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.commands import findings
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
@@ -24,7 +25,7 @@ SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 def as_text(study: Study) -> str:
     """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
-    adding = (*analyses.adding("findings", "lines"), *analyses.adding("page", "summary"))
+    adding = (findings.lines, *analyses.adding("page", "summary"))
     lines = [line for more in adding for line in more(study)]
     cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
     return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])

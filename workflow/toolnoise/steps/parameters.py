@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from toolnoise.analyses.growth.study import growing
-from toolnoise.analyses.remedies import plan
+from toolnoise.papers.growth.study import growing
+from toolnoise.papers.remedies import plan
 from toolnoise.study import figure_files, layout, programs
 from toolnoise.study.cells import (
     Cell,

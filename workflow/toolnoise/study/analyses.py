@@ -1,4 +1,4 @@
-"""What stands beside the kernel and adds to it: folders of `analyses/` and rooms, found by listing them.
+"""What stands beside the kernel and adds to it: folders of `papers/` and rooms, found by listing them.
 
 The kernel knows none of them by name. It asks for what they add: jobs (`rows.py`; `whole.py` for the study as a whole),
 what planning needs (`study.py`: kinds of figures and what these take of a study, keys of the schema, checks of a
@@ -29,7 +29,7 @@ def named(*names: str) -> tuple[str, ...]:
 
     None is imported: a plan needs their names alone, and what shows claims imports SciPy.
     """
-    folders = sorted((*PACKAGE.glob("analyses/*"), *(path.parent for path in PACKAGE.glob("*/verbs"))))
+    folders = sorted((*PACKAGE.glob("papers/*"), *(path.parent for path in PACKAGE.glob("*/verbs"))))
     paths = [folder / f"{name}.py" for name in names for folder in folders]
     return tuple(
         ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]) for path in paths if path.is_file()
@@ -48,5 +48,5 @@ def adding(module: str, name: str) -> tuple[Any, ...]:
 
 def web() -> list[Path]:
     """The files that a study's page is made from: the kernel's, then those of analyses that add views."""
-    patterns = ("pages/web/*", "analyses/*/web/*")
+    patterns = ("pages/web/*", "papers/*/web/*")
     return [path for pattern in patterns for path in sorted(PACKAGE.glob(pattern))]

@@ -37,36 +37,32 @@ _METRICS = "results/{study}/metrics/"
 METRICS = {
     "stability": Metric(f"{_METRICS}cells/{_CELLS}", places.measured, "toolnoise.formulas.stability:STABILITY"),
     "runs": Metric(f"{_METRICS}runs/{_CELLS}", places.measured, "toolnoise.formulas.per_run:RUNS"),
-    "identical": Metric(f"{_METRICS}identical/{_CELLS}", places.built, "toolnoise.analyses.identical.metric:IDENTICAL"),
+    "identical": Metric(f"{_METRICS}identical/{_CELLS}", places.built, "toolnoise.papers.identical.metric:IDENTICAL"),
     "convergence": Metric(
-        f"{_METRICS}convergence/{_CELLS}", places.built, "toolnoise.analyses.identical.metric:CONVERGENCE"
+        f"{_METRICS}convergence/{_CELLS}", places.built, "toolnoise.papers.identical.metric:CONVERGENCE"
     ),
     "ensembles": Metric(f"{_METRICS}ensembles/{_CELLS}", places.scored, "toolnoise.formulas.ensembles:ENSEMBLES"),
     "ratios": Metric(f"{_METRICS}ratios/{_TASK}", places.compared, "toolnoise.formulas.ratios:RATIOS"),
     "counts": Metric(f"{_METRICS}data/{{dataset}}.csv", places.prepared, "toolnoise.datasets.counting:COUNTS"),
     "labels": Metric(
-        f"{_METRICS}labels/{{dataset}}.csv", places.with_named_classes, "toolnoise.analyses.classes.naming:LABELS"
+        f"{_METRICS}labels/{{dataset}}.csv", places.with_named_classes, "toolnoise.papers.classes.naming:LABELS"
     ),
     "cross_tooling": Metric(
-        f"{_METRICS}pairs/{PAIR}.csv", places.pairs, "toolnoise.analyses.frameworks.cross_tooling:CROSS_TOOLING"
+        f"{_METRICS}pairs/{PAIR}.csv", places.pairs, "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"
     ),
     "frameworks": Metric(
-        f"{_METRICS}frameworks/{PAIR}.csv", places.frameworks, "toolnoise.analyses.frameworks.metric:FRAMEWORKS"
+        f"{_METRICS}frameworks/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:FRAMEWORKS"
     ),
     "partings": Metric(
-        f"{_METRICS}partings/{PAIR}.csv", places.frameworks, "toolnoise.analyses.frameworks.metric:PARTINGS"
+        f"{_METRICS}partings/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:PARTINGS"
     ),
-    "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.analyses.growth.metric:GROWTH"),
-    "language": Metric(
-        f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.analyses.language.metric:LANGUAGE"
-    ),
-    "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.analyses.layers.metric:LAYERS"),
-    "overhead": Metric(
-        f"{_METRICS}overhead/{_NETWORK}", places.networks, "toolnoise.analyses.overhead.metric:OVERHEAD"
-    ),
-    "kernels": Metric(f"{_METRICS}kernels/{_NETWORK}", places.networks, "toolnoise.analyses.overhead.metric:KERNELS"),
+    "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.papers.growth.metric:GROWTH"),
+    "language": Metric(f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.papers.language.metric:LANGUAGE"),
+    "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.papers.layers.metric:LAYERS"),
+    "overhead": Metric(f"{_METRICS}overhead/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:OVERHEAD"),
+    "kernels": Metric(f"{_METRICS}kernels/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:KERNELS"),
     "remedies": Metric(
-        f"{_METRICS}remedies/{_CELLS}", places.with_remedies, "toolnoise.analyses.remedies.metric:REMEDIES"
+        f"{_METRICS}remedies/{_CELLS}", places.with_remedies, "toolnoise.papers.remedies.metric:REMEDIES"
     ),
 }
 

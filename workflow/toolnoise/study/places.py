@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from toolnoise.analyses.growth.study import growing
-from toolnoise.analyses.language.study import of_text
-from toolnoise.analyses.remedies import plan
 from toolnoise.datasets import sources
 from toolnoise.datasets.outcomes import SCORED
+from toolnoise.papers.growth.study import growing
+from toolnoise.papers.language.study import of_text
+from toolnoise.papers.remedies import plan
 from toolnoise.study import programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.catalogue import KINDS

@@ -1,0 +1,276 @@
+"""The effect of a claim on one side, as a whole and by part: its value, its intervals, and the evidence.
+
+Quantities are compared by their ratio, and means, such as an accuracy, by their difference.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.formulas.declared import METRICS
+from toolnoise.papers.claims import tests
+from toolnoise.papers.claims.arms import Arms, Subject, Toolings, injected
+from toolnoise.papers.claims.claim_parts import Claim, ClaimPart, parts
+from toolnoise.papers.claims.tests import Finding
+from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.estimates import UNDEFINED, WIDEST, Estimate
+from toolnoise.stats.quantities import Arm
+
+WHOLE = "all"
+INJECTED = "the noise is emulated, so it is there by construction"
+PUBLISHED, STUDY = "published", "study"
+KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
+# Measures that a reader gets in per cent, by how their names begin.
+PERCENT = ("accuracy", "fpr", "fnr", "churn", "max_", "training_relative")
+Sizes = dict[tuple[str, str], float]
+
+
+class Side(NamedTuple):
+    """What claims are judged on: arms and items of a claim, sizes of groups, bounds by size alone, and toolings.
+
+    `synthetic` are the data sets whose pictures are drawn.
+    """
+
+    name: str
+    arms: Callable[[Claim], Arms]
+    sizes: Sizes
+    null: Callable[[Claim, Subject], float]
+    toolings: Toolings
+    synthetic: tuple[str, ...] = ()
+
+
+class Scale(NamedTuple):
+    """What an effect is for a reader, how to get it from a contrast, and whether means are compared as they are.
+
+    No interval leaves the `limits` of the effect.
+    """
+
+    name: str
+    read: Callable[[float], float]
+    linear: bool = False
+    limits: tuple[float, float] = (-math.inf, math.inf)
+
+
+class ShownEffect(NamedTuple):
+    """A claim or one of its parts. `contrast` is missing if it is seen, not estimated; `finding`, if nothing is known.
+
+    `parts` are what the effect is of, the best of `looks` of them, and `everything` all that the claim rests on.
+    `short_of` says why a claim cannot be supported.
+    """
+
+    name: str
+    scale: Scale
+    effect: Estimate
+    claimed: tuple[float, float]
+    contrast: Contrast | None
+    finding: Finding | None
+    parts: tuple[ClaimPart, ...]
+    everything: tuple[ClaimPart, ...] = ()
+    looks: int = 1
+    cannot_fail: str = ""
+    short_of: str = ""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everything that the claim rests on."""
+        return tuple(subject for part in self.everything or self.parts for subject in part.subjects)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """The units of each side, the smallest of several arms; one number if they are equal."""
+        if self.contrast:
+            return self.contrast.units
+        return tuple(arm.units for part in self.parts for _, arm in part.terms)
+
+    def interval(self, level: float) -> Estimate:
+        """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
+        contrast = self.contrast
+        if contrast is None or self.finding is None or math.isnan(self.effect.low):
+            return UNDEFINED
+        tail = min(level, 1.0) / self.looks / 2
+        low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)
+        if contrast.of_sds and high - low > math.log(WIDEST):
+            return UNDEFINED
+        return Estimate(*map(self.scale.read, (contrast.value, low, high))).within(*self.scale.limits)
+
+
+class Examined(NamedTuple):
+    """A claim on one side; nothing as a whole if there is no part."""
+
+    whole: ShownEffect | None
+    each: list[ShownEffect]
+    bounds: list[float]
+
+
+def examine(claim: Claim, side: Side) -> Examined:
+    """A claim as a whole and its parts."""
+    all_parts = parts(claim, side.arms(claim), side.sizes)
+    if not all_parts:
+        return Examined(None, [], [])
+    scale = scale_of(claim, side.name)
+    bounds = [bound_of(claim, part, side) for part in all_parts]
+    if claim["test"] == "presence":
+        each = [_seen(claim, scale, part, side) for part in all_parts]
+    else:
+        named = zip(all_parts, bounds, strict=True)
+        each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
+        if claim["parts"] == "pooled":
+            return Examined(_estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each, bounds)
+    judged = [shown for shown in each if not shown.cannot_fail]
+    if judged:
+        return Examined(_combined(claim, judged), each, bounds)
+    largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
+    return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each, bounds)
+
+
+def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
+    """The claim that every part agrees, or any of them."""
+    everything = tuple(part for shown in each for part in shown.parts)
+    told = [shown for shown in each if shown.finding]
+    if not told or (claim["parts"] == "every" and len(told) < len(each)):
+        missing = next(shown for shown in each if not shown.finding)
+        return missing._replace(name=WHOLE, everything=everything)
+    every = claim["parts"] == "every"
+    finding, place, looks = (tests.every if every else tests.some)([shown.finding for shown in told])
+    if claim["test"] == "presence":
+        place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
+    short_of = _one_only(claim, everything) if every else ""
+    if short_of:
+        finding = finding._replace(supports=1.0)
+    told_by = told[place]._replace(name=WHOLE, everything=everything)
+    return told_by._replace(finding=finding, looks=looks, short_of=short_of)
+
+
+def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
+    """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
+    if "over" in claim:
+        return "one comparison only" if len(parts) == 1 else ""
+    return "one network only" if len({subject.model for part in parts for subject in part.subjects}) == 1 else ""
+
+
+def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart], bound: float) -> ShownEffect:
+    terms = _pooled(parts)
+    if scale.linear:
+        terms = [(weight, linear(arm)) for weight, arm in terms]
+    elif len(terms) == 1 and terms[0][1].squares:
+        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
+    pooled = contrast(terms)
+    effect = Estimate(*map(scale.read, pooled.estimate)).within(*scale.limits)
+    finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
+    reason = claim["cannot_fail"]
+    return ShownEffect(
+        name, scale, effect, _claimed(claim, scale, bound), pooled, finding, tuple(parts), cannot_fail=reason
+    )
+
+
+def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffect:
+    """Presence is seen, not estimated: a quantity is 0 if no two runs differ."""
+    ((_, arm),) = part.terms
+    absent = float(arm.value == 0)
+    finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent, arm.value > 0)
+    reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
+    effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value)
+    return ShownEffect(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
+
+
+def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
+    """The evidence of a contrast for a claim, by its test."""
+    match claim["test"], claim.get("direction"):
+        case "equivalence", None:
+            return tests.equal(effect, _margin(claim))
+        case "difference", None:
+            return tests.different(effect, _margin(claim))
+        case ("ratio" | "level", "above") | ("trend", "rising"):
+            return tests.above(effect, bound)
+        case ("ratio" | "level", "below") | ("trend", "falling"):
+            return tests.below(effect, bound)
+        case test, direction:
+            raise ValueError(f"no such test of a claim: {test}, {direction}")
+
+
+def scale_of(claim: Claim, side: str) -> Scale:
+    """How the effect of a claim is told."""
+    measure = claim["measure"]
+    if side == PUBLISHED:
+        measure = claim.get("published", {}).get("measure", measure)
+    percent = measure.startswith(PERCENT) and not measure.endswith("_ratio")
+    factor = 100.0 if percent else 1.0
+    lowest, highest = (factor * end for end in METRICS[measure].range) if measure in METRICS else (-math.inf, math.inf)
+    if claim["test"] == "trend":
+        return Scale("exponent", float)
+    if measure.endswith("_mean"):
+        unit = "points" if percent else "nats"
+        if "over" in claim:
+            limits = lowest - highest, highest - lowest
+            return Scale(f"{unit} apart", lambda value: factor * value, linear=True, limits=limits)
+        return Scale(unit, lambda value: factor * value, linear=True, limits=(lowest, highest))
+    if "over" in claim:
+        return Scale("ratio", _exp)
+    unit = "points" if measure.endswith("_sd") or measure.startswith("max_") else "%"
+    plain = "ratio" if measure.endswith("_ratio") else "value"
+    return Scale(unit if percent else plain, lambda value: factor * _exp(value), limits=(lowest, highest))
+
+
+def linear(arm: Arm) -> Arm:
+    """An arm whose logarithm is the quantity itself, so that a contrast of such arms is a difference."""
+    moves = {unit: arm.value * moved for unit, moved in arm.moves.items()}
+    return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value)
+
+
+def bound_of(claim: Claim, part: ClaimPart, side: Side) -> float:
+    """What an effect is compared with, on the scale of the contrast; of a trend, 0."""
+    reference = claim.get("reference")
+    if reference is None or claim["test"] == "trend":
+        return 0.0
+    if claim["measure"].endswith("_mean"):
+        return reference / 100 if claim["measure"].startswith(PERCENT) else float(reference)
+    return float(np.log(side.null(claim, part.subjects[0]) if reference == "size" else reference))
+
+
+def _margin(claim: Claim) -> float:
+    if not claim["measure"].endswith("_mean"):
+        return math.log(claim["margin"])
+    return claim["margin"] / 100 if claim["measure"].startswith(PERCENT) else claim["margin"]
+
+
+def _claimed(claim: Claim, scale: Scale, bound: float) -> tuple[float, float]:
+    """The bounds of what a claim says of its effect; those of a difference are of what it denies."""
+    if "margin" in claim:
+        low, high = -_margin(claim), _margin(claim)
+    elif claim["direction"] in ("above", "rising"):
+        low, high = bound, math.inf
+    else:
+        low, high = -math.inf, bound
+    return scale.read(low), scale.read(high)
+
+
+def _pooled(parts: Sequence[ClaimPart]) -> list[tuple[float, Arm]]:
+    """The mean of the parts; an arm that several parts have is one arm."""
+    weights: dict[int, float] = {}
+    arms = {id(arm): arm for part in parts for _, arm in part.terms}
+    for part in parts:
+        for weight, arm in part.terms:
+            weights[id(arm)] = weights.get(id(arm), 0) + weight / len(parts)
+    return [(weights[key], arm) for key, arm in arms.items()]
+
+
+def _limit(pvalue: Callable[[float], float], effect: Contrast, sign: int, tail: float) -> float:
+    """The end of an interval below (-1) or above (1) a contrast: where a one-sided p-value is `tail`."""
+    if not effect.error > 0:
+        return effect.value
+    near, reach = 0.0, effect.error
+    while pvalue(effect.value + sign * reach) > tail:
+        near, reach = reach, 2 * reach
+        if reach > 1e6 * effect.error:
+            return sign * math.inf
+    for _ in range(40):
+        middle = (near + reach) / 2
+        near, reach = (middle, reach) if pvalue(effect.value + sign * middle) > tail else (near, middle)
+    return effect.value + sign * reach
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return float(np.exp(value))

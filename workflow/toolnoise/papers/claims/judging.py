@@ -1,0 +1,320 @@
+"""Verdicts on claims: on the numbers that the papers published, and on a study.
+
+A claim is supported if its interval lies wholly on its side, and refuted if it lies wholly on the other, after Holm's
+adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it is undecided, and the number
+of units per arm that would tell it is given: for 80 % power at the observed effect and the level of Holm's first step.
+Claims that cannot be false are shown, and neither judged nor counted.
+"""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Implied, Inputs, Output, Values, Words
+from toolnoise.base.metric_files import Columns
+from toolnoise.papers.claims import claim_parts, tests
+from toolnoise.papers.claims.arms import (
+    EMULATED,
+    Arms,
+    Tables,
+    Toolings,
+    injected,
+    names_of,
+    of_published,
+    of_study,
+    sizes_by_null,
+    stand_for_accelerators,
+)
+from toolnoise.papers.claims.claim_parts import Claim, about_groups
+from toolnoise.papers.claims.effects import (
+    PUBLISHED,
+    STUDY,
+    WHOLE,
+    Examined,
+    ShownEffect,
+    Side,
+    Sizes,
+    examine,
+)
+from toolnoise.papers.claims.tests import TestedContrast
+from toolnoise.stats.estimates import TOO_FEW, Estimate
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.power import LEVEL
+from toolnoise.stats.quantities import FEWEST
+from toolnoise.study import published
+from toolnoise.study.entries import dataset_name
+
+# A row is of a claim as a whole (`part` is all), or of a part. `scale` says what the values are. `ci_low` and `ci_high`
+# are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by Holm: that
+# of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the wider interval
+# that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between `claimed_low`
+# and `claimed_high`; by a claim of a difference, it is not. `n_units` are the independent units of the first side and,
+# where they differ, of the other; the smallest where there are several arms.
+CLAIMS: Columns = {
+    **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
+    **dict.fromkeys(
+        ("value", "ci_low", "ci_high", "decides_low", "decides_high", "claimed_low", "claimed_high"), float
+    ),
+    **dict.fromkeys(("pvalue", "against", "adjusted"), float),
+    "n_units": str,
+    "n_needed": float,
+    **dict.fromkeys(("needed_to", "hardware", "emulated", "note"), str),
+}
+SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "undecided", "cannot fail"
+OPEN_BEFORE = "cannot be told"  # in files of earlier versions
+ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
+# The verdicts in the order in which they are told.
+ORDER = (SUPPORTED, REFUTED, OPEN, CERTAIN, *ABSENT.values())
+NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """The verdicts in a file: each once, and each claim as a whole on both sides."""
+    verdict_rows = metric_files.read(path, CLAIMS).replace({"verdict": {OPEN_BEFORE: OPEN}})
+    keys = verdict_rows[["claim", "part", "side"]]
+    if keys.duplicated().any():
+        raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
+    if unknown := sorted(set(verdict_rows["verdict"]) - set(ORDER)):
+        raise BadInput(path, "verdict", f"found {unknown[0][:60]!r}", f"one of {', '.join(ORDER)}")
+    whole = verdict_rows[verdict_rows["part"] == WHOLE]
+    here, published = (set(whole[whole["side"] == side]["claim"]) for side in (STUDY, PUBLISHED))
+    if lone := sorted(here ^ published):
+        raise BadInput(path, "side", f"found one side of {lone[0]}", f"{PUBLISHED} and {STUDY} of each claim")
+    return verdict_rows
+
+
+def judge(
+    claims: list[dict[str, Any]],
+    toolings: Values,
+    columns: Implied,
+    label_of: Values = MappingProxyType({}),
+    synthetic: Words = (),
+    stability: Inputs = (),
+    runs: Inputs = (),
+    overhead: Inputs = (),
+    remedies: Inputs = (),
+    counts: Inputs = (),
+    kernels: Inputs = (),
+    identical: Inputs = (),
+    *,
+    out: Output,
+) -> None:
+    """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
+
+    `toolings` are the study's entries of the hardware registry, `columns` say where the columns of each kind are
+    defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels, and
+    `synthetic` the data sets whose pictures are drawn.
+    """
+    metrics = {
+        "stability": stability,
+        "runs": runs,
+        "overhead": overhead,
+        "remedies": remedies,
+        "counts": counts,
+        "kernels": kernels,
+        "identical": identical,
+    }
+    tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
+    sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
+    metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
+
+
+def read_tables(metrics: Mapping[str, list[str]], columns: Mapping[str, str]) -> Tables:
+    """The metric files of each kind as one table."""
+    return {kind: metric_files.read(paths, metric_files.columns(columns[kind])) for kind, paths in metrics.items()}
+
+
+def by_publication() -> Side:
+    """The side of the published numbers."""
+    numbers = [number for path in NUMBERS for number in published.read(path)]
+
+    def arms(claim: Claim) -> Arms:
+        given = claim.get("published", {})
+        chosen = [number for number in numbers if _item(number) in given.get("items", ())]
+        return of_published(given.get("measure", claim["measure"]), chosen)
+
+    counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
+    sizes = {(number.dataset, number.group): number.amount for number in counts}
+    return Side(PUBLISHED, arms, sizes, lambda claim, _: claim["published"].get("reference", math.nan), {})
+
+
+def by_study(
+    tables: Tables,
+    toolings: Toolings,
+    label_of: Mapping[str, str] = MappingProxyType({}),
+    synthetic: Sequence[str] = (),
+) -> Side:
+    """The side of a study, from its metric files by kind and its toolings."""
+    sizes: Sizes = {}
+    grouped = {kind: tables[kind] for kind in ("counts", "stability", "runs") if kind in tables}
+    if label_of:
+        grouped = {kind: metric_files.of_label(table, label_of) for kind, table in grouped.items()}
+    if "counts" in tables:
+        counts = grouped["counts"]
+        several = set(counts[counts["label"] == "2"]["dataset"])  # of more than two classes none is the positive one
+        label = counts["dataset"].isin(several).map({True: "all", False: "1"})
+        train = counts[(counts["split"] == "train") & (counts["label"] == label)]
+        sizes = {(row.dataset, row.group): row.n for row in train.rename(columns={"count": "n"}).itertuples()}
+    read = functools.cache(lambda measure, parts: of_study(measure, tables | grouped if parts else tables))
+
+    def arms(claim: Claim) -> Arms:
+        return read(claim["measure"], bool(label_of) and about_groups(claim))
+
+    null = functools.cache(lambda measure: sizes_by_null(measure, grouped.get("stability")))
+    return Side(
+        *(STUDY, arms, sizes, lambda claim, subject: null(claim["measure"]).get(subject, math.nan)),
+        *(toolings, tuple(synthetic)),
+    )
+
+
+def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
+    """The rows of all claims on one side: each claim, then its parts."""
+    examined = [examine(claim, side) for claim in claims]
+    keys = [_hypothesis(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
+    papers = [claim["paper"] for claim in claims]
+    smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, keys, strict=True)]
+    adjusted = claim_parts.adjusted(papers, keys, smallest)
+    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, keys, strict=True) if key})
+    # The strictest of the levels of those who claim the same.
+    families: dict[Hashable, int] = {}
+    for paper, key in zip(papers, keys, strict=True):
+        families[key] = max(families.get(key, 1), sizes[paper]) if key else 1
+    for claim, (whole, each, _), key, pvalue in zip(claims, examined, keys, adjusted, strict=True):
+        if whole is None:
+            about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
+            nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
+            yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
+            continue
+        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[key], each)
+        within = holm(np.array([_smallest(part) for part in each]))
+        judged = list(zip(each, within, strict=True))
+        hidden = _disagreement([_verdict(*part) for part in judged]) if claim["parts"] == "pooled" else ""
+        yield (*row, "; ".join(filter(None, (hidden, note))))
+        for part, of_part in judged:
+            yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
+
+
+def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
+    """The hypothesis of a claim that has a p-value."""
+    if result.whole is None or math.isnan(_smallest(result.whole)):
+        return None
+    parts = [part for shown in result.each for part in shown.parts]
+    return side.name, claim_parts.hypothesis(claim, parts, result.bounds)
+
+
+def _smallest(shown: ShownEffect) -> float:
+    """The smaller of the two-sided p-values for a claim and against it; NaN if it is not tested."""
+    tested = shown.finding is not None and shown.contrast is not None and not shown.cannot_fail
+    return min(shown.finding.pvalues) if tested else math.nan
+
+
+def _row(
+    claim: Claim, side: Side, shown: ShownEffect, adjusted: float, level: float, each: Sequence[ShownEffect]
+) -> tuple[Any, ...]:
+    """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
+    pvalues = shown.finding.pvalues if not math.isnan(_smallest(shown)) else (math.nan, math.nan)
+    verdict = _verdict(shown, adjusted)
+    side_of_it, units = _needed(claim, shown, each, level) if verdict == OPEN else ("", math.nan)
+    # The level at which this claim was tested: its interval excludes what the verdict excludes.
+    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else LEVEL if math.isnan(adjusted) else level
+    decides = shown.interval(tested_at)
+    limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
+    about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
+    emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
+    return (
+        *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
+        *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
+        *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each, decides)),
+    )
+
+
+def _verdict(shown: ShownEffect, adjusted: float) -> str:
+    if shown.cannot_fail:
+        return CERTAIN
+    if shown.finding is None or not (shown.contrast is None or adjusted < LEVEL):
+        return OPEN
+    if shown.finding.supports < shown.finding.refutes:
+        return SUPPORTED
+    return REFUTED if shown.finding.refutes < shown.finding.supports else OPEN
+
+
+def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level: float) -> tuple[str, float]:
+    """For which verdict more units are needed, and about how many per arm."""
+    if shown.finding is None or shown.contrast is None or shown.short_of:
+        return "", math.nan
+    # The contrasts that decide the claim the way its effect points.
+    agrees = shown.finding.agrees
+    parts = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else each
+    several = [_as_tested(part) for part in parts if part.finding and part.finding.agrees == agrees]
+    units = tests.units_needed(several, level, all_of_them=agrees != (claim["parts"] == "any"))
+    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", tests.rounded(units))
+
+
+def _as_tested(shown: ShownEffect) -> TestedContrast:
+    arms = [arm for part in shown.parts for _, arm in part.terms]
+    return TestedContrast(
+        shown.contrast, shown.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms)
+    )
+
+
+def _sides(units: Sequence[int]) -> str:
+    """The units of both sides, such as `10 and 4`; nothing where they are not stated."""
+    return " and ".join(map(str, units)) if all(units) else ""
+
+
+def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect], decides: Estimate) -> str:
+    notes = [reason for reason in (_data(side, shown), shown.cannot_fail, shown.short_of) if reason]
+    if shown.finding is None and not shown.cannot_fail:
+        notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
+    elif shown.finding is not None and shown.contrast is not None and math.isnan(decides.low):
+        notes.append(f"no interval: {TOO_FEW}")
+    fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
+    if fixed:
+        where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
+        notes.append(f"{where}for one draw of what the runs share")
+    if "hardware" in claim["of"]:
+        notes += filter(None, [stand_for_accelerators(names_of(shown.subjects), side.toolings)])
+    if shown.name == WHOLE and claim["note"]:
+        notes.append(claim["note"])
+    return "; ".join(notes)
+
+
+def _data(side: Side, shown: ShownEffect) -> str:
+    """The data sets of an effect, if pictures of one are drawn."""
+    datasets = list(dict.fromkeys(subject.dataset for subject in shown.subjects if subject.dataset))
+    if not set(datasets) & set(side.synthetic):
+        return ""
+    return f"on {' and '.join(dataset_name(dataset, side.synthetic) for dataset in datasets)}"
+
+
+def _not_estimated(shown: ShownEffect) -> str:
+    """Why a study's effect has no error."""
+    arms = [arm for part in shown.parts for _, arm in part.terms]
+    if any(arm.value == 0 for arm in arms):
+        return "a value of 0"
+    if any(arm.units < FEWEST for arm in arms):
+        return "too few runs"
+    if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
+        return "the runs of both sides have equal values"
+    return "no values of single runs, or a value of 0 without one of them"
+
+
+def _disagreement(verdicts_of_parts: Sequence[str]) -> str:
+    """What the mean of several parts hides; empty if none contradicts another."""
+    supported, refuted = map(verdicts_of_parts.count, (SUPPORTED, REFUTED))
+    if not supported or not refuted:
+        return ""
+    return f"of {len(verdicts_of_parts)} parts, {supported} supported and {refuted} refuted"
+
+
+def _item(number: published.Number) -> str:
+    return number.item.partition("/")[0]

@@ -1,0 +1,102 @@
+"""The layer representations of a cell's runs: Gram matrices of each layer's output on some test examples.
+
+A Gram matrix (example x example) is all that linear CKA needs of a layer, whatever its size, so any two runs can be
+compared without their activations. Columns are centred; sums are float64, stored as float32. CKA is a cosine between
+two such matrices, and this rounding changes a distance 1 - CKA of 1e-10 by less than a thousandth of it. A diverged run
+is stored as NaN.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, TrainedRuns
+from toolnoise.base.spec import Spec
+from toolnoise.base.timings import Timings
+from toolnoise.datasets.prepared import Split
+from toolnoise.dumps import prediction_dump
+from toolnoise.papers.layers.layer_outputs import LayerOutputs
+from toolnoise.study import runs
+
+AT_A_TIME = 2**28  # activations in memory: a GiB
+BLOCK = 2**18  # activations in float64: they fit a processor's cache
+
+
+def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
+    """The test examples to use, in their order.
+
+    They are drawn, because a data set may be sorted by class; once per data set, so that all cells can be compared.
+    """
+    if examples > available:
+        allowed = f"from 4 to the {available} test examples of {dataset}"
+        raise BadInput("study", "layers", f"found {examples}", allowed)
+    order = streams.permutation(streams.key(study_seed, streams.ANALYSIS, 0, "layers", dataset), available)
+    return np.sort(order[:examples])
+
+
+def dump(
+    spec: Spec, examples: int, data: Input, records: TrainedRuns, *, grams: Output, index: Output
+) -> dict[str, Any]:
+    """Run every network of a cell on some test examples, on the cell's tooling; `spec` is that of any of its runs.
+
+    Return the observed machine.
+    """
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    network = prediction_dump.build(spec, data, timings)
+    test, outputs = network.dataset.test, LayerOutputs(network.engine)
+    sizes = outputs.sizes()
+    which = drawn(spec.study_seed, spec.dataset.name, examples, len(test))
+    shape = (len(cell), len(sizes), examples, examples)
+
+    def rows() -> Iterator[np.ndarray]:
+        for run in cell:
+            if run.diverged:
+                yield np.full(shape[1:], np.nan, np.float32)
+            else:
+                network.take(run.weights(), run)
+                yield np.stack(list(_grams(outputs, test.chosen(which), sizes)))
+
+    with timings.measure("looking"):
+        arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
+    about = prediction_dump.about(spec, cell, shape, network.observed, timings)
+    files.write_json(index, about | {"layers": list(sizes), "examples": which.tolist()})
+    return network.observed
+
+
+def gram(activations: np.ndarray) -> np.ndarray:
+    """The Gram matrix of activations [example, number] with centred columns, float32."""
+    examples, columns = activations.shape
+    total = np.zeros((examples, examples))
+    step = max(1, BLOCK // examples)
+    # A layer whose values overflowed has a matrix of NaN, and no CKA.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, columns, step):
+            block = activations[:, start : start + step].astype(np.float64)
+            # Relative to the first example: the mean of equal floats can be off by a rounding, the mean of zeros
+            # cannot.
+            block -= block[:1].copy()
+            block -= block.mean(axis=0)
+            total += block @ block.T
+        return total.astype(np.float32)
+
+
+def _grams(outputs: LayerOutputs, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
+    for names in in_groups(sizes, AT_A_TIME // len(split)):
+        yield from map(gram, outputs.of_split(split, names))
+
+
+def in_groups(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Layers in order, in groups whose sizes sum to at most `most`; a larger layer is a group of its own."""
+    names: list[str] = []
+    for name, size in sizes.items():
+        if names and sum(map(sizes.get, names)) + size > most:
+            yield names
+            names = []
+        names.append(name)
+    if names:
+        yield names

@@ -1,0 +1,53 @@
+"""The control gate of training programs: what two runs with equal seeds left must be equal bit for bit.
+
+If it is not, the log says in words what differs, since when, and what was probably forgotten.
+"""
+
+from pathlib import Path
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, PlaceNames, WholeRuns
+from toolnoise.checking import diagnosis, differences, program_text, suspects
+from toolnoise.checking.outcome import EpochTable, Outcome
+from toolnoise.measures import control_gate
+from toolnoise.programs.left_arrays import GROUP, METRIC, named
+from toolnoise.programs.left_arrays import read as read_left
+from toolnoise.study import command_words, runs
+from toolnoise.study.runs import Run
+
+DIGESTS = ("weights_sha256", "tensors_sha256")
+
+
+def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) -> None:
+    """Write the gate's verdict on a control cell, or fail with one line after a page of reasons."""
+    replicates = [runs.read(record) for record in records]
+    first, *others = map(outcome_of, replicates)
+    for run, other in zip(replicates[1:], others, strict=True):
+        difference = differences.between(first, other)
+        if difference.files:
+            text = program_text.sources(command_words.words(command), Path())
+            why = diagnosis.diagnose(suspects.suspects(text), difference, None, program_text.imported(text))
+            print("\n".join(diagnosis.different(difference, why)), flush=True)
+            what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
+            wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
+            raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", what, wanted)
+    weights = replicates[0].history()[-1]["weights_sha256"]
+    files.write_json(out, control_gate.passed(cell, [run.seed for run in replicates], weights))
+
+
+def outcome_of(run: Run) -> Outcome:
+    """What the program left in a run, as it was read then."""
+    left, rows = read_left(run), run.history()
+    columns = [column for column in rows[0] if column not in DIGESTS]
+    return Outcome(
+        run.folder,
+        left.get("logits"),
+        left.get("predictions"),
+        {name: float(value) for name, value in named(left, METRIC).items()} or None,
+        left.get("labels"),
+        run.weights() or None,
+        EpochTable(columns, [[row[column] for column in columns] for row in rows]),
+        named(left, GROUP),
+        losses=left.get("losses"),
+    )
