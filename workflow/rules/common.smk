@@ -9,7 +9,7 @@ from snakemake.utils import update_config
 from toolnoise import steps
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.commands import session, snakemake_internals as internals
+from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue, command_words, config as configuration, given, grid, layout
