@@ -41,6 +41,7 @@ if not IS_MODULE:
     for content in contents:
         update_config(config, content)
 
+
 with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
     require_builders(study.config["models"], FILE)
@@ -101,13 +102,6 @@ def cell_at(wildcards):
     return Cell(wildcards.model, wildcards.dataset, hardware, wildcards.get("variant", "control"))
 
 
-def seeds_at(wildcards):
-    """The seeds of the cell whose runs a job reads; a target outside the grid is refused."""
-    cell = Cell(wildcards.model, wildcards.dataset, wildcards.hardware, wildcards.get("variant", "control"))
-    with errors_in_one_line():
-        return study.seeds_of(cell, FILE, wildcards.get("seed"))
-
-
 def pair_at(wildcards):
     return Pair(**{name: wildcards[name] for name in Pair._fields})
 
@@ -125,63 +119,46 @@ def spec_of(cell):
     return {part: text(spec[part]) for part in ("model", "dataset", "recipe", "hardware", "variant")}
 
 
-def model_of(wildcards):
-    return spec_of(cell_at(wildcards))["model"]
-
-
-def data_of(wildcards):
-    return spec_of(cell_at(wildcards))["dataset"]
-
-
-def recipe_of(wildcards):
-    return spec_of(cell_at(wildcards))["recipe"]
-
-
-def tooling_of(wildcards):
-    return spec_of(cell_at(wildcards))["hardware"]
-
-
-def variant_of(wildcards):
-    return spec_of(cell_at(wildcards))["variant"]
+def part_of_spec(part):
+    return lambda wildcards: spec_of(cell_at(wildcards))[part]
 
 
 def seed_of(wildcards):
     """The seeds of a run, or of the first run of a cell."""
-    seeds = seeds_at(wildcards)
-    return text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", seeds[0]))))
+    trained = Cell(wildcards.model, wildcards.dataset, wildcards.hardware, wildcards.variant)
+    return text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", study.seeds[trained][0]))))
+
+
+# What everything that computes on a tooling is told.
+SPEC = {
+    "model": part_of_spec("model"),
+    "data": part_of_spec("dataset"),
+    "recipe": part_of_spec("recipe"),
+    "tooling": part_of_spec("hardware"),
+    "variant": part_of_spec("variant"),
+    "seed": seed_of,
+}
 
 
 def name_of_cell(wildcards):
     return "/".join(cell_at(wildcards))
 
 
-def code_of(verb, parameters=None):
-    """The digest of the code that makes a job. Where no parameters are given, they are those of a spec."""
-
-    def digest(wildcards):
-        names = tuple(wildcards.get(name, "") for name in ("model", "dataset", "hardware", "other_hardware"))
-        return _code_of_spec(verb, *names) if parameters is None else _code(verb, parameters(wildcards))
-
-    return digest
-
-
 @functools.cache
-def _code_of_spec(verb, model, dataset, hardware, other_hardware):
-    if not dataset:
-        spec = study.profile_spec(Profile(model, hardware, next(iter(MODES)), 1))
-    else:
-        spec = study.spec(Cell(model, dataset, other_hardware or hardware, "control"), 1)
-    return job_code.digest(verb, {"spec": spec.as_json()})
+def code_digest(verb, **names):
+    """The digest of the code that makes a job: what its spec, its notebook or its kind names is part of it."""
+    if "hardware" in names:
+        cell = Cell(names["model"], names["dataset"], names["hardware"], "control")
+        return job_code.digest(verb, {"spec": study.spec(cell, 1).as_json()})
+    return job_code.digest(verb, names)
 
 
-def _code(verb, parameters):
-    return job_code.digest(verb, parameters)
+def code_of(verb):
+    return lambda wildcards: code_digest(verb)
 
 
-@functools.cache
-def code(verb):
-    """The digest of the code of a verb that no name in a job's paths changes."""
-    return job_code.digest(verb, {})
+def code_of_spec(verb):
+    return lambda wildcards: code_digest(verb, **cell_at(wildcards)._replace(variant="control")._asdict())
 
 
 # What a job needs of the machine that it is sent to
@@ -215,6 +192,10 @@ def gpu_model(wildcards):
     return tooling_at(wildcards)["gpu_model"]
 
 
+# The profile of a cluster maps them to the site.
+ON_TOOLING = {"gpu": gpus, "gpu_model": gpu_model, "mem_mb": memory}
+
+
 def minutes_of_training(wildcards, attempt):
     return study.minutes[Cell(wildcards.model, wildcards.dataset, wildcards.hardware, wildcards.variant)] * attempt
 
@@ -227,13 +208,29 @@ def group_of_cell(wildcards):
 
 # Inputs
 # ------
+@functools.cache
+def places_of(kind):
+    return expected.places_of(study, kind)
+
+
+def in_grid(kind):
+    """No file: a target outside the study's grid is refused while it is planned."""
+
+    def no_file(wildcards):
+        with errors_in_one_line():
+            expected.require_place(places_of(kind), kind, wildcards, FILE)
+        return []
+
+    return no_file
+
+
 def runs_of_cell(pattern):
     """A file of each run of the job's cell."""
+    return lambda wildcards: study.runs(pattern, cell_at(wildcards))
 
-    def files(wildcards):
-        return [study.path(pattern, cell_at(wildcards), seed=str(seed)) for seed in seeds_at(wildcards)]
 
-    return files
+TRAINED_RUNS = {"records": runs_of_cell(layout.RECORD), "weights": runs_of_cell(layout.WEIGHTS)}
+WHOLE_RUNS = TRAINED_RUNS | {"histories": runs_of_cell(layout.HISTORY)}
 
 
 def runs_of_pair(pattern, which):

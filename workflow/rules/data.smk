@@ -17,10 +17,6 @@ rule write_study:
         recorder.write_study(output.study, study.config, FILE)
 
 
-def data_parameters(wildcards):
-    return parameters_at.data(study, Dataset(wildcards.dataset))
-
-
 def entry_of(wildcards):
     return text(study.config["datasets"][wildcards.dataset])
 
@@ -38,6 +34,7 @@ def own_files(wildcards):
 rule fetch_data:
     """Download or find the files of a data set, and verify them."""
     input:
+        in_grid("fetch"),
         own_files,
     output:
         sources=layout.SOURCES,
@@ -50,7 +47,7 @@ rule fetch_data:
         ENVIRONMENT
     params:
         data=entry_of,
-        code=code_of("fetch", data_parameters),
+        code=code_of("fetch"),
     shell:
         "toolnoise fetch --dataset {wildcards.dataset:q} --entry {params.data:q} --out {output.sources:q} >{log:q} 2>&1"
 
@@ -65,9 +62,14 @@ def threads_of_reading(wildcards):
     return 8 if study.config["datasets"][wildcards.dataset]["streamed"] else 1
 
 
+def code_of_preparing(wildcards):
+    return job_code.digest("prepare", parameters_at.data(study, Dataset(wildcards.dataset)))
+
+
 rule prepare_data:
     """Read a data set and write its prepared form."""
     input:
+        in_grid("prepare"),
         fetched,
     output:
         data=layout.DATA,
@@ -85,7 +87,7 @@ rule prepare_data:
         runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
         data=entry_of,
-        code=code_of("prepare", data_parameters),
+        code=code_of_preparing,
     shell:
         "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"
         " --out {output.data:q} >{log:q} 2>&1"
@@ -98,6 +100,7 @@ def first_outcome(wildcards):
 rule gather_labels:
     """Write the test set that the runs of a training program bring."""
     input:
+        in_grid("gather-labels"),
         record=first_outcome,
         weights=lambda wildcards: first_outcome(wildcards).replace("run.json", "weights.npz"),
     output:
@@ -110,7 +113,7 @@ rule gather_labels:
     conda:
         ENVIRONMENT
     params:
-        code=code("gather-labels"),
+        code=code_of("gather-labels"),
     shell:
         "toolnoise gather-labels --dataset {wildcards.dataset:q} --record {input.record:q} --out {output.data:q}"
         " >{log:q} 2>&1"
@@ -119,6 +122,7 @@ rule gather_labels:
 rule count_data:
     """Count the examples of a data set, by class and sub-group."""
     input:
+        in_grid("counts"),
         data=layout.DATA,
     output:
         counts=METRICS["counts"].pattern,
@@ -128,7 +132,7 @@ rule count_data:
     conda:
         ENVIRONMENT
     params:
-        code=code("count"),
+        code=code_of("count"),
     shell:
         "toolnoise count --dataset {wildcards.dataset:q} --data {input.data:q} --out {output.counts:q} >{log:q} 2>&1"
 
@@ -136,6 +140,7 @@ rule count_data:
 rule name_classes:
     """Write the names that a data set's files give its classes."""
     input:
+        in_grid("labels"),
         data=layout.DATA,
     output:
         labels=METRICS["labels"].pattern,
@@ -145,7 +150,7 @@ rule name_classes:
     conda:
         ENVIRONMENT
     params:
-        code=code("name-classes"),
+        code=code_of("name-classes"),
     shell:
         "toolnoise name-classes --dataset {wildcards.dataset:q} --data {input.data:q} --out {output.labels:q}"
         " >{log:q} 2>&1"

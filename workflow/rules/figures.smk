@@ -38,7 +38,7 @@ def category_of(wildcards):
 
 def code_of_figure(wildcards):
     # A digest, not an input: touching a notebook changes nothing.
-    return {"notebook": notebook_of(wildcards)}
+    return code_digest("render", notebook=notebook_of(wildcards))
 
 
 def rendered_as(*suffixes):
@@ -75,7 +75,7 @@ rule render_figure:
     params:
         notebook=notebook_of,
         shown=shown_by,
-        code=code_of("render", code_of_figure),
+        code=code_of_figure,
         caption=caption_of,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
@@ -110,7 +110,7 @@ rule render_wide_figure:
     params:
         notebook=notebook_of,
         shown=shown_by,
-        code=code_of("render", code_of_figure),
+        code=code_of_figure,
         caption=caption_of,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
@@ -146,7 +146,7 @@ rule render_table:
     params:
         notebook=notebook_of,
         shown=shown_by,
-        code=code_of("render", code_of_figure),
+        code=code_of_figure,
         caption=caption_of,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"

@@ -4,11 +4,10 @@
 rule check_control:
     """Compare control runs bit for bit."""
     input:
+        in_grid("check-control"),
+        **WHOLE_RUNS,
         logits=lambda wildcards: study.path(layout.LOGITS, cell_at(wildcards)),
         index=lambda wildcards: study.path(layout.PREDICTIONS, cell_at(wildcards)),
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
     output:
         gate=layout.GATE,
         statement=statement_of(layout.GATE),
@@ -20,7 +19,7 @@ rule check_control:
         ENVIRONMENT
     params:
         cell=name_of_cell,
-        code=code("check-control"),
+        code=code_of("check-control"),
     shell:
         "toolnoise check-control --cell {params.cell:q} --logits {input.logits:q} --index {input.index:q}"
         " --records {input.records:q} --out {output.gate:q} >{log:q} 2>&1"
@@ -33,9 +32,8 @@ def command_of(wildcards):
 rule check_program:
     """Compare what control runs of a training program left, bit for bit."""
     input:
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
+        in_grid("check-program"),
+        **WHOLE_RUNS,
     output:
         gate=layout.GATE,
         statement=statement_of(layout.GATE),
@@ -48,7 +46,7 @@ rule check_program:
     params:
         cell=name_of_cell,
         command=command_of,
-        code=code("check-program"),
+        code=code_of("check-program"),
     shell:
         "toolnoise check-program --cell {params.cell:q} --command {params.command:q} --records {input.records:q}"
         " --out {output.gate:q} >{log:q} 2>&1"
@@ -57,12 +55,11 @@ rule check_program:
 rule measure_cell:
     """Accuracy, churn and weight distance of one cell, with intervals."""
     input:
+        in_grid("stability"),
+        **WHOLE_RUNS,
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
     output:
         stability=METRICS["stability"].pattern,
         runs=METRICS["runs"].pattern,
@@ -82,7 +79,7 @@ rule measure_cell:
         cell=name_of_cell,
         study_seed=study.config["seed"],
         identical=text(study.config["identical"]),
-        code=code("measure"),
+        code=code_of("measure"),
     shell:
         "toolnoise measure --cell {params.cell:q} --study-seed {params.study_seed} --identical {params.identical:q}"
         " --data {input.data:q} --logits {input.logits:q} --index {input.index:q} --records {input.records:q}"
@@ -93,12 +90,11 @@ rule measure_cell:
 rule measure_program:
     """The same for one cell of a training program whose runs leave scores of classes."""
     input:
+        in_grid("stability"),
+        **WHOLE_RUNS,
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
     output:
         stability=METRICS["stability"].pattern,
         runs=METRICS["runs"].pattern,
@@ -113,7 +109,7 @@ rule measure_program:
     params:
         cell=name_of_cell,
         study_seed=study.config["seed"],
-        code=code("measure-program"),
+        code=code_of("measure-program"),
     shell:
         "toolnoise measure-program --cell {params.cell:q} --study-seed {params.study_seed} --data {input.data:q}"
         " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --out {output.stability:q}"
@@ -127,12 +123,11 @@ def outcome_of(wildcards):
 rule measure_outcomes:
     """The same for one cell of a training program that leaves classes, values, losses or a metric."""
     input:
+        in_grid("stability"),
+        **WHOLE_RUNS,
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
     output:
         stability=METRICS["stability"].pattern,
         runs=METRICS["runs"].pattern,
@@ -147,7 +142,7 @@ rule measure_outcomes:
         cell=name_of_cell,
         study_seed=study.config["seed"],
         outcome=outcome_of,
-        code=code("measure-outcomes"),
+        code=code_of("measure-outcomes"),
     shell:
         "toolnoise measure-outcomes --cell {params.cell:q} --study-seed {params.study_seed}"
         " --outcome {params.outcome:q} --data {input.data:q} --logits {input.logits:q} --index {input.index:q}"
@@ -157,6 +152,7 @@ rule measure_outcomes:
 rule measure_ratios:
     """Measure the noise of variants, and of batch normalisation, as ratios."""
     input:
+        in_grid("ratios"),
         runs=lambda wildcards: parameters_at.compared_runs(study, task_at(wildcards)),
     output:
         ratios=METRICS["ratios"].pattern,
@@ -166,7 +162,7 @@ rule measure_ratios:
     conda:
         ENVIRONMENT
     params:
-        code=code("measure-ratios"),
+        code=code_of("measure-ratios"),
     shell:
         "toolnoise measure-ratios --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --runs {input.runs:q} --out {output.ratios:q} >{log:q} 2>&1"
@@ -190,9 +186,7 @@ rule collect_metrics:
         metrics=parts_of_kind,
         gates=gates_of_kind,
     output:
-        metrics=report(
-            "results/{study}/metrics/{kind}.csv", caption="../report/metrics.rst", category="5 Metric files"
-        ),
+        metrics=report("results/{study}/metrics/{kind}.csv", caption="../report/metrics.rst", category="5 Metric files"),
         statement=statement_of("results/{study}/metrics/{kind}.csv"),
     log:
         "logs/{study}/collect/{kind}.log",
@@ -202,6 +196,6 @@ rule collect_metrics:
         ENVIRONMENT
     params:
         kind=lambda wildcards: KIND_OF[wildcards.kind],
-        code=code_of("collect", lambda wildcards: {"kind": KIND_OF[wildcards.kind]}),
+        code=lambda wildcards: code_digest("collect", kind=KIND_OF[wildcards.kind]),
     shell:
         "toolnoise collect --kind {params.kind:q} --metrics {input.metrics:q} --out {output.metrics:q} >{log:q} 2>&1"

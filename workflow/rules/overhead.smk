@@ -10,12 +10,18 @@ def profile_part(part):
     return lambda wildcards: text(study.profile_spec(profile_at(wildcards)).json[part])
 
 
+def code_of_profile(wildcards):
+    return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
+
+
 def seed_of_profile(wildcards):
     return text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)})
 
 
 rule profile_step:
     """Time a training step kernel by kernel."""
+    input:
+        in_grid("profile"),
     output:
         kernels=layout.PROFILE + ".csv",
         record=layout.PROFILE_RECORD,
@@ -29,9 +35,7 @@ rule profile_step:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
     params:
         model=profile_part("model"),
         recipe=profile_part("recipe"),
@@ -40,7 +44,7 @@ rule profile_step:
         seed=seed_of_profile,
         images=profile_part("images"),
         steps=profile_part("steps"),
-        code=code_of("profile"),
+        code=code_of_profile,
     shell:
         "toolnoise profile --model {params.model:q} --recipe {params.recipe:q} --tooling {params.tooling:q}"
         " --variant {params.variant:q} --seed {params.seed:q} --images {params.images:q} --steps {params.steps:q}"
@@ -58,6 +62,7 @@ def profiles_of(wildcards):
 rule measure_overhead:
     """Measure what determinism costs a network on a tooling."""
     input:
+        in_grid("overhead"),
         records=profiles_of,
         kernels=lambda wildcards: [path.removesuffix(".json") + ".csv" for path in profiles_of(wildcards)],
     output:
@@ -71,7 +76,7 @@ rule measure_overhead:
     params:
         accelerator=lambda wildcards: study.tooling(wildcards.hardware)["accelerator"],
         overhead=text(study.config.get("overhead", {})),
-        code=code("measure-overhead"),
+        code=code_of("measure-overhead"),
     shell:
         "toolnoise measure-overhead --model {wildcards.model:q} --hardware {wildcards.hardware:q}"
         " --accelerator {params.accelerator:q} --overhead {params.overhead:q} --records {input.records:q}"
@@ -81,6 +86,7 @@ rule measure_overhead:
 rule measure_speed:
     """Time some training steps of a cell; only estimates depend on them."""
     input:
+        in_grid("measure-speed"),
         data=layout.DATA,
     output:
         speed=layout.SPEED,
@@ -93,17 +99,10 @@ rule measure_speed:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("measure-speed"),
+        **SPEC,
+        code=code_of_spec("measure-speed"),
     # Cold: it measures how long a start takes.
     shell:
         "TOOLNOISE_START=cold toolnoise measure-speed --model {params.model:q} --dataset {params.data:q}"

@@ -4,12 +4,11 @@
 rule show_cell:
     """Write a cell's part of the page: its runs, their curves, where they part."""
     input:
+        in_grid("show-cell"),
+        **WHOLE_RUNS,
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
-        histories=runs_of_cell(layout.HISTORY),
         metrics=METRICS["stability"].pattern,
         values=METRICS["runs"].pattern,
     output:
@@ -24,7 +23,7 @@ rule show_cell:
     params:
         cell=name_of_cell,
         points=lambda wildcards: parameters_at.page_cell(study, cell_at(wildcards))["points"],
-        code=code("show-cell"),
+        code=code_of("show-cell"),
     shell:
         "toolnoise show-cell --cell {params.cell:q} --points {params.points} --data {input.data:q}"
         " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --metrics {input.metrics:q}"
@@ -50,7 +49,7 @@ rule write_page:
     conda:
         ENVIRONMENT
     params:
-        code=code("write-page"),
+        code=code_of("write-page"),
     shell:
         "toolnoise write-page --study {input.study:q} --shows {input.shows:q} {input.cells:q} --gates {input.gates:q}"
         " --out {output.page:q} --out-tables {output.tables:q} >{log:q} 2>&1"
@@ -69,7 +68,7 @@ rule write_report:
     conda:
         ENVIRONMENT
     params:
-        code=code("report"),
+        code=code_of("report"),
     shell:
         "toolnoise report --study {input.study:q} --shows {input.shows:q} --out {output.report:q} >{log:q} 2>&1"
 

@@ -5,6 +5,7 @@ import json
 rule measure_remedies:
     """Measure what remedies leave of a cell's noise."""
     input:
+        in_grid("remedies"),
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
@@ -22,7 +23,7 @@ rule measure_remedies:
     params:
         cell=name_of_cell,
         study_seed=study.config["seed"],
-        code=code("measure-remedies"),
+        code=code_of("measure-remedies"),
     shell:
         "toolnoise measure-remedies --cell {params.cell:q} --study-seed {params.study_seed} --data {input.data:q}"
         " --logits {input.logits:q} --index {input.index:q} --remedied {input.remedied:q} --single {input.single:q}"
@@ -36,6 +37,7 @@ def indices(dumps):
 rule measure_layers:
     """Measure how similar corresponding layers of a cell's runs are."""
     input:
+        in_grid("layers"),
         grams=layout.GRAMS,
         index=layout.LAYERS_INDEX,
     output:
@@ -47,7 +49,7 @@ rule measure_layers:
         ENVIRONMENT
     params:
         cell=name_of_cell,
-        code=code("measure-layers"),
+        code=code_of("measure-layers"),
     shell:
         "toolnoise measure-layers --cell {params.cell:q} --grams {input.grams:q} --index {input.index:q}"
         " --out {output.layers:q} >{log:q} 2>&1"
@@ -64,6 +66,7 @@ def references_of(wildcards):
 rule measure_growth:
     """Measure how the differences between runs from equal starts grow, step by step."""
     input:
+        in_grid("growth"),
         records=growing_runs,
         weights=lambda wildcards: [path.replace("run.json", "weights.npz") for path in growing_runs(wildcards)],
     output:
@@ -75,7 +78,7 @@ rule measure_growth:
         ENVIRONMENT
     params:
         references=references_of,
-        code=code("measure-growth"),
+        code=code_of("measure-growth"),
     shell:
         "toolnoise measure-growth --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --references {params.references:q} --records {input.records:q}"
@@ -85,6 +88,7 @@ rule measure_growth:
 rule measure_language:
     """Measure how far a cell's runs end apart as language models."""
     input:
+        in_grid("language"),
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
@@ -100,7 +104,7 @@ rule measure_language:
     params:
         cell=name_of_cell,
         study_seed=study.config["seed"],
-        code=code("measure-language"),
+        code=code_of("measure-language"),
     shell:
         "toolnoise measure-language --cell {params.cell:q} --study-seed {params.study_seed} --data {input.data:q}"
         " --logits {input.logits:q} --index {input.index:q} --texts {input.texts:q}"
@@ -111,20 +115,25 @@ def name_of_pair(wildcards):
     return "/".join(pair_at(wildcards))
 
 
+def dumped(which, before=""):
+    """What the runs on the first or the second of two toolings left, and the dump of them."""
+    whole = {
+        "logits": of_pair(layout.LOGITS, which),
+        "index": of_pair(layout.PREDICTIONS, which),
+        "records": runs_of_pair(layout.RECORD, which),
+        "weights": runs_of_pair(layout.WEIGHTS, which),
+        "histories": runs_of_pair(layout.HISTORY, which),
+    }
+    return {before + name: files for name, files in whole.items()}
+
+
 rule measure_pair:
     """Measure what separates two toolings."""
     input:
+        in_grid("cross_tooling"),
+        **dumped(0),
+        **dumped(1, "other_"),
         data=layout.DATA,
-        logits=of_pair(layout.LOGITS, 0),
-        index=of_pair(layout.PREDICTIONS, 0),
-        records=runs_of_pair(layout.RECORD, 0),
-        weights=runs_of_pair(layout.WEIGHTS, 0),
-        histories=runs_of_pair(layout.HISTORY, 0),
-        other_logits=of_pair(layout.LOGITS, 1),
-        other_index=of_pair(layout.PREDICTIONS, 1),
-        other_records=runs_of_pair(layout.RECORD, 1),
-        other_weights=runs_of_pair(layout.WEIGHTS, 1),
-        other_histories=runs_of_pair(layout.HISTORY, 1),
     output:
         cross_tooling=METRICS["cross_tooling"].pattern,
         statement=statement_of(METRICS["cross_tooling"].pattern),
@@ -134,7 +143,7 @@ rule measure_pair:
         ENVIRONMENT
     params:
         pair=name_of_pair,
-        code=code("measure-pair"),
+        code=code_of("measure-pair"),
     shell:
         "toolnoise measure-pair --pair {params.pair:q} --data {input.data:q} --logits {input.logits:q}"
         " --index {input.index:q} --records {input.records:q} --other-logits {input.other_logits:q}"
@@ -149,20 +158,13 @@ def exchanged_back(pattern):
 rule measure_frameworks:
     """Measure what separates two frameworks, in training and in inference alone."""
     input:
-        logits=of_pair(layout.LOGITS, 0),
-        index=of_pair(layout.PREDICTIONS, 0),
+        in_grid("frameworks"),
+        **dumped(0),
+        **dumped(1, "other_"),
         exchanged=layout.EXCHANGED,
         exchanged_index=layout.EXCHANGED_INDEX,
-        records=runs_of_pair(layout.RECORD, 0),
-        weights=runs_of_pair(layout.WEIGHTS, 0),
-        histories=runs_of_pair(layout.HISTORY, 0),
-        other_logits=of_pair(layout.LOGITS, 1),
-        other_index=of_pair(layout.PREDICTIONS, 1),
         other_exchanged=exchanged_back(layout.EXCHANGED),
         other_exchanged_index=exchanged_back(layout.EXCHANGED_INDEX),
-        other_records=runs_of_pair(layout.RECORD, 1),
-        other_weights=runs_of_pair(layout.WEIGHTS, 1),
-        other_histories=runs_of_pair(layout.HISTORY, 1),
     output:
         frameworks=METRICS["frameworks"].pattern,
         partings=METRICS["partings"].pattern,
@@ -173,7 +175,7 @@ rule measure_frameworks:
         ENVIRONMENT
     params:
         pair=name_of_pair,
-        code=code("measure-frameworks"),
+        code=code_of("measure-frameworks"),
     shell:
         "toolnoise measure-frameworks --pair {params.pair:q} --logits {input.logits:q}"
         " --exchanged {input.exchanged:q} --records {input.records:q} --other-logits {input.other_logits:q}"
@@ -211,7 +213,7 @@ rule judge_claims:
         toolings=text(CLAIMS["toolings"]),
         label_of=text(CLAIMS.get("label_of", {})),
         synthetic=CLAIMS.get("synthetic", []),
-        code=code("judge-claims"),
+        code=code_of("judge-claims"),
     shell:
         "toolnoise judge-claims --claims {params.claims:q} --toolings {params.toolings:q}"
         " --label-of {params.label_of:q} --synthetic {params.synthetic:q} --stability {input.stability:q} --runs {input.runs:q} --overhead {input.overhead:q}"

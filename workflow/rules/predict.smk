@@ -4,9 +4,9 @@
 rule dump_predictions:
     """Dump the predictions of a cell's runs."""
     input:
+        in_grid("predict"),
+        **TRAINED_RUNS,
         data=layout.DATA,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
     output:
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
@@ -19,17 +19,10 @@ rule dump_predictions:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("predict"),
+        **SPEC,
+        code=code_of_spec("predict"),
     shell:
         "toolnoise predict --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -40,9 +33,9 @@ rule dump_predictions:
 rule dump_outcomes:
     """Dump what the runs of a training program left."""
     input:
+        in_grid("dump-outcomes"),
+        **TRAINED_RUNS,
         data=layout.DATA,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
     output:
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
@@ -54,13 +47,8 @@ rule dump_outcomes:
     conda:
         ENVIRONMENT
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("dump-outcomes"),
+        **SPEC,
+        code=code_of_spec("dump-outcomes"),
     shell:
         "toolnoise dump-outcomes --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -75,9 +63,9 @@ def remedies_of(wildcards):
 rule dump_remedies:
     """Dump a cell's predictions under remedies for noise."""
     input:
+        in_grid("remedy"),
+        **TRAINED_RUNS,
         data=layout.DATA,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
     output:
         logits=layout.REMEDIED,
         index=layout.REMEDIED_INDEX,
@@ -88,20 +76,13 @@ rule dump_remedies:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
         # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
         runtime=minutes_of_training,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
+        **SPEC,
         remedies=remedies_of,
-        code=code_of("remedy"),
+        code=code_of_spec("remedy"),
     shell:
         "toolnoise remedy --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -112,6 +93,7 @@ rule dump_remedies:
 rule exchange_predictions:
     """Dump a cell's predictions on a tooling with another framework than the one it was trained on."""
     input:
+        in_grid("predict-elsewhere"),
         data=layout.DATA,
         records=runs_of_pair(layout.RECORD, 0),
         weights=runs_of_pair(layout.WEIGHTS, 0),
@@ -125,18 +107,11 @@ rule exchange_predictions:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
     params:
         # Of what computes: runs of the same cell there.
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("predict-elsewhere"),
+        **SPEC,
+        code=code_of_spec("predict-elsewhere"),
     shell:
         "toolnoise predict-elsewhere --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -151,9 +126,9 @@ def examples_of(wildcards):
 rule dump_layers:
     """Dump how a cell's runs represent some test examples, layer by layer."""
     input:
+        in_grid("dump-layers"),
+        **TRAINED_RUNS,
         data=layout.DATA,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
     output:
         grams=layout.GRAMS,
         index=layout.LAYERS_INDEX,
@@ -164,20 +139,13 @@ rule dump_layers:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
         # Up to a forward pass for every GiB of what the layers of each run give.
         runtime=minutes_of_training,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
+        **SPEC,
         examples=examples_of,
-        code=code_of("dump-layers"),
+        code=code_of_spec("dump-layers"),
     shell:
         "toolnoise dump-layers --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -188,9 +156,9 @@ rule dump_layers:
 rule dump_continuations:
     """Let a cell's runs continue some test segments."""
     input:
+        in_grid("dump-continuations"),
+        **TRAINED_RUNS,
         data=layout.DATA,
-        records=runs_of_cell(layout.RECORD),
-        weights=runs_of_cell(layout.WEIGHTS),
     output:
         texts=layout.TEXTS,
         index=layout.TEXTS_INDEX,
@@ -201,18 +169,11 @@ rule dump_continuations:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
         runtime=minutes_of_training,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("dump-continuations"),
+        **SPEC,
+        code=code_of_spec("dump-continuations"),
     shell:
         "toolnoise dump-continuations --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"

@@ -19,6 +19,7 @@ def data_of_model(wildcards):
 rule check_model:
     """Build a model of a study's own before its first run, and check what its builder returns."""
     input:
+        in_grid("check-model"),
         data=data_of_model,
     output:
         checked=layout.CHECKED,
@@ -31,17 +32,10 @@ rule check_model:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1)),
-        code=code_of("check-model"),
+        **SPEC | {"seed": lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1))},
+        code=code_of_spec("check-model"),
     shell:
         "toolnoise check-model --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
@@ -54,7 +48,7 @@ OWN_MODELS = set(places.own_models(study))
 def checked(wildcards):
     # What makes a check stale makes every run of its model stale, too. It is not marked as ancient: Snakemake asks a job
     # for no reason of its own while the job that makes such an input has one.
-    place, _ = task_at(wildcards), seeds_at(wildcards)
+    place = task_at(wildcards)
     return study.path(layout.CHECKED, place) if place in OWN_MODELS else []
 
 
@@ -67,6 +61,7 @@ def start_of(wildcards):
 rule train_run:
     """Train one run of a network."""
     input:
+        in_grid("train"),
         data=layout.DATA,
         checked=checked,
     output:
@@ -85,18 +80,11 @@ rule train_run:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
         runtime=minutes_of_training,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("train"),
+        **SPEC,
+        code=code_of_spec("train"),
         checkpoint=layout.CHECKPOINT,
         start=start_of,
     shell:
@@ -134,6 +122,7 @@ def gate_of_program(wildcards):
 rule run_program:
     """Run an existing training program once."""
     input:
+        in_grid("run-program"),
         gate=gate_of_program,
     output:
         weights=layout.WEIGHTS,
@@ -149,18 +138,11 @@ rule run_program:
         environment_of
     threads: threads_of
     resources:
-        gpu=gpus,
-        gpu_model=gpu_model,
-        mem_mb=memory,
+        **ON_TOOLING,
         runtime=minutes_of_training,
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("run-program"),
+        **SPEC,
+        code=code_of_spec("run-program"),
         checkpoint=layout.CHECKPOINT,
     shell:
         "toolnoise run-program --study {wildcards.study} --model {params.model:q} --dataset {params.data:q}"
@@ -171,6 +153,8 @@ rule run_program:
 
 rule adopt_run:
     """Take an existing run as it is."""
+    input:
+        in_grid("adopt-run"),
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
@@ -183,13 +167,8 @@ rule adopt_run:
     conda:
         ENVIRONMENT
     params:
-        model=model_of,
-        data=data_of,
-        recipe=recipe_of,
-        tooling=tooling_of,
-        variant=variant_of,
-        seed=seed_of,
-        code=code_of("adopt-run"),
+        **SPEC,
+        code=code_of_spec("adopt-run"),
     shell:
         "toolnoise adopt-run --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"

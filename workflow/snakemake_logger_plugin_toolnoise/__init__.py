@@ -31,6 +31,10 @@ SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warnin
 TRACEBACK = "Traceback (most recent call last):"
 SILENT = "it ended without a message, as a job does that is killed"
 NOTHING_TO_DO = "Nothing to be done"
+LOCKED = (
+    "toolnoise: a Snakemake works in this folder, or one was killed here. After a kill, once its jobs have ended: "
+    "snakemake --unlock with the same options, then the same command again"
+)
 
 
 class LogHandler(LogHandlerBase):
@@ -75,6 +79,8 @@ class LogHandler(LogHandlerBase):
                 self._show_failure(record)
             case _ if record.levelno >= ERROR or record.getMessage().startswith(NOTHING_TO_DO):
                 self._print(record.getMessage())
+                if getattr(record, "exception", "") == "LockException":
+                    self._print(LOCKED)
 
     def _finish(self, job: int) -> None:
         rule = self.rules.get(job, "")

@@ -4,9 +4,12 @@ Only a list can say what was never made. The rules take their paths from it; it 
 `import`, `estimate`, `summary` and the audit ask it.
 """
 
-from collections.abc import Callable, Iterable
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from toolnoise.base.errors import BadInput
 from toolnoise.study import layout, places
 from toolnoise.study.cells import Place
 from toolnoise.study.layout import CELL, PAIR
@@ -94,3 +97,20 @@ EXPECTED = {
     "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),
     "report": Expected(places.whole, (layout.REPORT,), needed=False),
 }
+
+
+def places_of(study: Study, kind: str) -> set[tuple[str, ...]]:
+    """The places of a kind of file, each as the names in its path."""
+    pattern, places = METRICS[kind][:2] if kind in METRICS else (EXPECTED[kind].patterns[0], EXPECTED[kind].places)
+    in_path = [name for name in re.findall(r"{(\w+)}", pattern) if name != "study"]
+    return {tuple(str(getattr(place, name)) for name in in_path) for place in places(study)}
+
+
+def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, str], file: str) -> None:
+    """Refuse a file of some kind whose path has the names of no place that is known."""
+    asked = tuple(name for key, name in names.items() if key != "study")
+    if asked not in known:
+        near = difflib.get_close_matches("/".join(asked), sorted(map("/".join, known)), 1, 0)
+        raise BadInput(
+            file, f"{kind} of its grid", f"found {'/'.join(asked)}", f"such as {near[0]}" if near else "none"
+        )

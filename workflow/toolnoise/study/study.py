@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
@@ -185,15 +184,6 @@ class Study:
         """The seeds in the spec of a run: the study's and its own, and its draw in a cell that has several."""
         draw = {"draw": seed // DRAW} if cell in self.draws else {}
         return {"study_seed": self.config["seed"], "seed": seed, **draw}
-
-    def seeds_of(self, cell: Cell, file: str, seed: str | None = None) -> tuple[int, ...]:
-        """The seeds of a cell; a cell or a seed that the grid does not have is refused, in the name of the file."""
-        if cell not in self.seeds:
-            raise BadInput(file, "grid", f"no cell {'/'.join(cell)}", "model/dataset/hardware/variant of its grid")
-        seeds = self.seeds[cell]
-        if seed is not None and int(seed) not in seeds:
-            raise BadInput(file, "seeds", f"no seed {seed} of {'/'.join(cell)}", ", ".join(map(str, seeds)))
-        return seeds
 
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs leave one of these outcomes."""

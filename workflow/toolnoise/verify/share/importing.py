@@ -23,7 +23,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
-from toolnoise.commands import session
 from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
@@ -72,8 +71,9 @@ def take(
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     folder = into.absolute().parent.parent
-    if session.is_locked(folder):
-        raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
+    if any((folder / SNAKEMAKE / "locks").glob("*")):
+        found = "Snakemake is running here, or was killed"
+        raise BadInput(folder, "", found, "wait until it has ended; after a kill: snakemake --unlock")
     here = studies.load(study or into / tree.STUDY_FILE)
     with _refused_write_errors(into), scratch.folder(into) as unpacked:
         incoming = _Incoming(file, here, into, unpacked)
