@@ -11,14 +11,13 @@ from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.commands import session, snakemake_internals as internals
 from toolnoise.datasets import sources
+from toolnoise.estimate import gpu_memory
+from toolnoise.papers.published import paper_items
 from toolnoise.steps import STEPS
-from toolnoise.study import analyses, catalogue, command_words, config as configuration, given, grid, layout
+from toolnoise.study import command_words, config as configuration, figure_kinds, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.entries import cores
 from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown, Variants
-
-# The paper's tables and figures by the paper's names, where the analysis that knows them is there.
-paper_items = next(iter(analyses.modules("paper_items")), None)
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
@@ -274,7 +273,7 @@ def get_gates(wildcards):
 
 def get_caption(kind):
     # Snakemake counts no parameter that follows from the input: another caption is no reason to draw a figure again.
-    return lambda wildcards, input: catalogue.KINDS[kind].caption_in(study.name)
+    return lambda wildcards, input: figure_kinds.KINDS[kind].caption_in(study.name)
 
 
 def get_options(_wildcards, input):

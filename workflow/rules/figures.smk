@@ -7,7 +7,7 @@ report: "../report/workflow.rst"
 
 
 for kind in study.figure_kinds:
-    about = catalogue.KINDS[kind]
+    about = figure_kinds.KINDS[kind]
     shown, *further = about.suffixes
     reads = [*about.reads, *(name for name in about.also if name in METRICS)]
 

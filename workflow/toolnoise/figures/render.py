@@ -14,7 +14,7 @@ import nbformat
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
 from toolnoise.base.program import ROOT
-from toolnoise.study.kind import NARROW
+from toolnoise.study.layout import NARROW
 
 NOTEBOOKS = ROOT / "notebooks"
 

@@ -2,7 +2,7 @@
 
 A row says where its jobs are in a study, what they read and write, which parameters follow from the study, and which
 function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, and
-what `estimate` counts all follow from this table. A new measure is a row (of `table`, or of an analysis) and a module
+what `estimate` counts all follow from this table. A new measure is a row (of `table`, or of a paper) and a module
 that computes.
 
 The outcome of a job follows from its parameters (plain JSON), the files it reads and the code of its modules. `perform`

@@ -1,13 +1,31 @@
-"""The rows of the jobs that make the parts of a study, of the kernel and of each analysis; and what they measure."""
+"""The rows of the jobs that make the parts of a study; and what they measure."""
 
+from toolnoise.estimate import rows as estimate
+from toolnoise.papers.classes import rows as classes
+from toolnoise.papers.frameworks import rows as frameworks
+from toolnoise.papers.growth import rows as growth
+from toolnoise.papers.language import rows as language
+from toolnoise.papers.layers import rows as layers
+from toolnoise.papers.overhead import rows as overhead
+from toolnoise.papers.remedies import rows as remedies
+from toolnoise.programs import rows as programs
 from toolnoise.steps import table
 from toolnoise.steps.step import Step
-from toolnoise.study import analyses, layout
+from toolnoise.study import layout
 from toolnoise.study.study import Figure, Study
 
 # By the verb of the command line, in the order of the data.
-ROWS: dict[str, Step] = table.ROWS | {
-    verb: step for rows in analyses.adding("rows", "ROWS") for verb, step in rows.items()
+ROWS: dict[str, Step] = {
+    **table.ROWS,
+    **programs.ROWS,
+    **classes.ROWS,
+    **estimate.ROWS,
+    **frameworks.ROWS,
+    **growth.ROWS,
+    **language.ROWS,
+    **layers.ROWS,
+    **overhead.ROWS,
+    **remedies.ROWS,
 }
 
 # The columns of each kind of metric file of a study as a whole, by the name of the kind.

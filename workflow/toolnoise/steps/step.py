@@ -9,8 +9,8 @@ from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.study import layout
-from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, MetricFile, Pair, Place
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]

@@ -14,6 +14,7 @@ from toolnoise.study.study import Study
 
 A_DAY = 24 * 60  # minutes
 MOST_POINTS = 200_000  # of all curves of a study's page
+IDENTICAL = "toolnoise.papers.identical.metric"
 
 # Parameters
 
@@ -162,10 +163,16 @@ ROWS = {
         "measure_cell",
         "measure a cell",
         where=Where(Cell, reads.built, *reads.A_CELL),
-        parameters=reads.measured,
+        parameters=lambda study, cell: reads.measured(study, cell) | {"identical": study.config["identical"]},
         reads=reads.DATA | reads.dump(),
-        writes={"out": STABILITY, "out-runs": RUNS, "out-ensembles": ENSEMBLES},
-        work=Work("toolnoise.measures.cell:measure"),
+        writes={
+            "out": STABILITY,
+            "out-runs": RUNS,
+            "out-identical": metric("identical", layout.CELL, IDENTICAL, timed=True),
+            "out-convergence": metric("convergence", layout.CELL, IDENTICAL, timed=True),
+            "out-ensembles": ENSEMBLES,
+        },
+        work=Work("toolnoise.papers.identical.measure:measure"),
     ),
     "show-cell": Step(
         "show_cell",

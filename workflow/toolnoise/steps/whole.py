@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
+from toolnoise.papers.classes import class_names
+from toolnoise.papers.published import taken
+from toolnoise.steps import claims
 from toolnoise.steps.parts import COLUMNS, collected, gates, metric_files
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
-from toolnoise.study import analyses, catalogue, layout
-from toolnoise.study.catalogue import KINDS
+from toolnoise.study import figure_kinds, layout
 from toolnoise.study.cells import MetricFile, Shown, Whole
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.kind import FIGURES
+from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
 
 
@@ -39,8 +41,8 @@ def _figure(study: Study, place: Shown) -> Parameters:
         "emulated": list(study.emulated()),
         **_synthetic(study, (dataset for _, dataset in figure.tasks)),
     }
-    taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
-    return parameters | {name: value for name, value in taken.items() if value is not None}
+    of_study = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+    return parameters | {name: value for name, value in of_study.items() if value is not None}
 
 
 def _synthetic(study: Study, datasets: Iterable[str]) -> Parameters:
@@ -57,7 +59,11 @@ TAKEN = {
     ),
     "width": lambda study, _: study.config.get("figure_width"),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
-} | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}
+    "class_names": class_names.of_figure,
+    "accelerators": taken.accelerators,
+    "differences": taken.differences,
+    "sources": taken.sources,
+}
 
 
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
@@ -116,7 +122,7 @@ def _on_the_page(study: Study, place: Whole) -> list[str]:
 
 def _web(_: Parameters) -> tuple[str, ...]:
     """The page's template, styles and scripts."""
-    return tuple(map(code_digest.name_of, analyses.web()))
+    return tuple(map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
@@ -160,7 +166,7 @@ ROWS = {
             further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
         ),
     ),
-    **{verb: step for rows in analyses.adding("whole", "ROWS") for verb, step in rows.items()},
+    **claims.ROWS,
     "render": Step(
         "render_{notebook}",
         "execute a notebook",
@@ -176,9 +182,9 @@ ROWS = {
         work=Work(
             "toolnoise.figures.render:render",
             check=_check_rendered,
-            further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
+            further=lambda parameters: code_digest.imports_of(figure_kinds.notebook_of(parameters["notebook"])),
             files=lambda parameters: (
-                catalogue.notebook_of(parameters["notebook"]),
+                figure_kinds.notebook_of(parameters["notebook"]),
                 *KINDS[parameters["notebook"]].files,
             ),
         ),
@@ -190,7 +196,7 @@ ROWS = {
         parameters=_page,
         reads={"shows": Read(_on_the_page, several=True), "gates": Read(_gates, several=True, optional=True)},
         writes={"out": Write(layout.PAGE), "out-tables": Write(layout.PAGE_PARTS + "/tables.js")},
-        work=Work("toolnoise.pages.study_page:show", further=lambda _: analyses.named("page", "study"), files=_web),
+        work=Work("toolnoise.pages.study_page:show", files=_web),
     ),
     "report": Step(
         "write_report",
@@ -201,7 +207,7 @@ ROWS = {
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
             "toolnoise.figures.snakemake_report:write",
-            further=lambda _: (catalogue.__name__, *analyses.named("study")),
+            further=lambda _: (figure_kinds.__name__,),
             files=lambda _: tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")),
         ),
         unrepeatable="the page says when Snakemake wrote it",

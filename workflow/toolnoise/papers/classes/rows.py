@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from toolnoise.steps.reads import DATA
 from toolnoise.steps.step import Step, Where, Work, metric
 from toolnoise.steps.table import with_sources
-from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Dataset
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
 

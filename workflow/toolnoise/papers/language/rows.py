@@ -1,10 +1,10 @@
 """The jobs of language: what each run writes after the same beginnings, and how far runs end apart."""
 
-from toolnoise.papers.language.study import of_text
 from toolnoise.steps.reads import DATA, TRAINED, at, built, measured, spec, training_minutes
 from toolnoise.steps.step import JobRecord, Needs, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import of_text
 from toolnoise.study.study import Study
 
 TEXTS = "results/{study}/continuations/" + layout.CELL
@@ -13,7 +13,7 @@ ALLOWED = "a cell whose data set is text"
 
 def cells(study: Study) -> list[Cell]:
     """The cells of language models that are built here."""
-    return of_text(built(study), study.config)
+    return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
 
 
 ROWS = {

@@ -1,6 +1,5 @@
 """The jobs of remedies: a dump of predictions under them, and what they leave of the noise."""
 
-from toolnoise.papers.remedies import plan
 from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, measured, spec, training_minutes
 from toolnoise.steps.step import JobRecord, Needs, Read, Step, Where, Work, Write, metric
 from toolnoise.study import layout
@@ -10,12 +9,12 @@ from toolnoise.study.study import Study
 
 def _remedied(study: Study, cell: Cell) -> list[str]:
     """The cell's dump under remedies; a cell without a remedy of its own has none."""
-    return [study.path(layout.REMEDIED, cell)] if plan.applied(study, cell) else []
+    return [study.path(layout.REMEDIED, cell)] if study.remedies_of(cell) else []
 
 
 def _single(study: Study, cell: Cell) -> list[str]:
     """The dump of the runs that it is compared with; none if these are its own."""
-    single = plan.single(study, cell)
+    single = study.without_remedy(cell)
     return [study.path(layout.LOGITS, single)] if single != cell else []
 
 
@@ -25,11 +24,11 @@ ROWS = {
         "dump a cell's predictions under remedies for noise",
         where=Where(
             Cell,
-            lambda study: (cell for cell in study.views if plan.applied(study, cell)),
+            lambda study: (cell for cell in study.views if study.remedies_of(cell)),
             "remedies",
             "a cell whose block has remedies, or snapshots",
         ),
-        parameters=lambda study, cell: spec(study, cell) | {"remedies": list(plan.applied(study, cell))},
+        parameters=lambda study, cell: spec(study, cell) | {"remedies": list(study.remedies_of(cell))},
         reads=TRAINED,
         writes={
             "logits": Write(layout.REMEDIED),
