@@ -14,7 +14,7 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import what_varies
 from toolnoise.papers.claims import judging
-from toolnoise.papers.claims.whole import claimed, toolings
+from toolnoise.steps.claims import claimed, toolings
 from toolnoise.study import layout
 
 NAN = np.nan

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import files
-from toolnoise.estimate.study import OUTPUTS
+from toolnoise.estimate.gpu_memory import OUTPUTS
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study import config
 

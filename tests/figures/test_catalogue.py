@@ -1,5 +1,6 @@
 """Which figures a study has, and which of them the paper's names mean."""
 
+import functools
 import re
 from types import SimpleNamespace
 
@@ -9,13 +10,12 @@ from toolnoise import steps
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.papers.published import paper_items
-from toolnoise.papers.published.study import with_ensembles
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, grid
+from toolnoise.study import config, figure_kinds, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.kind import FIGURES
-from toolnoise.study.study import Figure
+from toolnoise.study.figure_kinds import FIGURES
+from toolnoise.study.study import Figure, Study
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
@@ -58,8 +58,10 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
 def study_of(config, seeds, **parts):
     """What a grid takes of a study."""
     none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "views": {}, "layers": {}}
-    whole = {"cells": (), "draws": {}} | none | parts
-    return SimpleNamespace(config=config, seeds=seeds, **whole)
+    whole = {"cells": (), "draws": {}, "growing": dict} | none | parts
+    study = SimpleNamespace(config=config, seeds=seeds, **whole)
+    study.without_remedy = functools.partial(Study.without_remedy, study)
+    return study
 
 
 def names(some, **more):
@@ -89,7 +91,7 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     # Runs of several draws are averaged within a draw.
     resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
-    assert not with_ensembles(Grid(study_of(resolved, seeds), seeds))
+    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
@@ -217,7 +219,7 @@ def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out
     assert kind not in built(written).figure_kinds
     written["figures"] = [kind]
     line = refused(built, written)
-    needs = catalogue.KINDS[kind].needs
+    needs = figure_kinds.KINDS[kind].needs
     assert line == f"tiny.yaml: figures: the grid has no data for '{kind}'; it needs {needs}"
 
 
@@ -262,7 +264,7 @@ def test_the_demo_and_the_small_studies_show_every_kind():
     small = [grid.load(path) for path in studies.glob("*-small.yaml")]
     # Published numbers are of GPUs, and so is noise that is not emulated beside the cost of a switch.
     of_gpus = {"paper_vs_ours", "cost_of_control"}
-    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - of_gpus
+    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(figure_kinds.KINDS) - of_gpus
     assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
 
 
@@ -290,17 +292,17 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
         study = built(written | ({"figure_width": width} if width else {}))
         for figure in study.figures:
             given = whole.ROWS["render"].parameters(study, Shown(figure.name))
-            assert given.get("width") == (width if "width" in catalogue.KINDS[figure.notebook].takes else None)
-    one_form = {name for name, row in catalogue.KINDS.items() if row.category == FIGURES}
-    assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {
+            assert given.get("width") == (width if "width" in figure_kinds.KINDS[figure.notebook].takes else None)
+    one_form = {name for name, row in figure_kinds.KINDS.items() if row.category == FIGURES}
+    assert {kind for kind in one_form if "width" not in figure_kinds.KINDS[kind].takes} == {
         "claims",
         "kernels",
     }
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():
-    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(catalogue.KINDS)
-    for kind, about in catalogue.KINDS.items():
+    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(figure_kinds.KINDS)
+    for kind, about in figure_kinds.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
         assert study_page.plain(about.caption_in("a-study")).endswith(".") and "a-study" in about.caption_in("a-study")
         assert set(about.reads) <= {*steps.COLUMNS, "claims"}

@@ -18,10 +18,10 @@ from toolnoise.papers.layers.dump import drawn, gram, in_groups
 from toolnoise.papers.layers.metric import LAYERS
 from toolnoise.papers.remedies import dump as remedy_dump
 from toolnoise.papers.remedies.measure import read
-from toolnoise.papers.remedies.plan import SETS, remedies
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
+from toolnoise.study.remedies import SETS, remedies
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 

@@ -6,7 +6,7 @@ import pytest
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
 from toolnoise.formulas.sd_ratio import by_difficulty, by_size, sd_ratio
 from toolnoise.formulas.testset import independent_errors_sd
-from toolnoise.papers.classes.study import NAMES, class_names
+from toolnoise.papers.classes.class_names import NAMES, class_names
 from toolnoise.study import config
 
 # What the measures of classes and sub-groups promise

@@ -20,7 +20,7 @@ from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import arms, claim_parts, effects, judging, sentences
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
-from toolnoise.papers.claims.whole import JUDGED, claimed, toolings
+from toolnoise.steps.claims import JUDGED, claimed, toolings
 from toolnoise.study import config, grid, published
 
 # Verdicts on the numbers that the papers published

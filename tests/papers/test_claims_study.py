@@ -14,10 +14,11 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.claims import judging, sentences, whole
+from toolnoise.papers.claims import judging, sentences
 from toolnoise.papers.claims.arms import Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.papers.claims.tests import rounded
+from toolnoise.steps import claims as whole
 from toolnoise.study import config
 from toolnoise.study.cells import Whole
 

@@ -7,7 +7,6 @@ from toolnoise import steps
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.papers.growth import measure
 from toolnoise.papers.growth import metric as growth
-from toolnoise.papers.growth import study as plan
 from toolnoise.papers.growth.metric import GROWTH, Course
 from toolnoise.study import kept_weights, runs
 from toolnoise.study.cells import Cell, Variants
@@ -188,7 +187,7 @@ def test_a_tooling_is_held_against_the_first_and_noise_and_a_bit_against_their_o
         {"variants": ["algo", "algo_impl", BIT]},
         {"hardware": ["cpu-jax"], "variants": ["algo", "algo_impl"]},
     )
-    assert dict(plan.growing(study)[HOME]) == {
+    assert dict(study.growing()[HOME]) == {
         cell("cpu", "algo_impl"): cell("cpu", "algo"),
         cell("cpu", BIT): cell("cpu", "algo"),
         cell("cpu-jax", "algo"): cell("cpu", "algo"),
@@ -198,20 +197,20 @@ def test_a_tooling_is_held_against_the_first_and_noise_and_a_bit_against_their_o
 
 def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several_draws_against_algo(growing):
     fixed = growing({"variants": ["control", "impl", "bit"]})
-    assert dict(plan.growing(fixed)[HOME]) == {cell("cpu", name): cell("cpu", "control") for name in ("impl", "bit")}
+    assert dict(fixed.growing()[HOME]) == {cell("cpu", name): cell("cpu", "control") for name in ("impl", "bit")}
     drawn = growing({"variants": ["algo"]}, {"variants": ["impl"], "draws": 3, "seeds": 2})
-    assert dict(plan.growing(drawn)[HOME]) == {cell("cpu", "impl"): cell("cpu", "algo")}
+    assert dict(drawn.growing()[HOME]) == {cell("cpu", "impl"): cell("cpu", "algo")}
 
 
 def test_what_has_another_start_is_compared_with_nothing(growing):
     study = growing({"variants": ["control", "algo", "init", "init+bit"]})
-    assert plan.growing(study) == {}
+    assert study.growing() == {}
     assert "growth" not in steps.collected(study)
 
 
 def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
     study = built(written)
-    assert plan.growing(study) == {}
+    assert study.growing() == {}
     assert "record_steps" not in study.spec(study.cells[0], 1).recipe
     assert "growth" not in study.figure_kinds
 

@@ -11,11 +11,11 @@ from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
-from toolnoise.papers.remedies import plan as remedy_sets
 from toolnoise.papers.remedies.dump import seen
 from toolnoise.papers.remedies.metric import MEASURES, measure, reduction, variability_reduction
-from toolnoise.papers.remedies.plan import PLAIN, SETS, View, remedies, remedy
 from toolnoise.study import config, published
+from toolnoise.study import remedies as remedy_sets
+from toolnoise.study.remedies import PLAIN, SETS, View, remedies, remedy
 
 # The score that Summers & Dinneen report without a formula, against their own table
 

@@ -86,10 +86,10 @@ def test_coverage_is_never_rounded_up(stated, files, text):
 @pytest.mark.parametrize(
     ("changed", "shown", "missing"),
     [
-        (["workflow/toolnoise/study/catalogue.py"], ["old.html", "runs.csv"], {"old.html", "runs.csv"}),
+        (["workflow/toolnoise/study/figure_kinds.py"], ["old.html", "runs.csv"], {"old.html", "runs.csv"}),
         # The present code knows the new kind, and without a page nobody says what is unknown.
         ([], ["old.html", "runs.csv"], {"old.html", "runs.csv", "new.html"}),
-        (["workflow/toolnoise/study/catalogue.py"], None, {"old.html", "runs.csv", "new.html"}),
+        (["workflow/toolnoise/study/figure_kinds.py"], None, {"old.html", "runs.csv", "new.html"}),
     ],
 )
 def test_a_figure_of_a_kind_that_the_code_of_a_page_did_not_have_is_not_missing(changed, shown, missing, monkeypatch):

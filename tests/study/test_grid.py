@@ -10,7 +10,6 @@ from toolnoise import steps, streams
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
-from toolnoise.papers.remedies import plan
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.cells import MODES, Cell, Pair, Profile
@@ -101,19 +100,19 @@ def remedied(written, **more):
 def test_remedies_are_those_of_the_block_and_of_runs_of_several_cycles_their_snapshots_too(written, built):
     tiny = built(remedied(written))
     one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
-    assert plan.applied(tiny, one) == ("flip",)
-    assert plan.applied(tiny, several) == ("flip", "snapshots", "snapshots+flip")
-    assert plan.applied(tiny, one._replace(hardware="noisy")) == ()
+    assert tiny.remedies_of(one) == ("flip",)
+    assert tiny.remedies_of(several) == ("flip", "snapshots", "snapshots+flip")
+    assert tiny.remedies_of(one._replace(hardware="noisy")) == ()
     alone = built(remedied(written, remedies=[]))
-    assert (plan.applied(alone, one), plan.applied(alone, several)) == ((), ("snapshots",))
+    assert (alone.remedies_of(one), alone.remedies_of(several)) == ((), ("snapshots",))
     assert one in alone.views
 
 
 def test_snapshots_are_held_against_the_model_that_they_are_named_after_if_its_remedies_are_asked_for(written, built):
     one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
     tiny = built(remedied(written))
-    assert (plan.single(tiny, one), plan.single(tiny, several)) == (one, one)
-    assert plan.single(built(remedied(written, models=["smallcnn-snapshots"])), several) == several
+    assert (tiny.without_remedy(one), tiny.without_remedy(several)) == (one, one)
+    assert built(remedied(written, models=["smallcnn-snapshots"])).without_remedy(several) == several
 
 
 def test_remedies_change_no_run(written, built):

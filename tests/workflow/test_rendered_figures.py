@@ -38,7 +38,7 @@ from toolnoise.papers.layers.dump import gram
 from toolnoise.papers.layers.metric import LAYERS, layers
 from toolnoise.papers.overhead.metric import KERNELS, OVERHEAD
 from toolnoise.papers.remedies.metric import REMEDIES
-from toolnoise.study import catalogue, published
+from toolnoise.study import figure_kinds, published
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -138,7 +138,7 @@ def written(tmp_path, monkeypatch):
             if values:
                 metric_files.write(tmp_path / f"{name}.csv", columns, values)
                 parameters[name] = [str(tmp_path / f"{name}.csv")]
-        if "width" in catalogue.KINDS[kind].takes:
+        if "width" in figure_kinds.KINDS[kind].takes:
             narrow = {"width": sheets.COLUMN, "stem": str(tmp_path / "narrow")}
             execute(kind, parameters | narrow, sheets.COLUMN)
         execute(kind, parameters | {"stem": str(tmp_path / "figure")}, formats=formats)

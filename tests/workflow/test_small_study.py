@@ -20,7 +20,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
 from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.record import statements
-from toolnoise.study import catalogue
+from toolnoise.study import figure_kinds
 
 TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
@@ -204,9 +204,8 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     notebook["cells"][-1]["source"].append("\nchanged = True")
     (tree / "notebooks/noise_by_source.ipynb").write_text(json.dumps(notebook))
     caption = '\nKINDS["table4"] = KINDS["table4"]._replace(caption="Examples once more.")\n'
-    change(package / "papers/published/study.py", caption)
     shutil.copyfile(tree / "notebooks/table4.ipynb", tree / "notebooks/mine.ipynb")
-    change(package / "study/catalogue.py", '\nKINDS["mine"] = KINDS["table4"]\n')
+    change(package / "study/figure_kinds.py", f'{caption}KINDS["mine"] = KINDS["table4"]\n')
     change_study(copied, lambda study: study["figures"].append("mine"))
     assert planned(copied, source=tree) == {
         "measure_pair": 1,
@@ -342,7 +341,7 @@ def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(cop
     # Besides them there is the caption of the metric files.
     found = captions(report)
     assert len(found) == len(KINDS) + 1
-    assert {study_page.plain(catalogue.KINDS[kind].caption_in("small")) for kind in KINDS} < found
+    assert {study_page.plain(figure_kinds.KINDS[kind].caption_in("small")) for kind in KINDS} < found
 
 
 # The control gate: a study whose control runs are not bit-equal fails, and says where they part

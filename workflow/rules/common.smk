@@ -6,6 +6,8 @@ import shlex
 import sys
 
 from snakemake.utils import update_config
+from toolnoise.estimate import gpu_memory
+from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line
@@ -15,7 +17,7 @@ from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.record.statements import path_for
 from toolnoise.steps import parameters as parameters_at
-from toolnoise.study import catalogue, command_words, config as configuration, expected, figure_files, given, grid
+from toolnoise.study import command_words, config as configuration, expected, figure_files, figure_kinds, given, grid
 from toolnoise.study import job_code, layout, places
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Control, Dataset, Network, Pair, Profile, Variants, Whole
@@ -45,6 +47,10 @@ if not IS_MODULE:
 with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
     require_builders(study.config["models"], FILE)
+
+if internals.is_main_process(workflow):
+    for line in gpu_memory.warnings(study):
+        print(f"{FILE}: {line}", file=sys.stderr)
 
 # The metrics of the whole study, and its figures by name.
 COLLECTED = figure_files.collected(study)

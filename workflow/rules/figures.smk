@@ -25,15 +25,15 @@ def notebook_of(wildcards):
 
 
 def shown_by(wildcards):
-    return text(figure_files.values(study, figure_at(wildcards)))
+    return text(notebook_values.values(study, figure_at(wildcards)))
 
 
 def caption_of(wildcards):
-    return catalogue.KINDS[notebook_of(wildcards)].caption_in(study.name)
+    return figure_kinds.KINDS[notebook_of(wildcards)].caption_in(study.name)
 
 
 def category_of(wildcards):
-    return catalogue.KINDS[notebook_of(wildcards)].category
+    return figure_kinds.KINDS[notebook_of(wildcards)].category
 
 
 def code_of_figure(wildcards):
@@ -43,7 +43,7 @@ def code_of_figure(wildcards):
 
 def rendered_as(*suffixes):
     """The names of the figures that are written in these formats."""
-    return among(name for name, one in FIGURES.items() if catalogue.KINDS[one.notebook].suffixes == suffixes)
+    return among(name for name, one in FIGURES.items() if figure_kinds.KINDS[one.notebook].suffixes == suffixes)
 
 
 rule render_figure:

@@ -7,7 +7,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
-from toolnoise.estimate.study import OUTPUTS
+from toolnoise.estimate.gpu_memory import OUTPUTS
 from toolnoise.models.initial import initial_weights
 from toolnoise.papers.layers.layer_outputs import LayerOutputs
 from toolnoise.study import config, grid

@@ -1,8 +1,12 @@
 """The summary of a finished study: its findings on one screen, or one line per cell, or the verdicts on claims."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import as_given
@@ -12,7 +16,11 @@ from toolnoise.commands import findings
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
-from toolnoise.study import analyses, layout
+from toolnoise.papers.claims import judging
+from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
+from toolnoise.papers.claims.sentences import paragraphs
+from toolnoise.programs import adopted_arms
+from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
 from toolnoise.study.study import Study
@@ -25,15 +33,15 @@ SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 def as_text(study: Study) -> str:
     """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
-    adding = (findings.lines, *analyses.adding("page", "summary"))
-    lines = [line for more in adding for line in more(study)]
+    lines = [*findings.lines(study), *adopted_arms.summary(study), *_claims_decided(study)]
     cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
     return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])
 
 
 def claims(study: Study) -> str:
-    """What analyses say when asked for the verdicts on claims."""
-    return "\n".join(line for more in analyses.adding("page", "verdicts") for line in more(study))
+    """The verdicts on claims in sentences."""
+    verdicts = _verdicts(study)
+    return "no verdicts on claims yet: snakemake claims" if verdicts is None else "\n".join(paragraphs(verdicts))
 
 
 def table(study: Study) -> str:
@@ -61,9 +69,27 @@ def as_json(study: Study) -> dict[str, Any]:
         "synthetic": list(study.synthetic()),
         "page": as_given(study.path(layout.PAGE)),
     }
-    for more in analyses.adding("page", "summary_values"):
-        values |= more(study)
-    return values
+    verdicts = _verdicts(study)
+    whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
+    told = None if whole is None else whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")
+    return values | adopted_arms.summary_values(study) | {"claims": told}
+
+
+def _claims_decided(study: Study) -> list[str]:
+    """How many of the claims that the study is about it decides, in one line; nothing if it is about none."""
+    verdicts = _verdicts(study)
+    if verdicts is None:
+        return []
+    counted = Counter(verdicts[(verdicts["part"] == WHOLE) & (verdicts["side"] == STUDY)]["verdict"])
+    decided = counted[SUPPORTED] + counted[REFUTED]
+    about = decided + counted[OPEN]
+    return [f"enough runs to decide {decided} of {about} claims: {AGAIN} --claims"] if about else []
+
+
+def _verdicts(study: Study) -> pd.DataFrame | None:
+    """The verdicts on claims; None before there are any."""
+    path = study.path(layout.CLAIMS)
+    return judging.read(path) if Path(path).exists() else None
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,6 @@ data. Values that nobody measured or stated are reported as unknown, counted, an
 
 import functools
 import importlib.util
-import itertools
 import math
 import os
 import subprocess
@@ -27,8 +26,7 @@ from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.estimate import official, run_time
 from toolnoise.estimate.run_time import Pace
 from toolnoise.formulas.likeliest import unit_dtype
-from toolnoise.study import config, layout, runs
-from toolnoise.study.analyses import Dump, adding
+from toolnoise.study import config, layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.expected import EXPECTED, METRICS
@@ -68,6 +66,14 @@ class Workload(NamedTuple):
     seconds_a_run: float | None
     seconds_left: float | None
     measured: str
+
+
+class Dump(NamedTuple):
+    """A dump of a cell: the pattern of its path, the forward passes that it takes, the stacks of logits that it has."""
+
+    pattern: str
+    passes: int
+    stacks: int
 
 
 class Tooling(NamedTuple):
@@ -171,9 +177,15 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
 
 
 def _dumps(study: Study, cell: Cell) -> list[Dump]:
-    """The dumps of a cell, those of analyses among them."""
-    further = (dumps(study, cell) for dumps in adding("study", "dumps_of"))
-    return [Dump(layout.LOGITS, 1, 1), *itertools.chain.from_iterable(further)]
+    """The dumps of a cell."""
+    dumps = [Dump(layout.LOGITS, 1, 1)]
+    if cell in study.layers:
+        # One forward pass over the test set at most; several if the layers do not fit in memory.
+        dumps.append(Dump(layout.GRAMS, 1, 0))
+    if names := study.remedies_of(cell):
+        recipe = study.config["recipes"][study.recipe_of[cell.task]]
+        dumps.append(Dump(layout.REMEDIED, remedies.passes(names, cycles(recipe)), len(names)))
+    return dumps
 
 
 def _profiles(study: Study, hardware: str, mode: str) -> Workload:

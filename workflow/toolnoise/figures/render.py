@@ -15,7 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
 from toolnoise.base.job import Implied, Inputs, Output, Outputs
 from toolnoise.base.program import ROOT
-from toolnoise.study.kind import NARROW
+from toolnoise.study.layout import NARROW
 
 NOTEBOOKS = ROOT / "notebooks"
 

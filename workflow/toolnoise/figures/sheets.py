@@ -21,7 +21,7 @@ from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
 from toolnoise.figures.selection import unique
 from toolnoise.figures.style import EMULATED, SOFT, STYLE, colour, variant_name
-from toolnoise.study.kind import NARROW
+from toolnoise.study.layout import NARROW
 
 if TYPE_CHECKING:
     from IPython.display import Image

@@ -1,7 +1,5 @@
 """An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
 
-An analysis adds its scripts and styles, which lie in its folder web.
-
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
 policy allows only its own script and style, by their SHA-256, and no address. That script alone may load further
@@ -15,20 +13,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolnoise.base.program import PACKAGE
 from toolnoise.pages.short_json import packed
-from toolnoise.study import analyses
 
-# The script's files, in the order in which they are joined; those of analyses come before the last, which shows all.
-SCRIPTS = ("unpacking", "elements", "tooltips", "charts", "tables", "study-views", "run-views", "navigation")
+# The script's files, in the order in which they are joined.
+SCRIPTS = ("unpacking", "elements", "tooltips", "charts", "tables", "study-views", "run-views", "claims", "navigation")
 
 
 def document(block: Mapping[str, Any]) -> str:
     """The page, as HTML."""
-    texts = {path.name: path.read_text("utf-8") for path in analyses.web()}
-    *names, last = (f"{name}.js" for name in SCRIPTS)
-    names += sorted(name for name in texts if name.endswith(".js") and name not in (*names, last))
-    style = "".join(text for name, text in texts.items() if name.endswith(".css"))
-    script = '"use strict";\n' + "\n".join(texts[name] for name in (*names, last))
+    texts = {path.name: path.read_text("utf-8") for path in PACKAGE.glob("pages/web/*")}
+    style = texts["page.css"]
+    script = '"use strict";\n' + "\n".join(texts[f"{name}.js"] for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {_digest(script)} 'strict-dynamic'; style-src {_digest(style)}; "
         "img-src 'self' data:; base-uri 'none'; form-action 'none'"

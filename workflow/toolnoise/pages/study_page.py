@@ -17,18 +17,18 @@ from toolnoise.formulas import declared
 from toolnoise.formulas.stability import STABILITY as STABILITY_COLUMNS
 from toolnoise.measures import control_gate
 from toolnoise.measures.what_varies import Rows, rows_by_cell
-from toolnoise.pages import first_screen, page_tables
+from toolnoise.pages import claims, first_screen, page_tables
 from toolnoise.pages.document import document, part
 from toolnoise.pages.first_screen import Measured
-from toolnoise.study import analyses, figure_files, grid, layout
-from toolnoise.study.catalogue import KINDS
+from toolnoise.study import figure_files, grid, layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.kind import FIGURES, NARROW
+from toolnoise.study.figure_kinds import FIGURES, KINDS
+from toolnoise.study.layout import NARROW
 from toolnoise.study.study import Study
 
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
-STABILITY = "metrics/stability.csv"
+STABILITY, CLAIMS = "metrics/stability.csv", "metrics/claims.csv"
 
 
 class Page(NamedTuple):
@@ -126,8 +126,8 @@ def first(page: Page) -> dict[str, Any]:
         "figures": [_figure(figure, page) for figure in page.figures],
         "logs": f"../../logs/{page.study}",
     }
-    for shown in analyses.adding("page", "shown"):
-        block |= shown(page.files)
+    if CLAIMS in page.files:
+        block["claims"] = list(claims.by_paper(page.files[CLAIMS]))
     return block
 
 

@@ -11,7 +11,6 @@ from toolnoise.base.job import Files
 from toolnoise.base.spec import Spec
 from toolnoise.steps import parameters as of
 from toolnoise.study import figure_files, job_code, layout, places
-from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import (
     Cell,
     Control,
@@ -27,6 +26,7 @@ from toolnoise.study.cells import (
     Whole,
 )
 from toolnoise.study.expected import METRICS
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]

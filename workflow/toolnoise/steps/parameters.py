@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from toolnoise.papers.growth.study import growing
-from toolnoise.papers.remedies import plan
-from toolnoise.study import figure_files, layout, programs
+from toolnoise.papers import notebook_values
+from toolnoise.study import layout, programs
+from toolnoise.study import remedies as plan
 from toolnoise.study.cells import (
     Cell,
     Control,
@@ -126,7 +126,7 @@ def growth(study: Study, place: Variants) -> Parameters:
     """The place, and what is compared with what."""
     return {
         **place._asdict(),
-        "references": [[list(cell) for cell in both] for both in growing(study)[place]],
+        "references": [[list(cell) for cell in both] for both in study.growing()[place]],
     }
 
 
@@ -139,7 +139,7 @@ def overhead(study: Study, network: Network) -> Parameters:
 def figure(study: Study, place: Shown) -> Parameters:
     """The figure, its notebook, and what that is given."""
     about = study.figure(place.figure)
-    return {"figure": about.name, "notebook": about.notebook, **figure_files.values(study, about)}
+    return {"figure": about.name, "notebook": about.notebook, **notebook_values.values(study, about)}
 
 
 def claims(study: Study, _: Whole) -> Parameters:
@@ -164,7 +164,7 @@ def compared_runs(study: Study, place: Variants) -> list[str]:
 
 def growing_records(study: Study, place: Variants) -> list[str]:
     """The records of all runs of the cells that are compared."""
-    cells = dict.fromkeys(cell for both in growing(study)[place] for cell in both)
+    cells = dict.fromkeys(cell for both in study.growing()[place] for cell in both)
     return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
 
 

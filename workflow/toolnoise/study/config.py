@@ -21,7 +21,7 @@ from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import analyses, datasets, environments, layout, programs, strict_yaml
+from toolnoise.study import claims, datasets, environments, layout, programs, remedies, strict_yaml
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
@@ -60,8 +60,8 @@ def resolve(config: object, file: str | Path) -> Config:
     _settle_control_seeds(config["grid"], file)
     datasets.require_possible(config["datasets"], "datasets.", file)
     programs.require_possible(config["models"], "models.", file)
-    for check in analyses.adding("study", "check"):
-        check(config, registered("claims"), file)
+    claims.require_possible(config["claims"], registered("claims"), "claims.", file)
+    remedies.require_possible(config["grid"], registered("datasets") | config["datasets"], file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
@@ -177,14 +177,13 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the available readers, kinds of figures and what analyses add."""
+    """The schema of a configuration, with the available readers, kinds of figures and sets of views."""
     rules = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     rules["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
     # A kind of figure is a notebook.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
-    for add in analyses.adding("study", "complete"):
-        add(rules)
+    rules["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(remedies.SETS)
     return rules
 
 
@@ -212,8 +211,8 @@ def registered(name: str) -> Config:
         _require_possible_recipes(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
-    for check in analyses.adding("study", "check_registry"):
-        check(name, entries, path)
+    if name == "claims":
+        claims.require_possible(entries, (), "", path)
     return entries
 
 

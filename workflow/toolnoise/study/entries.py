@@ -39,6 +39,11 @@ def outcome(dataset: Mapping[str, Any]) -> str:
     return LABELS if label_shown(dataset) else dataset.get("outcome", LABEL)
 
 
+def of_text(dataset: Mapping[str, Any]) -> bool:
+    """Whether a data set is text, by its entry."""
+    return outcome(dataset) == TOKENS
+
+
 def label_shown(dataset: Mapping[str, Any]) -> str:
     """Which of many labels of people is shown by sub-group, by their data set's entry; nothing if they have one."""
     return dataset.get("target", "Blond_Hair") if "targets" in dataset or "attributes" in dataset else ""

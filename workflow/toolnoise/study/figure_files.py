@@ -2,13 +2,11 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.study import analyses, layout
-from toolnoise.study.catalogue import KINDS
-from toolnoise.study.entries import labels_shown
+from toolnoise.study import layout
 from toolnoise.study.expected import METRICS
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Figure, Study
 
 # The kinds of metric files that do not come from runs: they do not wait for the control gate.
@@ -69,18 +67,6 @@ def files_of(study: Study, figure: Figure) -> list[str]:
     return [*formats, study.path(layout.NOTEBOOK, figure=figure.name)]
 
 
-def values(study: Study, figure: Figure) -> dict[str, Any]:
-    """What a notebook is given besides metric files."""
-    taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
-    return {
-        "hardware": list(figure.hardware),
-        "tasks": [list(task) for task in figure.tasks],
-        "emulated": list(study.emulated()),
-        **synthetic(study, (dataset for _, dataset in figure.tasks)),
-        **{name: value for name, value in taken.items() if value is not None},
-    }
-
-
 def synthetic(study: Study, datasets: Iterable[str]) -> dict[str, list[str]]:
     """Those of some data sets whose pictures are drawn, if there are any."""
     among = set(datasets)
@@ -97,13 +83,3 @@ def require_fitting(figure: str, notebook: str, read: Collection[str], out: Sequ
     if not set(kind.reads) <= set(read) <= {*kind.reads, *kind.also}:
         wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
         raise BadInput("command line", "--metrics", f"{figure} given {', '.join(read)}", wanted)
-
-
-# What a notebook may be given of a study, besides the toolings and tasks that it shows.
-TAKEN = {
-    "batch_sizes": lambda study, figure: dict(
-        sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
-    ),
-    "width": lambda study, _: study.config.get("figure_width"),
-    "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
-} | {name: take for taken in analyses.adding("study", "TAKEN") for name, take in taken.items()}

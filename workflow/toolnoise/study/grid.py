@@ -14,10 +14,9 @@ from toolnoise.base.noise_sources import DRAW
 from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.sources import keeps_originals
 from toolnoise.study import config, entries, programs
-from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.kind import Subject
+from toolnoise.study.figure_kinds import KINDS, Subject
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 

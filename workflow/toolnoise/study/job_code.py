@@ -7,14 +7,14 @@ import functools
 import importlib
 from typing import Any
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 from toolnoise.base.job import Files, JobFunction
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import analyses, catalogue, figure_files
-from toolnoise.study.catalogue import KINDS
+from toolnoise.study import figure_files, figure_kinds
 from toolnoise.study.expected import METRICS
+from toolnoise.study.figure_kinds import KINDS
 
 # In the order of the data.
 JOBS = {
@@ -116,10 +116,9 @@ def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
     if verb == "judge-claims":
         return tuple(map(_columns, JUDGED))
     if verb == "render":
-        return code_digest.imports_of(catalogue.notebook_of(parameters["notebook"]))
-    if verb == "write-page":
-        return analyses.named("page", "study")
-    return (catalogue.__name__, *analyses.named("study")) if verb == "report" else ()
+        return code_digest.imports_of(figure_kinds.notebook_of(parameters["notebook"]))
+    # It shows captions.
+    return (figure_kinds.__name__,) if verb == "report" else ()
 
 
 def _columns(kind: str) -> str:
@@ -135,9 +134,9 @@ def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
         return ("resources/claims.yaml", *published)
     if verb == "render":
         notebook = parameters["notebook"]
-        return (catalogue.notebook_of(notebook), *KINDS[notebook].files)
+        return (figure_kinds.notebook_of(notebook), *KINDS[notebook].files)
     if verb == "write-page":
-        return tuple(map(code_digest.name_of, analyses.web()))
+        return tuple(map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))))
     if verb == "report":
         return tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure"))
     return ()

@@ -42,6 +42,7 @@ FILE_OF = {"counts": "data"}
 CLAIMS = "results/{study}/metrics/claims.csv"
 
 FIGURE = "results/{study}/figures/{figure}"
+NARROW = "narrow"  # before the suffix of a figure's form for small screens
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 # The page, and the data files that it loads when somebody asks for them.
 PAGE = "results/{study}/index.html"

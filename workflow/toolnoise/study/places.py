@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from toolnoise.datasets import sources
 from toolnoise.datasets.outcomes import SCORED
-from toolnoise.papers.growth.study import growing
-from toolnoise.papers.language.study import of_text
-from toolnoise.papers.remedies import plan
-from toolnoise.study import programs
+from toolnoise.study import programs, remedies
 from toolnoise.study.builders import is_own
-from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Shown, Training, Variants, Whole
+from toolnoise.study.entries import of_text
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
 
@@ -127,7 +125,7 @@ def compared(study: Study) -> tuple[Variants, ...]:
 
 def remedied(study: Study) -> list[Cell]:
     """Cells with a dump under remedies."""
-    return [cell for cell in study.views if plan.applied(study, cell)]
+    return [cell for cell in study.views if remedies.applied(study, cell)]
 
 
 def with_remedies(study: Study) -> list[Cell]:
@@ -142,12 +140,12 @@ def with_layers(study: Study) -> list[Cell]:
 
 def of_language(study: Study) -> list[Cell]:
     """Cells of language models that are built here."""
-    return of_text(built(study), study.config)
+    return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
 
 
 def with_growth(study: Study) -> list[Variants]:
     """Tasks, each on its reference tooling, whose runs are compared step by step."""
-    return list(growing(study))
+    return list(study.growing())
 
 
 def pairs(study: Study) -> tuple[Pair, ...]:

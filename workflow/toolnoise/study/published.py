@@ -6,6 +6,7 @@ columns that are inferred rather than printed, and its source. Pure and light: t
 """
 
 import csv
+import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,6 +71,19 @@ def read(path: str | Path = FILE) -> list[Number]:
     if not rows or tuple(rows[0]) != Number._fields:
         raise BadInput(path, "line 1", "unexpected columns", f"expected {','.join(Number._fields)}")
     return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
+
+
+@functools.cache
+def trained() -> frozenset[tuple[str, str, str]]:
+    """The models, data sets and variants of trainings with a number of Zhuang et al."""
+    numbers = (number for number in read() if number.model and number.dataset)
+    return frozenset((number.model, number.dataset, name) for number in numbers for name in number.variants)
+
+
+@functools.cache
+def timed() -> frozenset[str]:
+    """The networks whose cost of determinism has a number of Zhuang et al."""
+    return frozenset(number.model for number in read() if number.metric == "kernel_ratio" and number.model)
 
 
 def remedy(number: Number) -> str:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base.noise_sources import DRAW
+from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
-from toolnoise.study import config, programs
+from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.entries import emulates, is_synthetic
+from toolnoise.study.entries import emulates, is_synthetic, records_steps
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -104,6 +104,50 @@ class Study:
     def exchanged(self) -> tuple[Pair, ...]:
         """Runs trained on the first of two toolings and predicted on the other: each of these pairs, both ways."""
         return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
+
+    def growing(self) -> dict[Variants, list[tuple[Cell, Cell]]]:
+        """Each task on its reference tooling, with the cells that are compared step by step, each with its reference.
+
+        Run by run, a cell and its reference have the same algorithmic draws. The reference of a tooling is the same
+        variant on the reference tooling, which is the first of the task. The reference of emulated noise, of a
+        tooling's own noise and of a moved bit is the cell on the same tooling in which they are absent.
+        """
+        places: dict[tuple[str, str], Variants] = {}
+        for cell in self.seeds:
+            recipe = self.config["recipes"].get(self.recipe_of.get(cell.task), {})
+            if cell.variant in PAIRABLE and records_steps(recipe):
+                places.setdefault(cell.task, Variants(*cell[:3]))
+        pairs: dict[Variants, list[tuple[Cell, Cell]]] = {}
+        for cell in self.seeds:
+            place = places.get(cell.task)
+            reference = self._reference(cell, place.hardware) if place else None
+            if place and reference in self.seeds and reference != cell:
+                pairs.setdefault(place, []).append((cell, reference))
+        return pairs
+
+    def _reference(self, cell: Cell, hardware: str) -> Cell | None:
+        if cell.variant in PAIRABLE:
+            return cell._replace(hardware=hardware)
+        varying = set(variant(cell.variant).varying)
+        drawn = varying.intersection(ALGORITHMIC)
+        if drawn == set(ALGORITHMIC) or (cell in self.draws and not drawn):
+            # The draw of what is fixed in a run is the seed of a run of ALGO.
+            return cell._replace(variant="algo")
+        return cell._replace(variant="control") if not drawn else None
+
+    def remedies_of(self, cell: Cell) -> tuple[str, ...]:
+        """The names of the remedies that are applied to the runs of a cell."""
+        if cell not in self.views:
+            return ()
+        return remedies.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell.task]]["cycles"])
+
+    def without_remedy(self, cell: Cell) -> Cell:
+        """The cell whose runs, without a remedy, are the reference for a cell under remedies.
+
+        For a model M-snapshots it is the cell of M, if remedies are requested for that too.
+        """
+        other = cell._replace(model=cell.model.removesuffix(f"-{remedies.SNAPSHOTS}"))
+        return other if other in self.views else cell
 
     @property
     def profiles(self) -> tuple[Profile, ...]:

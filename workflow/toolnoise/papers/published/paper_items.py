@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, grid
-from toolnoise.study.catalogue import KINDS
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Figure
 
 # What may be meant as a name of one of the paper's items.

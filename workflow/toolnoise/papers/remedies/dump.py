@@ -18,8 +18,8 @@ from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
-from toolnoise.papers.remedies.plan import PLAIN, Remedy, View, remedy
 from toolnoise.study import runs
+from toolnoise.study.remedies import PLAIN, Remedy, View, remedy
 
 # Whole batches of every engine: each image is computed in the same batch as in the ordinary dump.
 PART = 1024

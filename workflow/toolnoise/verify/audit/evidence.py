@@ -23,7 +23,7 @@ from toolnoise.record.statements import Artifact, Statement
 from toolnoise.steps import PAGE, Job
 from toolnoise.study import config, layout, runs
 from toolnoise.study.cells import Shown, Whole
-from toolnoise.study.kind import NARROW
+from toolnoise.study.layout import NARROW
 from toolnoise.study.runs import Run
 from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict

@@ -6,11 +6,12 @@ Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9. Nothing h
 this module.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from toolnoise.study.cells import Cell
-from toolnoise.study.study import Study
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets.sources import keeps_originals
 
 
 class View(NamedTuple):
@@ -68,17 +69,13 @@ def passes(names: Iterable[str], cycles: int) -> int:
     return (cycles - 1) * len(every) + len(every.union(*(each.views for each in wanted)))
 
 
-def applied(study: Study, cell: Cell) -> tuple[str, ...]:
-    """The names of the remedies that are applied to the runs of a cell."""
-    if cell not in study.views:
-        return ()
-    return remedies(study.views[cell], study.config["recipes"][study.recipe_of[cell[:2]]]["cycles"])
-
-
-def single(study: Study, cell: Cell) -> Cell:
-    """The cell whose runs, without a remedy, are the reference for a cell under remedies.
-
-    For a model M-snapshots it is the cell of M, if remedies are requested for that too.
-    """
-    other = cell._replace(model=cell.model.removesuffix(f"-{SNAPSHOTS}"))
-    return other if other in study.views else cell
+def require_possible(
+    blocks: Sequence[Mapping[str, Any]], datasets: Mapping[str, Mapping[str, Any]], file: str | Path
+) -> None:
+    """Refuse shifted views of originals: beyond a box that is resized there are no pixels of that size."""
+    for number, block in enumerate(blocks):
+        shifted = [name for name in block.get("remedies", ()) if any(view.down for view in SETS[name])]
+        kept = [name for name in block["datasets"] if keeps_originals(datasets.get(name, {}))]
+        if shifted and kept:
+            problem = f"found {', '.join(shifted)}, and data set {kept[0]!r} keeps originals"
+            raise BadInput(file, f"grid[{number}].remedies", problem, "[flip], or []")
