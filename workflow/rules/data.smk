@@ -18,7 +18,7 @@ rule write_study:
 
 
 def entry_of(wildcards):
-    return text(study.config["datasets"][wildcards.dataset])
+    return text(parameters_at.data(study, Dataset(wildcards.dataset))["entry"])
 
 
 def own_files(wildcards):

@@ -18,7 +18,7 @@ from toolnoise.study.cells import (
     Variants,
     Whole,
 )
-from toolnoise.study.entries import labels_shown
+from toolnoise.study.entries import defining, labels_shown
 from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
 
@@ -38,7 +38,7 @@ def names(_study: Study, place: Place) -> Parameters:
 
 def data(study: Study, place: Dataset) -> Parameters:
     """A data set and its entry."""
-    return {"dataset": place.dataset, "entry": study.config["datasets"][place.dataset]}
+    return {"dataset": place.dataset, "entry": defining(study.config["datasets"][place.dataset])}
 
 
 def run_spec(study: Study, run: Training) -> Parameters:
