@@ -17,11 +17,19 @@ from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.record.statements import path_for
 from toolnoise.steps import parameters as parameters_at
-from toolnoise.study import command_words, config as configuration, expected, figure_files, figure_kinds, given, grid
+from toolnoise.study import (
+    command_words,
+    config as configuration,
+    entries,
+    expected,
+    figure_files,
+    figure_kinds,
+    given,
+    grid,
+)
 from toolnoise.study import job_code, layout, places
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Control, Dataset, Network, Pair, Profile, Variants, Whole
-from toolnoise.study.entries import cores
 from toolnoise.study.expected import METRICS
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
@@ -180,12 +188,17 @@ def environment_of(wildcards):
     return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
 
 
+def data_at(wildcards):
+    # The steps of a profile have no data set.
+    return study.config["datasets"].get(wildcards.get("dataset", ""), {})
+
+
 def threads_of(wildcards):
-    return cores(tooling_at(wildcards), study.config["datasets"].get(wildcards.get("dataset", ""), {}))
+    return entries.cores(tooling_at(wildcards), data_at(wildcards))
 
 
 def memory(wildcards, attempt):
-    return 16_000 * attempt
+    return entries.memory(data_at(wildcards)) * attempt
 
 
 def gpus(wildcards):
@@ -198,8 +211,12 @@ def gpu_model(wildcards):
     return tooling_at(wildcards)["gpu_model"]
 
 
+def constraint(wildcards):
+    return entries.constraint(tooling_at(wildcards))
+
+
 # The profile of a cluster maps them to the site.
-ON_TOOLING = {"gpu": gpus, "gpu_model": gpu_model, "mem_mb": memory}
+ON_TOOLING = {"gpu": gpus, "gpu_model": gpu_model, "constraint": constraint, "mem_mb": memory}
 
 
 def minutes_of_training(wildcards, attempt):

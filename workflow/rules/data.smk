@@ -58,8 +58,7 @@ def fetched(wildcards):
 
 
 def threads_of_reading(wildcards):
-    # Data too large for memory has many images to decode; for other data, reading is the smaller part of the work.
-    return 8 if study.config["datasets"][wildcards.dataset]["streamed"] else 1
+    return entries.preparing_cores(data_at(wildcards))
 
 
 def code_of_preparing(wildcards):
