@@ -17,20 +17,6 @@ rule write_study:
         recorder.write_study(output.study, study.config, FILE)
 
 
-def entry_of(wildcards):
-    return text(parameters_at.data(study, Dataset(wildcards.dataset))["entry"])
-
-
-def own_files(wildcards):
-    # Files that can be obtained elsewhere are not listed: a plan does not need them, and Snakemake must not touch them.
-    entry = study.config["datasets"][wildcards.dataset]
-    # In a module, a rule of the whole workflow may make them.
-    if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
-        with errors_in_one_line():
-            sources.require_own(wildcards.dataset, entry, FILE)
-    return [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
-
-
 rule fetch_data:
     """Download or find the files of a data set, and verify them."""
     input:
@@ -50,19 +36,6 @@ rule fetch_data:
         code=code_of("fetch"),
     shell:
         "toolnoise fetch --dataset {wildcards.dataset:q} --entry {params.data:q} --out {output.sources:q} >{log:q} 2>&1"
-
-
-def fetched(wildcards):
-    declared = sources.sources(study.config["datasets"][wildcards.dataset])
-    return study.path(layout.SOURCES, dataset=wildcards.dataset) if declared else []
-
-
-def threads_of_reading(wildcards):
-    return entries.preparing_cores(data_at(wildcards))
-
-
-def code_of_preparing(wildcards):
-    return job_code.digest("prepare", parameters_at.data(study, Dataset(wildcards.dataset)))
 
 
 rule prepare_data:
@@ -90,10 +63,6 @@ rule prepare_data:
     shell:
         "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"
         " --out {output.data:q} >{log:q} 2>&1"
-
-
-def first_outcome(wildcards):
-    return parameters_at.first_outcome(study, Dataset(wildcards.dataset))
 
 
 rule gather_labels:

@@ -5,47 +5,6 @@
 report: "../report/workflow.rst"
 
 
-def figure_at(wildcards):
-    return FIGURES[wildcards.figure]
-
-
-def metrics_of_figure(wildcards):
-    return [path for files in figure_files.shown(study, figure_at(wildcards)).values() for path in files]
-
-
-def gates_of_figure(wildcards):
-    # Counts of examples, names of classes and times of steps do not come from runs; verdicts on claims have their own.
-    figure = figure_at(wildcards)
-    of_runs = METRICS.keys() - figure_files.WITHOUT_RUNS
-    return [] if of_runs.isdisjoint(figure_files.shown(study, figure)) else figure_files.gates(study, figure)
-
-
-def notebook_of(wildcards):
-    return figure_at(wildcards).notebook
-
-
-def shown_by(wildcards):
-    return text(notebook_values.values(study, figure_at(wildcards)))
-
-
-def caption_of(wildcards):
-    return figure_kinds.KINDS[notebook_of(wildcards)].caption_in(study.name)
-
-
-def category_of(wildcards):
-    return figure_kinds.KINDS[notebook_of(wildcards)].category
-
-
-def code_of_figure(wildcards):
-    # A digest, not an input: touching a notebook changes nothing.
-    return code_digest("render", notebook=notebook_of(wildcards))
-
-
-def rendered_as(*suffixes):
-    """The names of the figures that are written in these formats."""
-    return among(name for name, one in FIGURES.items() if figure_kinds.KINDS[one.notebook].suffixes == suffixes)
-
-
 rule render_figure:
     """Draw a figure, also in a form for small screens."""
     input:
@@ -154,23 +113,10 @@ rule render_table:
         " --executed {output.notebook:q} >{log:q} 2>&1"
 
 
-# The papers' items, by their names
-# ---------------------------------
-def files_of(figures):
-    return [file for figure in figures for file in figure_files.files_of(study, figure)]
-
-
-def files_of_item(item):
-    def files(_wildcards):
-        with errors_in_one_line():
-            return files_of(paper_items.of_target(item, study.figures, FILE, config))
-
-    return files
-
-
 for item in paper_items.TARGETS:
 
     rule:
+        """A table or figure of Zhuang et al., by the paper's name."""
         name:
             item
         input:

@@ -25,10 +25,6 @@ rule check_control:
         " --records {input.records:q} --out {output.gate:q} >{log:q} 2>&1"
 
 
-def command_of(wildcards):
-    return study.config["models"][wildcards.model].get("command", "")
-
-
 rule check_program:
     """Compare what control runs of a training program left, bit for bit."""
     input:
@@ -116,10 +112,6 @@ rule measure_program:
         " --out-runs {output.runs:q} --out-ensembles {output.ensembles:q} >{log:q} 2>&1"
 
 
-def outcome_of(wildcards):
-    return parameters_at.outcomes(study, cell_at(wildcards))["outcome"]
-
-
 rule measure_outcomes:
     """The same for one cell of a training program that leaves classes, values, losses or a metric."""
     input:
@@ -166,18 +158,6 @@ rule measure_ratios:
     shell:
         "toolnoise measure-ratios --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --runs {input.runs:q} --out {output.ratios:q} >{log:q} 2>&1"
-
-
-KIND_OF = {layout.FILE_OF.get(kind, kind): kind for kind in COLLECTED}
-
-
-def parts_of_kind(wildcards):
-    return figure_files.metric_files(study)[KIND_OF[wildcards.kind]]
-
-
-def gates_of_kind(wildcards):
-    # Only a study whose control cells pass the gate is measured.
-    return [] if KIND_OF[wildcards.kind] in figure_files.WITHOUT_RUNS else figure_files.gates(study)
 
 
 rule collect_metrics:

@@ -1,31 +1,14 @@
 # What determinism costs: training steps timed kernel by kernel in either mode, each time in a process of its own.
 
 
-def profile_at(wildcards):
-    return Profile(wildcards.model, wildcards.hardware, wildcards.mode, int(wildcards.repeat))
-
-
-def profile_part(part):
-    """A part of the spec of a measurement, as text."""
-    return lambda wildcards: text(study.profile_spec(profile_at(wildcards)).json[part])
-
-
-def code_of_profile(wildcards):
-    return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
-
-
-def seed_of_profile(wildcards):
-    return text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)})
-
-
 rule profile_step:
     """Time a training step kernel by kernel."""
     input:
         in_grid("profile"),
     output:
-        kernels=layout.PROFILE + ".csv",
+        kernels=layout.PROFILE_TABLE,
         record=layout.PROFILE_RECORD,
-        statement=statement_of(layout.PROFILE + ".csv"),
+        statement=statement_of(layout.PROFILE_TABLE),
     log:
         "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log",
     # Before all else, so that all of them have the same other work beside them on this machine: otherwise both modes of
@@ -49,14 +32,6 @@ rule profile_step:
         "toolnoise profile --model {params.model:q} --recipe {params.recipe:q} --tooling {params.tooling:q}"
         " --variant {params.variant:q} --seed {params.seed:q} --images {params.images:q} --steps {params.steps:q}"
         " --out {output.kernels:q} --record {output.record:q} >{log:q} 2>&1"
-
-
-def network_at(wildcards):
-    return Network(wildcards.model, wildcards.hardware)
-
-
-def profiles_of(wildcards):
-    return parameters_at.profile_records(study, network_at(wildcards))
 
 
 rule measure_overhead:

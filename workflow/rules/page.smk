@@ -30,9 +30,6 @@ rule show_cell:
         " --values {input.values:q} --out {output.part:q} >{log:q} 2>&1"
 
 
-SHOWN = [*figure_files.summaries(study), *files_of(study.figures)]
-
-
 rule write_page:
     """Write the page; its statement names those of all jobs that came before it."""
     input:

@@ -1,5 +1,4 @@
 # What the papers measured besides each cell's noise, and their claims.
-import json
 
 
 rule measure_remedies:
@@ -30,10 +29,6 @@ rule measure_remedies:
         " --out {output.remedies:q} >{log:q} 2>&1"
 
 
-def indices(dumps):
-    return [dump.removesuffix(".npy") + ".json" for dump in dumps]
-
-
 rule measure_layers:
     """Measure how similar corresponding layers of a cell's runs are."""
     input:
@@ -53,14 +48,6 @@ rule measure_layers:
     shell:
         "toolnoise measure-layers --cell {params.cell:q} --grams {input.grams:q} --index {input.index:q}"
         " --out {output.layers:q} >{log:q} 2>&1"
-
-
-def growing_runs(wildcards):
-    return parameters_at.growing_records(study, task_at(wildcards))
-
-
-def references_of(wildcards):
-    return json.dumps(parameters_at.growth(study, task_at(wildcards))["references"])
 
 
 rule measure_growth:
@@ -111,22 +98,6 @@ rule measure_language:
         " --texts-index {input.texts_index:q} --out {output.language:q} >{log:q} 2>&1"
 
 
-def name_of_pair(wildcards):
-    return "/".join(pair_at(wildcards))
-
-
-def dumped(which, before=""):
-    """What the runs on the first or the second of two toolings left, and the dump of them."""
-    whole = {
-        "logits": of_pair(layout.LOGITS, which),
-        "index": of_pair(layout.PREDICTIONS, which),
-        "records": runs_of_pair(layout.RECORD, which),
-        "weights": runs_of_pair(layout.WEIGHTS, which),
-        "histories": runs_of_pair(layout.HISTORY, which),
-    }
-    return {before + name: files for name, files in whole.items()}
-
-
 rule measure_pair:
     """Measure what separates two toolings."""
     input:
@@ -149,10 +120,6 @@ rule measure_pair:
         " --index {input.index:q} --records {input.records:q} --other-logits {input.other_logits:q}"
         " --other-index {input.other_index:q} --other-records {input.other_records:q} --out {output.cross_tooling:q}"
         " >{log:q} 2>&1"
-
-
-def exchanged_back(pattern):
-    return lambda wildcards: study.path(pattern, pair_at(wildcards).reversed)
 
 
 rule measure_frameworks:
@@ -181,14 +148,6 @@ rule measure_frameworks:
         " --exchanged {input.exchanged:q} --records {input.records:q} --other-logits {input.other_logits:q}"
         " --other-exchanged {input.other_exchanged:q} --other-records {input.other_records:q}"
         " --out {output.frameworks:q} --out-partings {output.partings:q} >{log:q} 2>&1"
-
-
-def judged(kind):
-    """The metric file of the whole study, if it has one of this kind."""
-    return COLLECTED.get(kind, [])
-
-
-CLAIMS = parameters_at.claims(study, Whole())
 
 
 rule judge_claims:

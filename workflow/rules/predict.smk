@@ -56,10 +56,6 @@ rule dump_outcomes:
         " >{log:q} 2>&1"
 
 
-def remedies_of(wildcards):
-    return parameters_at.remedies(study, cell_at(wildcards))["remedies"]
-
-
 rule dump_remedies:
     """Dump a cell's predictions under remedies for noise."""
     input:
@@ -117,10 +113,6 @@ rule exchange_predictions:
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
         " --trained-on {wildcards.hardware:q} --data {input.data:q} --records {input.records:q}"
         " --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
-
-
-def examples_of(wildcards):
-    return study.layers[cell_at(wildcards)]
 
 
 rule dump_layers:

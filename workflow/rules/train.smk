@@ -1,21 +1,6 @@
 # One run: one training in its own process, of a network that is built here or of an existing training program.
 
 
-@functools.cache
-def call_builder(model, dataset):
-    # A dry run says what the job would refuse.
-    from toolnoise.commands import trial
-
-    with errors_in_one_line():
-        trial.call_builder(study, model, dataset)
-
-
-def data_of_model(wildcards):
-    if IS_DRY_RUN:
-        call_builder(wildcards.model, wildcards.dataset)
-    return study.path(layout.DATA, dataset=wildcards.dataset)
-
-
 rule check_model:
     """Build a model of a study's own before its first run, and check what its builder returns."""
     input:
@@ -40,22 +25,6 @@ rule check_model:
         "toolnoise check-model --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
         " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
         " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"
-
-
-OWN_MODELS = set(places.own_models(study))
-
-
-def checked(wildcards):
-    # What makes a check stale makes every run of its model stale, too. It is not marked as ancient: Snakemake asks a job
-    # for no reason of its own while the job that makes such an input has one.
-    place = task_at(wildcards)
-    return study.path(layout.CHECKED, place) if place in OWN_MODELS else []
-
-
-def start_of(wildcards):
-    # The gate compares the first run of Control with the others: it alone starts cold (toolnoise.warm).
-    cell = cell_at(wildcards)
-    return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
 
 
 rule train_run:
@@ -92,31 +61,6 @@ rule train_run:
         " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
         " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
-
-
-def require_variables(models):
-    # Of the training programs that will run: before anything is trained, not when the first of them starts.
-    for model in dict.fromkeys(models):
-        entry = study.config["models"][model]
-        texts = [entry.get(key, "") for key in ("command", "deterministic")]
-        command_words.variables(texts, f"{FILE}: models.{model}.command")
-
-
-@functools.cache
-def warn_unless_set(model):
-    # A dry run says what the start would refuse.
-    try:
-        require_variables([model])
-    except BadInput as error:
-        print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
-
-
-def gate_of_program(wildcards):
-    if IS_DRY_RUN:
-        warn_unless_set(wildcards.model)
-    cell = cell_at(wildcards)
-    control = Control(*cell[:3])
-    return study.path(layout.GATE, control) if control.cell != cell and control.cell in study.seeds else []
 
 
 rule run_program:

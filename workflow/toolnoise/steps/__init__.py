@@ -364,7 +364,7 @@ STEPS = {
         places.profiles,
         of.profile,
         {},
-        {"out": Write(layout.PROFILE + ".csv", timed=True), "record": Write(layout.PROFILE_RECORD, timed=True)},
+        {"out": Write(layout.PROFILE_TABLE, timed=True), "record": Write(layout.PROFILE_RECORD, timed=True)},
         tooling=True,
         record=JobRecord("record", "profiles"),
         unrepeatable="what it made are times",

@@ -91,7 +91,7 @@ EXPECTED = {
     "check-control": Expected(places.controls, (layout.GATE,)),
     "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
-    "profile": Expected(places.profiles, (layout.PROFILE + ".csv", layout.PROFILE_RECORD)),
+    "profile": Expected(places.profiles, (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
     "show-cell": Expected(places.cells, (layout.PAGE_CELL,)),
     "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),

@@ -32,6 +32,7 @@ TEXTS_INDEX = "results/{study}/continuations/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
+PROFILE_TABLE = PROFILE + ".csv"
 PROFILE_RECORD = PROFILE + ".json"
 
 # The metric files of a study as a whole; `file` is the kind, except for those in FILE_OF.
