@@ -7,14 +7,14 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import program
+from toolnoise.base import command_words, program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.commands import session, snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.estimate import gpu_memory
 from toolnoise.papers.published import paper_items
 from toolnoise.steps import STEPS
-from toolnoise.study import command_words, config as configuration, figure_kinds, given, grid, layout
+from toolnoise.study import config as configuration, figure_kinds, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.entries import cores
 from toolnoise.study.cells import MODES, Cell, MetricFile, Pair, Shown, Variants

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
-from toolnoise.datasets.outcomes import LABEL
 from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers import READERS
+from toolnoise.formulas.outcomes import LABEL
 
 
 def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:

@@ -1,6 +1,6 @@
 """The jobs of existing training programs: each run, what it leaves, its gate and its measures."""
 
-from toolnoise.datasets.outcomes import SCORED
+from toolnoise.formulas.outcomes import SCORED
 from toolnoise.steps import reads
 from toolnoise.steps.step import JobRecord, Needs, Outside, Read, Step, Where, Work, Write
 from toolnoise.study import layout, programs
