@@ -36,10 +36,10 @@ import engine_vs_fit
 import numpy as np
 
 from toolnoise import engines, streams
-from toolnoise.datasets.outcomes import LABEL, TOKENS
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import State, keras_engine
 from toolnoise.epoch_plan import plan_epoch
+from toolnoise.formulas.outcomes import LABEL, TOKENS
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import config
 

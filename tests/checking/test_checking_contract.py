@@ -15,12 +15,12 @@ import psutil
 import pytest
 import yaml
 
-from toolnoise.base import files, program
+from toolnoise.base import command_words, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.checking import contract, launch
 from toolnoise.programs import first_study, run_program
-from toolnoise.study import command_words, config, grid
+from toolnoise.study import config, grid
 from toolnoise.study.builders import require_builders
 
 

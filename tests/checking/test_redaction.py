@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
+from toolnoise.base import command_words
 from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
-from toolnoise.study import command_words
 
 SECRET = 'tok"en/ä+9x\\'
 VALUES = {"env:TOKEN": SECRET}

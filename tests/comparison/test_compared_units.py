@@ -24,9 +24,10 @@ from toolnoise.comparison import (
 )
 from toolnoise.comparison.clusters import mean_over_examples
 from toolnoise.comparison.verbs import compare as verb
-from toolnoise.datasets.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
+from toolnoise.formulas import outcome_files
+from toolnoise.formulas.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
 from toolnoise.programs import existing_runs
-from toolnoise.study import config, outcome_files
+from toolnoise.study import config
 
 RUNS, EXAMPLES = 4, 12
 

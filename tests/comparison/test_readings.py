@@ -10,7 +10,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.comparison import column_roles, label_files, prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
-from toolnoise.datasets.outcomes import TOKENS
+from toolnoise.formulas.outcomes import TOKENS
 
 N, S, C = 400, 5, 5
 DRAW = np.random.Generator(np.random.Philox(27))

@@ -11,11 +11,11 @@ from scipy.special import expit, log_softmax
 from toolnoise.base.arrays import write_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
-from toolnoise.datasets.outcomes import LABELS, MASKS, OUTCOMES, TOKENS, unit_scores
 from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.outcomes import LABELS, MASKS, OUTCOMES, TOKENS, unit_scores
 from toolnoise.formulas.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
 from toolnoise.papers.language import metric

@@ -9,7 +9,7 @@ from snakemake.utils import update_config
 from toolnoise.estimate import gpu_memory
 from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
-from toolnoise.base import program
+from toolnoise.base import command_words, program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.files import canonical_sha256
 from toolnoise.base.key_values import text
@@ -18,7 +18,6 @@ from toolnoise.datasets import sources
 from toolnoise.record.statements import path_for
 from toolnoise.steps import parameters as parameters_at
 from toolnoise.study import (
-    command_words,
     config as configuration,
     entries,
     expected,

@@ -27,7 +27,7 @@ from toolnoise.comparison.label_files import Labels, Values
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import arguments, without_metric
-from toolnoise.datasets.outcomes import LOSSES
+from toolnoise.formulas.outcomes import LOSSES
 
 
 def compare(

@@ -14,7 +14,6 @@ from toolnoise.comparison import sample_size
 from toolnoise.comparison.tables import arguments
 from toolnoise.comparison.tables import pilot as pilots
 from toolnoise.stats.power import LEVEL, POWER
-from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +66,7 @@ def plan(
     >>> tn.plan(sd=0.3, gain=0.3)["needed"][0]["runs_per_arm"]
     17
     """
-    cell = dict(zip(Cell._fields, (model, dataset, hardware, variant), strict=True))
+    cell = dict(zip(arguments.CELL, (model, dataset, hardware, variant), strict=True))
     of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
     spread: sample_size.Spread | None
     if metric:

@@ -11,7 +11,6 @@ from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 from toolnoise.base.spec import Spec
 from toolnoise.checking.program_text import SEED
-from toolnoise.study.cells import Cell
 
 Job = dict[str, Any]
 
@@ -20,7 +19,7 @@ def job(spec: Spec, study: str, out: str | Path, checkpoint: str | Path) -> Job:
     """All that the program of a run is given: its place in the grid, its seeds by source, its folders."""
     return {
         "study": study,
-        **Cell.of(spec)._asdict(),
+        **{part: getattr(spec, part).name for part in ("model", "dataset", "hardware", "variant")},
         "seed": spec.seed,
         "seeds": {source: _seed(spec, source) for source in ALGORITHMIC},
         "deterministic": not spec.varies("impl"),

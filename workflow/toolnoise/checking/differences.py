@@ -8,7 +8,7 @@ import numpy as np
 from toolnoise.base.times import is_time
 from toolnoise.checking import state_paths, tensors, unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
-from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
+from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
 
 class Difference(NamedTuple):

@@ -23,7 +23,7 @@ from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.ways import Asked, Way
-from toolnoise.study.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
+from toolnoise.formulas.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The

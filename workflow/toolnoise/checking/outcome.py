@@ -16,10 +16,20 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.checking import tensors
-from toolnoise.datasets import outcomes
-from toolnoise.datasets.losses import require_losses
-from toolnoise.datasets.outcomes import LEFT, OUTCOMES, SCORED, unit_scores
-from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS, RESULTS, WEIGHTS
+from toolnoise.formulas import outcomes
+from toolnoise.formulas.losses import require_losses
+from toolnoise.formulas.outcome_files import (
+    GROUPS,
+    HISTORY,
+    LABELS,
+    LOGITS,
+    LOSSES,
+    METRIC,
+    PREDICTIONS,
+    RESULTS,
+    WEIGHTS,
+)
+from toolnoise.formulas.outcomes import LEFT, OUTCOMES, SCORED, unit_scores
 
 # It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
@@ -29,7 +30,7 @@ from toolnoise.checking.trace.traced_runs import Parting
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.checking.ways import Asked
-from toolnoise.study import command_words, outcome_files
+from toolnoise.formulas import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
 LIMIT = 12 * 60  # minutes of a run

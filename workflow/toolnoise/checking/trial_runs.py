@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from toolnoise.base import files
+from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
@@ -16,8 +16,7 @@ from toolnoise.checking import contract, launch, outcome, unmodified
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.unmodified import Wanted
-from toolnoise.study import command_words, outcome_files
-from toolnoise.study.programs import ENGINE
+from toolnoise.formulas import outcome_files
 
 # Seconds between runs: seeds from the clock often have whole ones, and must show.
 PAUSE = 1
@@ -124,7 +123,7 @@ class TrialRuns:
         asked = {
             "study_seed": 0,
             **{part: {"name": "check"} for part in ("model", "dataset", "recipe")},
-            "hardware": {"name": "check", "engine": ENGINE, "impl_noise": "native"},
+            "hardware": {"name": "check", "engine": "command", "impl_noise": "native"},
             "variant": {"name": name if varying else "control", "varying": list(varying)},
             "seed": 1,
         }

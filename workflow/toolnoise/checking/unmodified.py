@@ -17,10 +17,10 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.checking import outcome, tensors
-from toolnoise.study import command_words
 
 CHUNK = 1 << 20
 FOLDER = "files"

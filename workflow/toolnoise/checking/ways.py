@@ -8,10 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import program_text
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.study import command_words
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 # Options that divide a batch, and those that have its size.

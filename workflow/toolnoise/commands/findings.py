@@ -8,7 +8,7 @@ import pandas as pd
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.metric_files import part_of
 from toolnoise.base.printing import aligned, span
-from toolnoise.datasets.outcomes import ALL
+from toolnoise.formulas.outcomes import ALL
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate, what_varies

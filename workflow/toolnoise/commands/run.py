@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from toolnoise.base import program
+from toolnoise.base import command_words, program
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
-from toolnoise.study import command_words, config, given, grid, here, layout
+from toolnoise.study import config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()
 LOCAL = program.profile("default")

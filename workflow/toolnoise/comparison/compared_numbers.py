@@ -19,7 +19,7 @@ from toolnoise.comparison.pairs_of_units import in_arm
 from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
-from toolnoise.datasets.outcomes import LOSSES
+from toolnoise.formulas.outcomes import LOSSES
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2

@@ -28,10 +28,10 @@ from toolnoise.comparison.two_arms import (
     paired_difference,
     probability_of_improvement,
 )
-from toolnoise.datasets.outcomes import LABELS
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
+from toolnoise.formulas.outcomes import LABELS
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide

@@ -10,7 +10,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.comparison.designs import UNTESTED
-from toolnoise.datasets.outcomes import OUTCOMES
+from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.stats.estimates import TOO_FEW, Estimate
 
 LEVEL = 0.05

@@ -10,8 +10,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, csv_columns, table_rows
 from toolnoise.comparison.column_roles import role_of
 from toolnoise.datasets import prepared
-from toolnoise.datasets.outcomes import LABEL, LABELS, MASKS, TOKENS, YES_OR_NO
 from toolnoise.datasets.prepared import Data
+from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, YES_OR_NO
 
 MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 

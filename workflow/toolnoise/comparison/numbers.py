@@ -17,12 +17,12 @@ from toolnoise.comparison import array_files, label_files, read_arms, table_rows
 from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Values
 from toolnoise.comparison.prediction_files import is_dump
-from toolnoise.datasets.losses import lengths, require_losses
-from toolnoise.datasets.outcomes import LOSSES, NUMBERS, VALUES
 from toolnoise.dumps import stacks
+from toolnoise.formulas import outcome_files
 from toolnoise.formulas.equal_runs import digests
+from toolnoise.formulas.losses import lengths, require_losses
+from toolnoise.formulas.outcomes import LOSSES, NUMBERS, VALUES
 from toolnoise.stats.draws import Drawn
-from toolnoise.study import outcome_files
 
 # The array of an .npz with this name has all runs; the others are then no runs.
 STACKS = {VALUES: "predictions", LOSSES: "losses"}

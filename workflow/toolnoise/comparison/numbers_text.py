@@ -20,7 +20,7 @@ from toolnoise.comparison.comparison_text import (
     shown,
 )
 from toolnoise.comparison.designs import UNTESTED
-from toolnoise.datasets.outcomes import LOSSES, NUMBERS
+from toolnoise.formulas.outcomes import LOSSES, NUMBERS
 from toolnoise.stats.estimates import Estimate
 
 

@@ -19,11 +19,11 @@ from toolnoise.comparison import array_files, csv_columns, label_files, readings
 from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
-from toolnoise.datasets.outcomes import CLASSIFYING, LABEL, LOGITS
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import digests
+from toolnoise.formulas.outcomes import CLASSIFYING, LABEL, LOGITS
 from toolnoise.formulas.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
 

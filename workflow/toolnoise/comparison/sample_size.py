@@ -16,11 +16,11 @@ from toolnoise.base.printing import aligned
 from toolnoise.comparison import two_arm_power
 from toolnoise.comparison.comparison_text import plain
 from toolnoise.comparison.designs import FEWEST
+from toolnoise.comparison.tables.arguments import CELL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.power import MOST_RUNS, runs_needed
 from toolnoise.stats.spread import sd_interval
-from toolnoise.study.cells import Cell
 
 # Numbers of runs to report on by default.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
@@ -180,17 +180,18 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
             raise BadInput(path, "", "found no metrics of a study", "for a table of runs, also pass --metric NAME")
     rows = metric_files.read(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
-    cells = [Cell(*row[:4]) for row in rows.itertuples(index=False)]
+    lines = list(rows.itertuples(index=False))
+    cells = [dict(zip(CELL, line[: len(CELL)], strict=True)) for line in lines]
     if not cells:
         raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as --sd")
     wanted = {key: name for key, name in wanted.items() if name is not None}
-    matching = [cell for cell in cells if wanted.items() <= cell._asdict().items()]
+    matching = [number for number, cell in enumerate(cells) if wanted.items() <= cell.items()]
     if len(matching) != 1:
         asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
-        allowed = "choose by --model, --dataset, --hardware and --variant one of " + ", ".join(map("/".join, cells))
+        allowed = "choose by --model, --dataset, --hardware and --variant one of "
+        allowed += ", ".join("/".join(cell.values()) for cell in cells)
         raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
-    row = next(row for row in rows.itertuples(index=False) if Cell(*row[:4]) == matching[0])
-    name = "/".join(matching[0])
+    row, name = lines[matching[0]], "/".join(cells[matching[0]].values())
     if row.n_runs < 2:
         raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
     if row.value == 0:

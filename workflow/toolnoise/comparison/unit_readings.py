@@ -15,7 +15,7 @@ from toolnoise.comparison import array_files
 from toolnoise.comparison.column_roles import role_of_words, words_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading, is_whole
-from toolnoise.datasets.outcomes import LABELS, unit_scores
+from toolnoise.formulas.outcomes import LABELS, unit_scores
 
 # Runs, three axes of labels and one of classes.
 MOST_AXES = 5

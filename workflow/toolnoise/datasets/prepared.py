@@ -13,8 +13,8 @@ import numpy as np
 from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import ORIGINALS
-from toolnoise.datasets.outcomes import ALL, LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS
+from toolnoise.formulas.outcomes import ALL, LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 
 # Mean and standard deviation of a data set's pixels on a scale from 0 to 1, by channel: red, green, blue, or grey.
 CHANNELS = {

@@ -10,9 +10,9 @@ from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
-from toolnoise.datasets.outcomes import LEFT, LOGITS
 from toolnoise.formulas import probabilities
 from toolnoise.formulas.likeliest import CUT, LIKELIEST
+from toolnoise.formulas.outcomes import LEFT, LOGITS
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax

@@ -13,13 +13,13 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import padding, streaming
-from toolnoise.datasets.outcomes import OUTCOMES, unit_scores
 from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import EpochResult, State, Weights, loss_scale
 from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
 from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
+from toolnoise.formulas.outcomes import OUTCOMES, unit_scores
 from toolnoise.models.initial import Parameter
 
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}

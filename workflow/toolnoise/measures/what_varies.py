@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from toolnoise.datasets.outcomes import ALL
 from toolnoise.formulas.equal_runs import BIT_EQUAL
+from toolnoise.formulas.outcomes import ALL
 from toolnoise.study.cells import Cell
 
 # What varies, by the variant; any other is called by its name.

@@ -21,11 +21,11 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.base.job import Input, PlaceNames, TimedOutput, WholeRuns
 from toolnoise.datasets import prepared
-from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy, churn
 from toolnoise.formulas.likeliest import keeps_likeliest
+from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from PIL import Image
 
-from toolnoise.datasets.outcomes import TOKENS
 from toolnoise.datasets.prepared import Data, Split
+from toolnoise.formulas.outcomes import TOKENS
 
 # Larger ones, in pixels, would fill the page; and data sets of such pictures often may not be passed on.
 LARGEST = 64

@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolnoise.base import metric_files
-from toolnoise.datasets.outcomes import METRIC
+from toolnoise.formulas.outcomes import METRIC
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 

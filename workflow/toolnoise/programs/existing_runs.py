@@ -22,10 +22,10 @@ from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import frame, roles
-from toolnoise.datasets.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
-from toolnoise.datasets.outcomes import LABELS as MANY
-from toolnoise.formulas import probabilities
-from toolnoise.study import config, outcome_files, strict_yaml
+from toolnoise.formulas import outcome_files, probabilities
+from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
+from toolnoise.formulas.outcomes import LABELS as MANY
+from toolnoise.study import config, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"

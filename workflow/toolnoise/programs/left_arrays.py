@@ -8,8 +8,8 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, RunRecord
-from toolnoise.datasets import outcomes
-from toolnoise.datasets.outcomes import LEFT, OUTCOMES, SCORED, YES_OR_NO
+from toolnoise.formulas import outcomes
+from toolnoise.formulas.outcomes import LEFT, OUTCOMES, SCORED, YES_OR_NO
 from toolnoise.study import runs
 from toolnoise.study.runs import OUTCOME, Run
 

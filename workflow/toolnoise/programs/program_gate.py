@@ -5,7 +5,7 @@ If it is not, the log says in words what differs, since when, and what was proba
 
 from pathlib import Path
 
-from toolnoise.base import files
+from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, PlaceNames, WholeRuns
 from toolnoise.checking import diagnosis, differences, program_text, suspects
@@ -13,7 +13,7 @@ from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
 from toolnoise.programs.left_arrays import GROUP, METRIC, named
 from toolnoise.programs.left_arrays import read as read_left
-from toolnoise.study import command_words, runs
+from toolnoise.study import runs
 from toolnoise.study.runs import Run
 
 DIGESTS = ("weights_sha256", "tensors_sha256")

@@ -15,10 +15,10 @@ from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.shapes import TEXT
-from toolnoise.datasets import outcomes, prepared
+from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.formulas import Row
+from toolnoise.formulas import Row, outcomes
 from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
 from toolnoise.formulas.equal_runs import bit_equal, equality
 from toolnoise.formulas.groups import spread_rows

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, files, scratch
+from toolnoise.base import arrays, command_words, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Aside, Inputs, Output, outside
 from toolnoise.base.spec import Spec
@@ -30,7 +30,7 @@ from toolnoise.checking import contract, launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators, environment
-from toolnoise.study import command_words, outcome_files
+from toolnoise.formulas import outcome_files
 from toolnoise.study.program_variables import interpreter_variables, thread_variables
 from toolnoise.study.runs import OUTCOME, TENSOR_DIGITS, weight_digests
 

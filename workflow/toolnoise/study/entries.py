@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from toolnoise.datasets.outcomes import LABEL, LABELS, TOKENS
 from toolnoise.datasets.sources import keeps_originals
+from toolnoise.formulas.outcomes import LABEL, LABELS, TOKENS
 
 
 def records_steps(recipe: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.datasets.outcomes import SCORED
+from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, published
 from toolnoise.study.cells import Cell, Network, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm

@@ -11,8 +11,8 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.datasets.outcomes import OUTCOMES
 from toolnoise.datasets.sources import keeps_originals
+from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_grid import Grid

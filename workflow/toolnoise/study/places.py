@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from toolnoise.datasets import sources
-from toolnoise.datasets.outcomes import SCORED
+from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, remedies
 from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Shown, Training, Variants, Whole

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.datasets.outcomes import LOGITS
-from toolnoise.study import command_words
+from toolnoise.formulas.outcomes import LOGITS
 
 # The engine of toolings for programs, and the reader of data sets that come with their outcomes.
 ENGINE, READER = "command", "outcome"

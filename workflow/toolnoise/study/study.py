@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
 from toolnoise.base.spec import Spec
-from toolnoise.datasets.outcomes import CLASSIFYING, SCORED
+from toolnoise.formulas.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons

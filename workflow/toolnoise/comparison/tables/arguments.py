@@ -8,6 +8,7 @@ from toolnoise.commands.verb import flag, option
 from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER
 
 NONE = "none"  # in place of a column: there is none
+CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
 
 
 class Asked(NamedTuple):

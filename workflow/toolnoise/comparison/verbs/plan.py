@@ -4,13 +4,12 @@ import argparse
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
 from toolnoise.comparison.tables import arguments
-from toolnoise.study.cells import Cell
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.plan import plan
 
-    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *Cell._fields, "level", "power")
+    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *arguments.CELL, "level", "power")
     of_tables = tuple(name.removeprefix("--") for name in arguments.READING)
     wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
     found = plan(**wanted | {name: arguments.direction(wanted[name]) for name in ("lower", "higher")})
@@ -39,7 +38,7 @@ VERB = Verb(
         ),
         **arguments.READING,
         "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
-        **{f"--{name}": {} for name in Cell._fields},
+        **{f"--{name}": {} for name in arguments.CELL},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),

@@ -15,10 +15,10 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.datasets.archives import opened
-from toolnoise.datasets.outcomes import LABELS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers.images import Decoder, whole
 from toolnoise.datasets.sources import paths_of
+from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
 PARTITION = {"train": "0", "validation": "1", "test": "2"}
 NOT = "not "

@@ -16,8 +16,8 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.outcomes import LABELS, YES_OR_NO
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
 # Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.
 TABLE_3 = {

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from toolnoise.base import command_words
 from toolnoise.base.errors import as_given
 from toolnoise.base.printing import aligned, escaped, size
 from toolnoise.base.progress import progress
-from toolnoise.study import command_words
 from toolnoise.verify import left_out
 from toolnoise.verify.audit.digests import Cache, Hashed, sha256_of_all
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded

@@ -16,8 +16,8 @@ from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.progress import progress
 from toolnoise.base.times import is_time
 from toolnoise.datasets import prepared
-from toolnoise.datasets.outcomes import METRIC
 from toolnoise.dumps import stacks
+from toolnoise.formulas.outcomes import METRIC
 from toolnoise.measures import two_runs
 from toolnoise.record import statements
 from toolnoise.stats.estimates import mean_t
