@@ -257,8 +257,7 @@ def _script(name: str) -> str:
 
 def command(process: str) -> list[str]:
     """The command line of the workflow, with `toolnoise run` or without it."""
-    profile = ["--workflow-profile", str(program.profile("default"))]
-    plain = [_script("snakemake"), *profile, "--snakefile", str(program.snakefile()), "--configfile", "study.yaml"]
+    plain = [_script("snakemake"), "--snakefile", str(program.snakefile()), "--configfile", "study.yaml"]
     return [*([_script("toolnoise"), "run"] if process == "toolnoise run" else plain), "--cores", "2"]
 
 
