@@ -68,7 +68,7 @@ def snakemake(run):
 
     def start(folder, *arguments, study="study.yaml", source=ROOT, cores=2, env=None):
         command = [sys.executable, "-m", "snakemake", "--snakefile", source / "Snakefile", "--directory", folder]
-        command += ["--configfile", Path(folder) / study, "--cores", cores]
+        command += ["--configfile", Path(folder) / study, "--cores", cores, "--workflow-profile", "none"]
         # A checkout elsewhere is the package that counts there.
         env = {"PYTHONPATH": str(source / "workflow"), **(env or {})}
         return run(folder, *command, *arguments, env=env)

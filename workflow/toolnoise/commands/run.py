@@ -23,7 +23,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.study import config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()
-LOCAL = program.profile("default")
 # With these, Snakemake makes no results, or makes them elsewhere: there is nothing to sum up. Letters can be joined.
 _NO_RESULTS = re.compile(
     r"-[a-zA-Z]*n[a-zA-Z]*|-[hvlDd]|--(dry-?run|help|version|unlock|lint|list|list-.*|dag|d3dag|rulegraph|filegraph|"
@@ -71,8 +70,6 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     if profile:
         chosen += ["--profile", _shown(folder) if folder else profile]
         chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
-    elif not _names(words, "--workflow-profile"):
-        chosen += ["--workflow-profile", _shown(LOCAL)]
     # Last, since it takes one value: what follows may be a target.
     return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
 
