@@ -13,7 +13,7 @@ from toolnoise.base import command_words, program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.files import canonical_sha256
 from toolnoise.base.key_values import text
-from toolnoise.commands import snakemake_internals as internals
+from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.record.statements import path_for
 from toolnoise.steps import parameters as parameters_at

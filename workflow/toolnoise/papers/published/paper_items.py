@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, warn_once
 from toolnoise.study import config, grid
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Figure
-
-# What may be meant as a name of one of the paper's items.
-ITEM = r"(?i:fig|tab)[a-z]*[-_.]?[0-9]+[a-z]?"
 
 # The paper's items, each with the names of its figures in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
@@ -66,11 +63,6 @@ def of_target(
             raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
         raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
     return chosen
-
-
-def refuse(name: str, file: str | Path) -> NoReturn:
-    """Refuse a name that no item has, in one line."""
-    raise BadInput(file, name, "no table or figure of this name", f"allowed: {', '.join(TARGETS)}")
 
 
 def _name_missing(target: str, chosen: tuple[Figure, ...], written: Mapping[str, Any], file: str | Path) -> None:
