@@ -19,9 +19,10 @@ import yaml
 from hypothesis import settings
 
 from toolnoise import cli
-from toolnoise.base import arrays, files
+from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.commands import jobs
 from toolnoise.record import unpacked
 from toolnoise.study import config, grid, runs
 from toolnoise.study.cells import Cell
@@ -60,6 +61,19 @@ def toolnoise(run):
     """Run a verb through the console script, which does not look for modules in the folder it starts in."""
     script = Path(sys.executable).with_name("toolnoise")
     return lambda folder, *arguments, **options: run(folder, script, *arguments, **options)
+
+
+@pytest.fixture(scope="session")
+def options_of():
+    """The options with which a rule gives the spec of a job."""
+
+    def options(spec):
+        rest = spec.as_json()
+        named = {"tooling": rest.pop("hardware")}
+        named |= {part: rest.pop(part) for part in jobs.SPEC if part != "seed" and part in rest} | {"seed": rest}
+        return [word for part, values in named.items() for word in (f"--{part}", key_values.text(values))]
+
+    return options
 
 
 @pytest.fixture(scope="session")
