@@ -20,7 +20,7 @@ import yaml
 from snakemake import cli
 from snakemake_executor_plugin_slurm import partitions
 
-from toolnoise.analyses.published import paper_items
+from toolnoise.papers.published import paper_items
 from toolnoise.base.program import ROOT
 from toolnoise.study import config
 
