@@ -13,13 +13,14 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import figures, page, two_arm_power
+from toolnoise.comparison import figures, two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.datasets.outcomes import METRIC
 from toolnoise.figures import style
 from toolnoise.formulas.per_run import RUNS
+from toolnoise.programs import page
 from toolnoise.stats.power import runs_needed
 from toolnoise.study.cells import Cell
 
