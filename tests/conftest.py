@@ -315,9 +315,9 @@ def make_spec():
 def refused():
     """Call what must refuse its input, and return its one line."""
 
-    def call(function, *arguments):
+    def call(function, *arguments, **named):
         with pytest.raises(BadInput) as caught:
-            function(*arguments)
+            function(*arguments, **named)
         line = str(caught.value)
         assert line.splitlines() == [line]
         return line

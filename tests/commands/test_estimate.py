@@ -227,9 +227,12 @@ def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monke
 
 
 def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(costs, "why_not", lambda _tooling: "")
-    costs.measure(tiny, str(tmp_path / "nowhere.yaml"))
-    assert "not timed: smallcnn/digits/cpu/control: toolnoise: " in capsys.readouterr().err
+    monkeypatch.setattr(costs, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "bad.yaml"
+    path.write_text("study: bad\n")
+    costs.measure(tiny, str(path))
+    assert f"not timed: smallcnn/digits/cpu/control: {path}: lacks the key 'grid'" in capsys.readouterr().err
 
 
 def test_prices_of_toolings_that_do_not_exist_are_one_line(written, built, refused):

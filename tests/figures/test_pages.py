@@ -387,7 +387,7 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(study_page, "first", refuse)
     study = tmp_path / "study.json"
-    files.write_json(study, built(written).config)
+    files.write_json(study, built(written | {"figures": []}).config)
     with pytest.raises(BadInput):
         study_page.show(str(study), [], out=tmp_path / "index.html", out_tables=tmp_path / "tables.js")
     assert list(tmp_path.iterdir()) == [study]

@@ -243,14 +243,14 @@ def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_pa
     ],
 )
 def test_a_dump_that_its_index_does_not_fit_is_refused(about, found, dumped_layers, tmp_path, refused):
-    assert found in refused(layers.measure, CELL, *dumped_layers(**about), tmp_path / "out.csv")
+    assert found in refused(layers.measure, CELL, *dumped_layers(**about), out=tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_truncated_dump_is_refused(dumped_layers, tmp_path, refused):
     grams, index = dumped_layers()
     grams.write_bytes(grams.read_bytes()[:-8])
-    assert "algo.npy" in refused(layers.measure, CELL, grams, index, tmp_path / "out.csv")
+    assert "algo.npy" in refused(layers.measure, CELL, grams, index, out=tmp_path / "out.csv")
 
 
 def test_an_array_is_written_row_by_row_as_whole(tmp_path):

@@ -277,7 +277,7 @@ def test_runs_of_other_examples_are_one_line(measured, refused):
 
 def test_a_cell_without_records_is_one_line(tmp_path, refused):
     references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
-    line = refused(measure.measure, *HOME, references, [], tmp_path / "growth.csv")
+    line = refused(measure.measure, *HOME, references, [], out=tmp_path / "growth.csv")
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
 
 

@@ -1,5 +1,6 @@
 """The audit's rules about clocks, circles and weights."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from toolnoise.base import arrays, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
+from toolnoise.pages import study_page
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import grid, kept_weights
 from toolnoise.study.cells import Shown, Whole
@@ -140,7 +142,7 @@ def test_every_job_that_a_study_needs_comes_before_its_page(name):
         before |= inputs
         waits += [maker[read] for read in inputs if read in maker]
     missing = {job.verb for job in jobs if job.needed and not before & {output for output, _ in job.outputs}}
-    assert missing == {"configure", "write-page"}
+    assert missing == {"write-page"}
 
 
 def earlier_evidence(study, written, verb="write-page", parameters=None, chain=True):
@@ -150,7 +152,7 @@ def earlier_evidence(study, written, verb="write-page", parameters=None, chain=T
         verb,
         outputs,
         (),
-        parameters or {"study": "demo"},
+        {"study": "demo"} if parameters is None else parameters,
         {},
         THEN,
         THEN + timedelta(1),
@@ -292,6 +294,13 @@ def test_the_page_of_today_is_the_root_and_before_that_of_earlier_results(study)
     assert page.tree.top is page.tree.statements[0]
     for rule in (root.statements_are_the_roots, specs.path_says_the_spec, specs.made_for_this_study):
         assert list(rule(page)) == []
+    # Once its statement said what it showed of the study.
+    said = {name: value for name, value in study_page.page_of(study, {})._asdict().items() if name != "files"}
+    said = json.loads(json.dumps(said))
+    before = earlier_evidence(study, PAGE, parameters=said)
+    assert list(specs.made_for_this_study(before)) == []
+    other = earlier_evidence(study, PAGE, parameters=said | {"cells": said["cells"][1:]})
+    assert [what for _, what in specs.made_for_this_study(other)] == ["was made for another study: cells differ"]
     both = with_earlier_root(page)
     assert both.tree.top is page.tree.statements[0]
     # It was of an earlier page.

@@ -53,7 +53,7 @@ def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, ou
 def test_a_folder_that_lacks_an_array_is_one_line(tmp_path, refused):
     (tmp_path / "mine").mkdir()
     entry = {"reader": "npy", "path": str(tmp_path / "mine")}
-    assert "train_images: no such array" in refused(preparation.prepare, "mine", entry, tmp_path / "out.npz")
+    assert "train_images: no such array" in refused(preparation.prepare, "mine", entry, out=tmp_path / "out.npz")
 
 
 def test_the_digits_are_those_documented(digits):
@@ -103,7 +103,7 @@ def test_the_last_examples_are_the_test_set(digits, tmp_path):
 
 @pytest.mark.parametrize("entry", [{}, {"test_examples": 1797}, {"test_examples": 0}])
 def test_digits_without_a_split_that_can_be_made_are_one_line(entry, tmp_path, refused):
-    line = refused(preparation.prepare, "digits", {"reader": "digits", **entry}, tmp_path / "out.npz")
+    line = refused(preparation.prepare, "digits", {"reader": "digits", **entry}, out=tmp_path / "out.npz")
     assert line.startswith("dataset digits: test_examples: found ")
     assert line.endswith("allowed: 1 to 1796")
 
@@ -229,7 +229,7 @@ def test_a_missing_array_is_one_line(name, outside, prepare_npz, tmp_path, refus
 
 
 def test_a_reader_without_its_path_is_one_line(tmp_path, refused):
-    line = refused(preparation.prepare, "mine", {"reader": "npz"}, tmp_path / "out.npz")
+    line = refused(preparation.prepare, "mine", {"reader": "npz"}, out=tmp_path / "out.npz")
     assert line.startswith("dataset mine: path: missing; ")
 
 

@@ -210,8 +210,9 @@ def test_without_a_checksum_a_part_of_another_session_is_not_trusted(server, fet
 def test_two_fetches_at_once_download_once(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}", "url": server.url}
+    entry = {"reader": "npz", **source}
     both = [
-        threading.Thread(target=fetching.fetch, args=("made", {"reader": "npz", **source}, tmp_path / f"{number}.json"))
+        threading.Thread(target=fetching.fetch, args=("made", entry), kwargs={"out": tmp_path / f"{number}.json"})
         for number in range(2)
     ]
     for one in both:

@@ -303,7 +303,7 @@ def test_a_damaged_file_is_refused_when_it_is_read(photographs, entry, refused, 
     files = {part: {"path": str(tmp_path / part)} for part in ("train", "test")}
     first = min((tmp_path / "train").glob("*/*"))
     first.write_bytes(first.read_bytes()[:-200])
-    line = refused(preparation.prepare, "photographs", entry | {"files": files}, tmp_path / "out.npz")
+    line = refused(preparation.prepare, "photographs", entry | {"files": files}, out=tmp_path / "out.npz")
     name = first.relative_to(tmp_path / "train")
     assert line.startswith(f"{tmp_path / 'train'}: {name}: does not decode (image file is truncated")
     assert not (tmp_path / "out.npz").exists()
