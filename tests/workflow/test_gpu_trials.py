@@ -1,14 +1,14 @@
 """bench/gpu.py: each study that waits for a GPU runs small on CPUs to its end."""
 
-import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 from scripts import loaded
 
-from toolnoise.study import config, grid
+from toolnoise.study import config
 
 pytestmark = pytest.mark.long
 
@@ -42,37 +42,40 @@ def small_version(whole):
     return made
 
 
-@pytest.fixture
-def trial(run, tmp_path):
-    def start(study, *options):
-        small = small_version(config.read_yaml(ROOT / f"workflow/studies/{study}.yaml"))
-        (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
-        done = run(tmp_path, sys.executable, SCRIPT, "run", "--study", "small.yaml", *options)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return start
-
-
 @pytest.mark.parametrize("number", range(3))
-def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu, trial, skip_without, tmp_path):
-    study, options, _ = gpu.ITEMS[number]
-    words = shlex.split(options)
-    for framework in ("jax", "torch"):
-        if "--frameworks" not in words or framework in words:
-            skip_without(framework)
-    said = trial(study, *words, "--jobs", "2", "--minutes", "30")
-    assert "failed: " not in said
-    here = grid.load(tmp_path / f"results/{study}-trial/study.json")
-    frameworks = [name for name in ("jax", "torch") if name in words] or ["jax", "torch"]
-    for verb in (gpu.PARTS[part] for part in words if part in gpu.PARTS):
-        jobs = [job for job in gpu.Work(here).jobs if job.verb == verb]
-        ours = [job for job in jobs if here.tooling(job.place.hardware)["engine"] in frameworks]
-        assert f"{verb}: {len(ours)} of {len(jobs)} done" in said
-        assert ours
+def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu, skip_without, tmp_path, monkeypatch):
+    name, study, packed, _ = gpu.ITEMS[number]
+    words = packed.split()
+    toolings, until = words[1 : words.index("--until")], words[words.index("--until") + 1 :]
+    frameworks = [tooling.split("-")[1] for tooling in toolings]
+    for framework in frameworks:
+        skip_without(framework)
+    monkeypatch.chdir(tmp_path)
+    small = small_version(config.read_yaml(ROOT / f"workflow/studies/{study}.yaml"))
+    Path("small.yaml").write_text(yaml.safe_dump(small))
+    on_cpu = [f"cpu-{framework}" for framework in frameworks]
+    said, jobs = gpu.planned(Path("small.yaml"), f"{name}-trial", on_cpu, until)
+    assert said == f"{name}-trial"
+    assert {job["rule"] for job in jobs} >= set(until)
+    assert gpu.executed(list(jobs), 2, time.monotonic() + 1800) is None
+    assert all(map(gpu.is_made, jobs))
 
 
-def test_a_piece_without_time_runs_nothing_and_says_what_is_left(trial, skip_without):
-    skip_without("jax")
-    said = trial("gpu-cost", "--parts", "cost", "--minutes", "0")
-    assert "measure-overhead: 0 of " in said
+def test_without_time_nothing_runs(gpu, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = {"rule": "one", "input": [], "output": ["made"], "log": [], "command": "sleep 60; touch made"}
+    assert gpu.executed([job], 1, time.monotonic()) is None
+    assert not gpu.is_made(job)
+
+
+def test_a_job_waits_for_what_it_reads_and_one_that_lacks_a_file_is_a_failure(gpu, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def job(command, *reads, makes):
+        return {"rule": makes, "input": list(reads), "output": [f"out/{makes}"], "log": [], "command": command}
+
+    first = job("sleep 1; echo 1 >out/first", makes="first")
+    second = job("cat out/first >out/second", "out/first", makes="second")
+    lacking = job("true", "out/second", makes="lacking")
+    assert gpu.executed([second, first, lacking], 3, time.monotonic() + 60) == lacking
+    assert Path("out/second").read_text() == "1\n"
