@@ -13,13 +13,14 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import figures, page, two_arm_power
+from toolnoise.comparison import figures, two_arm_power
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.figures import style
 from toolnoise.formulas.outcomes import METRIC
 from toolnoise.formulas.per_run import RUNS
+from toolnoise.programs import adopted_arms
 from toolnoise.stats.power import runs_needed
 from toolnoise.study.cells import Cell
 
@@ -757,9 +758,11 @@ def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(monkeyp
         for cell in cells
         for seed, (accuracy, _) in runs[cell.model].items()
     ]
-    monkeypatch.setattr(page.metric_files, "read", lambda _, columns: pd.DataFrame(rows) if columns is RUNS else None)
+    monkeypatch.setattr(
+        adopted_arms.metric_files, "read", lambda _, columns: pd.DataFrame(rows) if columns is RUNS else None
+    )
     models = {arm: {"adopted": f"adopted/mine/{arm}", "outcome": METRIC} for arm in ARMS}
     study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
-    _, heading, *said = page.summary(study)
+    _, heading, *said = adopted_arms.summary(study)
     assert "; others compared with base; " in heading
     assert [line.partition(": ")[0] for line in said[:2]] == ["wide - base", "deep - base"]
