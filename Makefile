@@ -2,7 +2,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
-SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
+SNAKEMAKE = .venv/bin/snakemake
 PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 

@@ -1,5 +1,9 @@
-# A Snakefile that only includes has no default target, so that is set here; all else is in workflow/.
+# The workflow is in workflow/. A Snakefile that only includes has no default target, so that is stated here.
 include: "workflow/Snakefile"
 
 
-workflow.default_target = "page"
+rule default:
+    """The page of the study and all that it shows."""
+    default_target: True
+    input:
+        rules.page.input,

@@ -19,6 +19,7 @@ CARRIED = (
         "workflow/Snakefile",
         "workflow/for-conda/*.py",
         "workflow/profiles/**/*.yaml",
+        "profiles/default/*.yaml",
         "workflow/report/*",
         "workflow/rules/*",
     ),

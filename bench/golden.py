@@ -66,6 +66,7 @@ def checked_out(commit: str) -> Path:
 
 def run_study(checkout: Path, study: Path) -> Path:
     """Run the study by the workflow of a checkout, in its folder."""
+    # Named, for the commits at which Snakemake did not find it.
     profile = ["--workflow-profile", "workflow/profiles/default"]
     subprocess.run([checkout / ".venv/bin/snakemake", *profile, "--configfile", study], cwd=checkout, check=True)
     return checkout

@@ -19,9 +19,10 @@ import yaml
 from hypothesis import settings
 
 from toolnoise import cli
-from toolnoise.base import arrays, files
+from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.commands import jobs
 from toolnoise.record import unpacked
 from toolnoise.study import config, grid, runs
 from toolnoise.study.cells import Cell
@@ -63,12 +64,25 @@ def toolnoise(run):
 
 
 @pytest.fixture(scope="session")
+def options_of():
+    """The options with which a rule gives the spec of a job."""
+
+    def options(spec):
+        rest = spec.as_json()
+        named = {"tooling": rest.pop("hardware")}
+        named |= {part: rest.pop(part) for part in jobs.SPEC if part != "seed" and part in rest} | {"seed": rest}
+        return [word for part, values in named.items() for word in (f"--{part}", key_values.text(values))]
+
+    return options
+
+
+@pytest.fixture(scope="session")
 def snakemake(run):
     """Run a study file's workflow; results go to the folder, the source is this checkout unless another is given."""
 
     def start(folder, *arguments, study="study.yaml", source=ROOT, cores=2, env=None):
         command = [sys.executable, "-m", "snakemake", "--snakefile", source / "Snakefile", "--directory", folder]
-        command += ["--configfile", Path(folder) / study, "--cores", cores]
+        command += ["--configfile", Path(folder) / study, "--cores", cores, "--workflow-profile", "none"]
         # A checkout elsewhere is the package that counts there.
         env = {"PYTHONPATH": str(source / "workflow"), **(env or {})}
         return run(folder, *command, *arguments, env=env)

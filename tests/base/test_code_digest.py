@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import json
 import os
 import re
 import shutil
@@ -15,8 +16,7 @@ from toolnoise import steps
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.record import repository
 from toolnoise.record.statements import CODE, Artifact
-from toolnoise.steps import STEPS
-from toolnoise.study import config, grid
+from toolnoise.study import config, grid, job_code
 from toolnoise.verify.audit import moves
 from toolnoise.verify.audit.rules import code_origins
 
@@ -465,12 +465,13 @@ FRAMEWORKS = config.read_yaml(program.ROOT / "workflow/studies/frameworks-small.
 
 
 def planned(written):
-    """What the rules' params have of each job of a study: the digests of what it is planned with, and of its code."""
+    """What the rules' params have of each job of a study: its parameters, and the digest of its code."""
     forget()
     study = grid.build(config.resolve(copy.deepcopy(written), "study.yaml"), "study.yaml")
     return {
-        (job.verb, *job.place): (steps.planned(job.parameters), STEPS[job.verb].code_digest(job.parameters))
+        (job.verb, *job.place): (json.dumps(job.parameters), job_code.digest(job.verb, job.parameters))
         for job in steps.jobs(study)
+        if job.verb in job_code.JOBS
     }
 
 

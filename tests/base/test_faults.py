@@ -205,7 +205,7 @@ def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
         "    return read(path, *more, **options)\n"
         "pathlib.Path.read_text = wait\n"
     )
-    more = ["--shows", "a", "--out", "b"] if verb == "report" else []
+    more = ["--shows", study, "--out", tmp_path / "report.html"] if verb == "report" else []
     script = Path(sys.executable).with_name("toolnoise")
     # A shell may have started these tests in the background, where it ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,6 +7,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from snakemake import exceptions
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_toolnoise import LOG_LINES, LogHandler, progress_line
@@ -194,6 +195,17 @@ def test_other_errors_are_told_and_other_messages_are_not(handler):
     tell(handler, LogEvent.SHELLCMD, message="toolnoise train ...")
     tell(handler, None, logging.WARNING, message="by the way")
     assert handler.stream.getvalue() == "no space left\n"
+
+
+def test_a_folder_that_is_locked_is_told_with_the_command_that_unlocks_it(handler):
+    locked = exceptions.LockException()
+    fields = {"exception": "LockException", "message": exceptions.format_exception_to_string(locked)}
+    tell(handler, LogEvent.ERROR, logging.ERROR, **fields)
+    *said, last = handler.stream.getvalue().splitlines()
+    assert "cannot be locked" in said[1]
+    assert "snakemake --unlock" in last
+    tell(handler, LogEvent.ERROR, logging.ERROR, exception="WorkflowError", message="no space left")
+    assert handler.stream.getvalue().endswith(f"{last}\nno space left\n")
 
 
 def test_a_study_that_is_done_says_so(handler):

@@ -70,8 +70,8 @@ class Trained(NamedTuple):
 class Workshop:
     """A folder with a study of one model in which runs are trained by hand."""
 
-    def __init__(self, folder, toolnoise, run, skip_without):
-        self.folder, self.toolnoise, self.run = folder, toolnoise, run
+    def __init__(self, folder, toolnoise, run, skip_without, options_of):
+        self.folder, self.toolnoise, self.run, self.options_of = folder, toolnoise, run, options_of
         self.study = grid.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
         for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
@@ -85,10 +85,10 @@ class Workshop:
     def command(self, variant="control", seed=1, hardware=None, out="out"):
         """The arguments of `toolnoise` that train one run."""
         cell = self.cell._replace(variant=variant, hardware=hardware or self.cell.hardware)
-        names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
+        spec = self.options_of(self.study.spec(cell, seed))
         outputs = ["--weights", f"{out}/weights.npz", "--history", f"{out}/history.csv", "--record", f"{out}/run.json"]
         outputs += ["--checkpoint", f"checkpoints/{out}.npz"]
-        return ["train", "--study", "study.yaml", *names, "--seed", seed, "--data", self.data, *outputs]
+        return ["train", *spec, "--data", self.data, *outputs]
 
     def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
         """Train; return the finished process."""
@@ -166,9 +166,9 @@ BLOCK |= {"control_seeds": 3}
 
 
 @pytest.fixture(scope="session")
-def workshop_in(toolnoise, run, skip_without):
+def workshop_in(toolnoise, run, skip_without, options_of):
     """Open a workshop in the folder of a study."""
-    return lambda folder: Workshop(folder, toolnoise, run, skip_without)
+    return lambda folder: Workshop(folder, toolnoise, run, skip_without, options_of)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from toolnoise import cli
-from toolnoise.base import files, program
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
 from toolnoise.engines.accelerators import Gpu
@@ -233,30 +233,25 @@ def test_an_environment_that_is_there_is_not_this_process(made):
     assert environments.program(OLD, "toolnoise") == made / "toolnoise"
 
 
-def train(study_file):
-    place = ["--model", "smallcnn", "--dataset", "digits", "--hardware", "cpu-old", "--variant", "algo", "--seed", "1"]
-    outs = ["--data", "d", "--weights", "w", "--history", "h", "--record", "r", "--checkpoint", "c"]
-    return ["train", "--study", str(study_file), *place, *outs]
-
-
 @pytest.fixture
-def study_file(elsewhere, tmp_path):
-    files.write_json(tmp_path / "study.json", elsewhere.config)
-    return tmp_path / "study.json"
+def train(elsewhere, options_of):
+    spec = options_of(elsewhere.spec(Cell("smallcnn", "digits", "cpu-old", "algo"), 1))
+    outs = ["--data", "d", "--weights", "w", "--history", "h", "--record", "r", "--checkpoint", "c"]
+    return ["train", *spec, *outs]
 
 
-def test_a_job_goes_on_in_the_environment_of_its_tooling(made, study_file, monkeypatch):
+def test_a_job_goes_on_in_the_environment_of_its_tooling(made, train, monkeypatch):
     called = []
     monkeypatch.setattr(os, "execv", lambda *given: called.append(given) or sys.exit(0))
     with pytest.raises(SystemExit):
-        cli.main(train(study_file))
-    assert called == [(made / "toolnoise", [str(made / "toolnoise"), *train(study_file)])]
+        cli.main(train)
+    assert called == [(made / "toolnoise", [str(made / "toolnoise"), *train])]
 
 
-def test_a_job_without_its_environment_ends_in_one_line(study_file, tmp_path, monkeypatch, capsys):
+def test_a_job_without_its_environment_ends_in_one_line(train, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        cli.main(train(study_file))
+        cli.main(train)
     assert ended.value.code == 2
     wanted = f"environment: .environments/{OLD} is missing: run `make .environments/{OLD}`"
     assert capsys.readouterr().err == f"toolnoise: hardware cpu-old: {wanted}\n"

@@ -32,9 +32,8 @@ def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, work
     assert trained.record["status"] == "completed"
     assert trained.record["observed"]["variables"]["KERAS_BACKEND"] == engine
     assert set(trained.record["observed"]["versions"]).isdisjoint(OTHERS[engine])
-    names = [f"--{name}={value}" for name, value in here.cell._replace(variant="algo")._asdict().items()]
     files_of_it = ["--logits", "algo.npy", "--index", "algo.json", "--records", f"{TOOLINGS[engine]}-algo-1/run.json"]
-    command = ["predict", "--study", "study.yaml", *names, "--data", here.data, *files_of_it]
+    command = ["predict", *here.options_of(here.spec("algo")), "--data", here.data, *files_of_it]
     done = here.toolnoise(here.folder, *command, env=alone)
     assert done.returncode == 0, done.stderr
     assert files.read_json(here.folder / "algo.json")["seeds"] == [1]

@@ -4,6 +4,8 @@ import pytest
 
 from toolnoise.base import files, metric_files
 from toolnoise.papers.overhead.metric import PROFILE
+from toolnoise.study import grid
+from toolnoise.study.cells import Profile
 
 STEPS = 4
 STUDY = {
@@ -40,12 +42,14 @@ def folder(tmp_path_factory, write_study, skip_without):
 
 
 @pytest.fixture(scope="module")
-def profile(folder, toolnoise):
-    def start(hardware, mode, repeat=1, out=None, **options):
-        what = ["--model", "smallcnn", "--hardware", hardware, "--mode", mode, "--repeat", repeat]
-        out = out or f"{hardware}-{mode}"
+def profile(folder, toolnoise, options_of):
+    study = grid.load(folder / "study.yaml")
+
+    def start(hardware, mode, **options):
+        spec = study.profile_spec(Profile("smallcnn", hardware, mode, 1))
+        out = f"{hardware}-{mode}"
         outputs = ["--out", f"{out}/1.csv", "--record", f"{out}/1.json"]
-        return toolnoise(folder, "profile", "--study", "study.yaml", *what, *outputs, **options), folder / out
+        return toolnoise(folder, "profile", *options_of(spec), *outputs, **options), folder / out
 
     return start
 
@@ -97,21 +101,6 @@ def test_the_record_says_what_was_measured_and_on_what(measured):
 def test_the_library_behind_convolutions_is_the_toolings(measured):
     hardware, _, kernels, _ = measured
     assert kernels.index.str.contains("Mkl").any() == (hardware == "cpu")
-
-
-@pytest.mark.parametrize(
-    ("hardware", "mode", "repeat", "word"),
-    [
-        ("cpu", "default", 2, "smallcnn/cpu/default/2"),
-        ("cpu-sse41", "default", 1, "smallcnn/cpu-sse41/default/1"),
-        ("cpu", "random", 1, "'random'"),
-        ("cpu", "default", "one", "'one'"),
-    ],
-)
-def test_what_the_study_does_not_measure_is_refused_in_one_line(profile, refusal, hardware, mode, repeat, word):
-    done, out = profile(hardware, mode, repeat, out="refused")
-    assert word in refusal(done)
-    assert not [path for path in out.rglob("*") if path.is_file()]
 
 
 def test_a_gpu_that_is_not_there_is_refused_in_one_line_and_leaves_nothing(profile, refusal):

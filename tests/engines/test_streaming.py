@@ -59,10 +59,9 @@ def test_a_damaged_image_ends_a_streamed_run_in_one_line(here, refusal):
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 4] ^= 1  # among the training images
     path.write_bytes(damaged)
-    command = ["--study", "study.yaml", "--model", "mine", "--dataset", "pictures", "--hardware", "cpu"]
-    command += ["--variant", "control", "--seed", "1", "--data", path, "--weights", "w.npz"]
-    command += ["--history", "h.csv", "--record", "r.json", "--checkpoint", "c.npz"]
-    line = refusal(here.toolnoise(here.folder, "train", *command))
+    files_of_it = ["--data", path, "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
+    command = ["train", *here.options_of(here.spec()), *files_of_it, "--checkpoint", "c.npz"]
+    line = refusal(here.toolnoise(here.folder, *command))
     assert line == f"toolnoise: {path}: an image is damaged; remove the file to have it prepared again"
     assert not list(here.folder.glob("[chrw].*"))
 
@@ -96,14 +95,14 @@ def test_a_batch_is_exactly_the_planned_windows_of_larger_images(margin, crop, o
 def test_a_network_is_tested_on_the_middle_of_larger_images(own_workshop):
     plain, larger = (own_workshop("recorder", {"batch": 32}, epochs=1) for _ in range(2))
     with_margin(larger, 3)
-    names = ["--model", "mine", "--dataset", "pictures", "--hardware", "cpu", "--variant", "control"]
     record = plain.train().record
     for here in (plain, larger):
         # The same network for both.
         files.write_json(here.folder / "out/run.json", record)
         (here.folder / "out/weights.npz").write_bytes((plain.folder / "cpu-control-1/weights.npz").read_bytes())
         outputs = ["--logits", "l.npy", "--index", "l.json", "--records", "out/run.json"]
-        done = here.toolnoise(here.folder, "predict", "--study", "study.yaml", *names, "--data", here.data, *outputs)
+        command = ["predict", *here.options_of(here.spec()), "--data", here.data, *outputs]
+        done = here.toolnoise(here.folder, *command)
         assert done.returncode == 0, done.stderr
     one, other = (arrays.read_npy(here.folder / "l.npy") for here in (plain, larger))
     assert one.tobytes() == other.tobytes()

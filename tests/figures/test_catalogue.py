@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps
+from toolnoise.base import errors
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.papers.published import paper_items
@@ -372,7 +373,13 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
         ("p100", "fig2", "v100", "slurm, slurm-v100"),
         ("t4", "fig11", "p100", "slurm, slurm-p100"),
         ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "slurm, slurm-rtx5000"),
-        ("v100", "fig7", "tpu-v2-8", "none"),
+        # No Slurm profile has a TPU: on a machine with one, this is typed.
+        (
+            "v100",
+            "fig7",
+            "tpu-v2-8",
+            f"none; there: snakemake fig7 --configfile {PAPER} --config 'only=[tpu-v2-8]'",
+        ),
     ],
 )
 def test_an_item_that_a_profile_cannot_make_names_the_toolings_and_the_profiles_that_can(
@@ -384,6 +391,34 @@ def test_an_item_that_a_profile_cannot_make_names_the_toolings_and_the_profiles_
         f"{PAPER}: {target}: cannot be made on {only} alone; "
         f"the study has it on {toolings}; profiles with it: {profiles}"
     )
+
+
+@pytest.mark.parametrize(
+    ("only", "target", "line"),
+    [
+        (["v100"], "fig2", ""),
+        (
+            ["p100", "v100", "rtx5000", "rtx5000-tc"],
+            "fig6",
+            "without tpu-v2-8, which `only` leaves out; no profile has it",
+        ),
+        (["v100"], "table2", "without p100, rtx5000, which `only` leaves out; profiles with it: slurm"),
+    ],
+)
+def test_toolings_that_an_item_has_and_a_profile_lacks_are_named(only, target, line, capsys):
+    written = config.read_yaml(PAPER) | {"only": only}
+    study = grid.build(config.resolve(written, PAPER), PAPER)
+    errors.warn_once.cache_clear()
+    for _ in "12":
+        assert paper_items.of_target(target, study.figures, PAPER, written)
+    said = capsys.readouterr().err
+    assert said == (f"toolnoise: warning: {PAPER}: {target}: {line}\n" if line else "")
+
+
+def test_figure_9_is_both_of_its_halves():
+    some = shown("overhead-networks", "overhead-kernel-size")
+    assert paper_items.of_target("fig9", some, "mine.yaml", {}) == tuple(some)
+    assert [figure for half in "ab" for figure in paper_items.of_target(f"fig9{half}", some, "x", {})] == some
 
 
 def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused):

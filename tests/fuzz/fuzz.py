@@ -48,10 +48,8 @@ import fuzz_mutations
 
 from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
-from toolnoise.commands import command_line
-from toolnoise.steps import STEPS, Step
-from toolnoise.study import config, grid
-from toolnoise.study.study import Study
+from toolnoise.commands import jobs
+from toolnoise.study import config, grid, job_code
 from toolnoise.warm import template
 
 MOST_MEMORY = 2 * 2**30
@@ -195,30 +193,21 @@ def commands(folder: Path) -> dict[str, list[Command]]:
         verb: [Command([verb, *shlex.split(line)], FOLDERS.get(verb, "."), verb in COLD) for line in lines]
         for verb, lines in BY_HAND.items()
     }
-    for file in (RESULTS, "formats.yaml"):
-        study = grid.load(folder / file)
-        for verb, step in STEPS.items():
-            if verb == "configure" or (file != RESULTS and verb not in ("fetch", "prepare")):
-                continue
-            places = [place for place in step.where.all(study) if _here(step, place)]
-            # A few of them: they differ by their places.
-            places = places[:: -(-len(places) // 4) or 1]
-            found.setdefault(verb, []).extend(_job(study, file, verb, place) for place in places)
-    known = set(command_line.verbs(cli.VERBS))
-    if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines):
+    of_jobs: dict[str, list[Command]] = {}
+    for words in json.loads((folder / "made").read_text()):
+        of_jobs.setdefault(words[0], []).append(_job(words))
+    # A few of each verb: they differ by their places.
+    found |= {verb: lines[:: -(-len(lines) // 4)] for verb, lines in of_jobs.items()}
+    if missing := found.keys() ^ {*cli.VERBS, *job_code.JOBS}:
         sys.exit(f"not fuzzed, or no verb: {', '.join(sorted(missing))}")
-    return {verb: lines for verb, lines in found.items() if lines}
+    return found
 
 
-def _here(step: Step, place: tuple) -> bool:
-    """Whether a job computes on nothing, or on the tooling that has been imported."""
-    return not step.needs.tooling or step.needs.tooling(place) in ("cpu", "command", "adopted", "cpu-jax")
-
-
-def _job(study: Study, file: str, verb: str, place: tuple) -> Command:
-    words = fuzz_base.words_of(study, file, verb, place, fuzz_base.CHECKPOINT)
-    parameters = STEPS[verb].parameters(study, place)
-    spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
+def _job(words: list[str]) -> Command:
+    options = vars(cli.parsed(words))
+    if "tooling" not in options:
+        return Command(words)
+    spec = jobs.spec_of(options)
     return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])
 
 
@@ -603,9 +592,9 @@ def _import_ahead(base: Base) -> None:
     """Import what the verbs need, once."""
     spec = grid.load(base.folder / RESULTS).config["hardware"]["cpu"]
     engines.load("tensorflow").import_ahead(tooling={"name": "cpu", **spec}, deterministic=True)
-    for verb in (*STEPS.keys() - {"configure"}, "render"):
-        importlib.import_module(STEPS[verb].module)
-    for folder in ("commands", "provenance", "dumps", "pages", "outside"):
+    for verb in job_code.JOBS:
+        job_code.function_of(verb)
+    for folder in ("commands", "comparison", "checking", "programs", "record", "verify", "dumps", "pages"):
         for path in (program.PACKAGE / folder).rglob("*.py"):
             name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
             importlib.import_module(name.removesuffix(".__init__"))

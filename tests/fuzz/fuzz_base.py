@@ -19,10 +19,6 @@ import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
-from toolnoise.steps import STEPS, outputs
-from toolnoise.study import grid
-from toolnoise.study.cells import Place, Training
-from toolnoise.study.study import Study
 
 sys.path.append(str(program.ROOT / "tests"))
 
@@ -168,7 +164,7 @@ cli.main(sys.argv[1:])
 """
 CHECKPOINT = "checkpoint.npz"
 # The run that it is of.
-RESUMED = Training("linear", "mine", "cpu", "control", 1)
+RESUMED = "results/fuzz/runs/linear/mine/cpu/control/1/run.json"
 
 
 def _images(count: int) -> dict[str, np.ndarray]:
@@ -303,12 +299,8 @@ def code() -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def make(folder: Path) -> None:
-    """Make the study, or leave it if it is whole."""
-    if (folder / "made").exists():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def write_inputs(folder: Path) -> None:
+    """Write all that the studies are made from, and their files, into an empty folder."""
     arrays.write_npz(folder / "mine.npz", _images(EXAMPLES))
     arrays.write_npz(folder / "text.npz", _text())
     (folder / "folder").mkdir()
@@ -330,10 +322,21 @@ def make(folder: Path) -> None:
     whole = STUDY | {"models": STUDY["models"] | taken["models"], "grid": STUDY["grid"] + taken["grid"]}
     (folder / "study.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
     (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
+    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
+
+
+def make(folder: Path) -> None:
+    """Make the study, or leave it if it is whole."""
+    if (folder / "made").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_inputs(folder)
     snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
-    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
     _do(folder, *snakemake, "all", "--configfile", "few.yaml")
+    lines = _command_lines(folder, "study.yaml", "all", "speed", "results/fuzz/report.html")
+    data = [line for line in _command_lines(folder, "formats.yaml", "all") if line[0] in ("fetch", "prepare")]
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
     with tempfile.TemporaryDirectory() as scratch:
@@ -345,43 +348,38 @@ def make(folder: Path) -> None:
         for name in ("data", "statements/data"):
             shutil.copytree(folder / "results" / study / name, folder / other / name)
         shutil.copyfile(folder / "results" / study / "study.json", folder / other / "study.json")
-    _interrupt(folder)
+    _interrupt(folder, lines)
     (folder / "program/resources").mkdir(parents=True)
     for path in program.path_of("resources").glob("*.yaml"):
         shutil.copyfile(path, folder / "program/resources" / path.name)
-    (folder / "made").touch()
+    (folder / "made").write_text(json.dumps([*lines, *data]))
 
 
-def _interrupt(folder: Path) -> None:
+def _interrupt(folder: Path, lines: list[list[str]]) -> None:
     """Leave the checkpoint of a run that was killed, outside of the results: there the run is finished."""
+    (words,) = (line for line in lines if line[0] == "train" and RESUMED in line)
     with tempfile.TemporaryDirectory() as scratch:
         elsewhere = Path(scratch) / "here"
         shutil.copytree(folder, elsewhere, symlinks=True)
-        study = grid.load(elsewhere / "results/fuzz/study.json")
-        words = words_of(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
         _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
         shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
 
 
-def words_of(study: Study, file: str, verb: str, place: Place, checkpoint: str) -> list[str]:
-    """The command line of a job: what its rule calls, with the files at their places in the study."""
-    step, found = STEPS[verb], [verb, "--study", file]
-    for name, value in place._asdict().items():
-        found += [f"--{name.replace('_', '-')}", str(value)]
-    for option, value in step.given(study, place).items():
-        if option == "read":
-            found += [word for kind in value for word in ("--read", *kind)]
-        else:
-            found += [f"--{option}", *([value] if isinstance(value, str) else value)]
-    written = outputs(verb, step.parameters(study, place), study.name)
-    for option in step.writes:
-        found += [f"--{option}", *(path for path, of in written if of == option)]
-    return [*found, "--checkpoint", checkpoint] if "checkpoint" in step.work.aside else found
+def _command_lines(folder: Path, study: str, *targets: str) -> list[list[str]]:
+    """What its rule calls for each job of a study; every run would resume from the same checkpoint."""
+    planned = str(program.ROOT / "tests/planned_jobs.py")
+    said = _do(folder, sys.executable, planned, str(program.snakefile()), study, *targets)
+    lines = [job["words"] for job in json.loads(said)["jobs"] if job["words"]]
+    return [
+        [CHECKPOINT if before == "--checkpoint" else word for before, word in zip(["", *line], line, strict=False)]
+        for line in sorted(lines, key=lambda words: (RESUMED not in words, words))
+    ]
 
 
-def _do(folder: Path, *command: str) -> None:
+def _do(folder: Path, *command: str) -> str:
     print(f"making the study: {' '.join(command[-4:])[-100:]}", flush=True)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout

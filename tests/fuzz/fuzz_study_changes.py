@@ -30,7 +30,8 @@ recipes:
     last_batch: kept, undecayed: [bias, logits]}
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
-    formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: ""}
+    formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: "",
+    constraint: "v100|t4"}
   same: {engine: torch, accelerator: cpu, portable: true}
   norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}
@@ -58,7 +59,7 @@ models:
     outcome: classes, limit: 1.5}
   there: {adopted: adopted/there, outcome: metric}
 datasets:
-  own: {reader: npz, path: mine.npz}
+  own: {reader: npz, path: mine.npz, memory_mb: 4000, cores: 2}
   pictures: {reader: image-folder, path: pictures.tar, url: "https://example.org/a", page: "https://example.org/b",
     checksum: "md5:00000000000000000000000000000000", image_size: 8, stored_size: 9, streamed: true}
   photos: {reader: imagenet, files: {train: {path: a.tar}, test: {path: b.tar}, devkit: {path: c.tar.gz}},

@@ -1,8 +1,6 @@
-"""The source as a whole: CONTRIBUTING.md's map and checks, no module that imports itself, and the table of steps."""
+"""The source as a whole: CONTRIBUTING.md's map and checks, and no module that imports itself."""
 
-import ast
 import graphlib
-import importlib
 import re
 import subprocess
 import sys
@@ -13,10 +11,8 @@ import grimp
 import pytest
 import yaml
 
-from toolnoise.base import program
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import config
 
 # The map in CONTRIBUTING.md is the tree: its paths exist, and each folder, room and file of rules is on it
@@ -232,54 +228,7 @@ def test_every_file_and_function_of_the_table_exists():
     assert len(places) > 40
     for names, path in places:
         files = [*(ROOT if path.startswith(("workflow/", "notebooks/")) else ROOT / "workflow/toolnoise").glob(path)]
-        assert files or path == "rows.py", path
+        assert files, path
         for name in re.findall(r"\w+", names.replace(" and ", " ")):
             pattern = rf"^ *(def|class) {name}\b"
             assert re.search(pattern, files[0].read_text(), re.MULTILINE), (name, path)
-
-
-# The table of steps: what is special about a kind of job is said in its row, and nowhere else
-
-
-# Whose table it is.
-OWN = ("steps", "rows.py")
-
-
-def test_no_module_asks_for_a_job_by_the_name_of_its_verb():
-    found = []
-    for path in sorted(program.PACKAGE.rglob("*.py")):
-        if not set(OWN).intersection(path.relative_to(program.PACKAGE).parts):
-            found += [f"{path.name}:{line}" for line in asked_by_name(ast.parse(path.read_text()))]
-    assert not found
-
-
-def asked_by_name(tree):
-    """The lines that compare a verb with a text, or look for it among texts."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-            names = {getattr(side, "attr", getattr(side, "id", "")) for side in sides}
-            texts = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)]
-            if "verb" in names and any(isinstance(one.value, str) for one in texts):
-                yield node.lineno
-
-
-def test_a_verb_that_is_asked_for_by_its_name_is_seen():
-    assert list(asked_by_name(ast.parse("made.verb == 'train'\nverb in ('train', 'predict')\nverb in STEPS"))) == [1, 2]
-
-
-def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
-    text = "\n".join(path.read_text() for path in [*(program.ROOT / "workflow/rules").glob("*.smk")])
-    written_out = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
-    assert "for verb in STEPS.keys() - {steps.CONFIGURE, *WRITTEN_OUT}:" in text
-    written = re.search(r"^WRITTEN_OUT = {(.*?)}", text, re.MULTILINE)[1]
-    rest = {CONFIGURE, *re.findall(r'"([a-z-]+)"', written)}
-    named = {"onstart", "collect_{kind}", "render_{notebook}", "train_run", "run_program"}
-    assert {STEPS[verb].rule for verb in rest} - written_out == named
-    assert 'f"collect_{kind}"' in text and 'f"render_{kind}"' in text and '("train", "run-program")' in text
-
-
-def test_the_function_that_does_a_job_is_there():
-    for verb, step in STEPS.items():
-        module, _, function = step.work.function.partition(":")
-        assert callable(getattr(importlib.import_module(module), function)), verb

@@ -188,8 +188,8 @@ BAD_VALUES = [
     ("figures", ["figure1"], "figures[0]", "found 'figure1'", "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
     ("figure_width", 5, "figure_width", "found 5", "allowed: 3.5, 7"),
-    ("only", [], "only", "found []", "a list of at least one name"),
-    ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),
+    ("only", [], "only", "found []", "leave it out"),
+    ("only", "cpu", "only", 'found "cpu"', "a list of toolings"),
     ("grid.0.remedies", ["flop"], "grid[0].remedies[0]", 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
     ("grid.0.remedies", ["flip", "flip"], "grid[0].remedies", '["flip", "flip"]', "each once"),
     ("grid.0.remedies", "flip", "grid[0].remedies", 'found "flip"', "a list, which may be empty, of sets of views"),
@@ -197,6 +197,7 @@ BAD_VALUES = [
     ("grid.0.layers", "all", "grid[0].layers", 'found "all"', "from 4 to 10000"),
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 to"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
+    ("hardware.cpu", {"constraint": "v100;"}, "hardware.cpu.constraint", 'found "v100;"', "'_ . : ="),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: claims, datasets, "),
     (
         "grid.0.seed",

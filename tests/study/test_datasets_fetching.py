@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import requests
 
-from toolnoise.base import files
-from toolnoise.datasets import fetching
+from toolnoise.base import errors, files
+from toolnoise.datasets import fetching, sources
+from toolnoise.study import config
 
 CONTENT = np.random.default_rng(4).integers(0, 256, 300_000, np.uint8).tobytes()
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -324,3 +325,19 @@ def test_a_download_that_does_not_fit_is_refused_before_it_begins(server, fetch,
     line = refused(lambda: fetch(url=server.url))
     assert line == f"{server.url}: the file has {len(CONTENT)} bytes more; 1000 are free here"
     assert here(tmp_path) == []
+
+
+def test_published_files_that_only_a_person_can_get_are_named_with_their_places_before_anything_runs(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    errors.warn_once.cache_clear()
+    (tmp_path / "data/celeba").mkdir(parents=True)
+    (tmp_path / "data/celeba/list_attr_celeba.txt").touch()
+    for _ in "12":
+        for name in ("celeba", "cifar10", "digits"):
+            sources.require_own(name, config.registered("datasets")[name], "study.yaml")
+    assert capsys.readouterr().err == (
+        "toolnoise: warning: celeba: no data/celeba/img_align_celeba.zip, no data/celeba/list_eval_partition.txt: "
+        "get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html\n"
+    )

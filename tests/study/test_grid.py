@@ -441,9 +441,10 @@ def test_a_specs_digest_follows_whatever_may_influence_the_run(change, written, 
         {"only": ["cpu"]},
         {"recipes": {"digits": {"flip": True, "batch_size": 8, "crop": 2}, "unused": {**OTHER_VALUES}}},
         {"hardware": {"noisy": {"accelerator": "cpu", "threads": 2}}},
-        {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"gpu_model": "tesla_v100"}}},
+        {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"gpu_model": "tesla_v100", "constraint": "v100"}}},
+        {"datasets": {"digits": {"memory_mb": 64000, "cores": 16}}},
     ],
-    ids=["study", "figures", "only", "another recipe", "another tooling", "what a scheduler calls it"],
+    ids=["study", "figures", "only", "recipe", "tooling", "what a scheduler calls it", "what jobs need"],
 )
 def test_a_specs_digest_does_not_follow_what_cannot(change, written, built):
     assert spec_digest(built(written | change)) == spec_digest(built(written))

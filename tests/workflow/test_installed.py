@@ -92,8 +92,9 @@ def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, ch
     folders = [checkout / name for name in ("notebooks", "requirements", "resources", "workflow")]
     files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     files -= {checkout / "requirements/lock.sh", *(checkout / "requirements/tools").iterdir()}
+    files -= {checkout / "workflow/profiles" / name for name in ("write.py", "slurm.template")}
     wanted = {path.relative_to(checkout).as_posix() for path in files}
-    wanted |= {"Snakefile", "config.yaml", "environment.yml", "CITATION.cff", "LICENSE"}
+    wanted |= {"Snakefile", "config.yaml", "environment.yml", "CITATION.cff", "LICENSE", "profiles/default/config.yaml"}
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     carried = {name.removeprefix("toolnoise/carried/") for name in names if name.startswith("toolnoise/carried/")}
     modules = {f"workflow/{name}" for name in names if not name.startswith("toolnoise/carried/")}

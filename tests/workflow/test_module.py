@@ -72,7 +72,6 @@ def test_a_module_has_the_configuration_that_it_is_given(whole, tmp_path):
     assert "noise_train_run" in said
     # A dry run writes nothing.
     assert not (tmp_path / "results").exists()
-    assert not (tmp_path / ".snakemake/toolnoise").exists()
     done = whole(config, "noise_estimate", "--config", "study=not-this")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "results/part/study.json").read_text())["study"] == "part"
@@ -82,17 +81,6 @@ def test_a_mistake_in_a_modules_configuration_is_one_line(whole, refusal):
     line = refusal(whole({"noise": STUDY | {"seeds": 3}}, "--dry-run"))
     assert "config.yaml" in line
     assert "unknown key 'seeds'" in line
-
-
-def test_where_another_snakemake_works_its_study_stays(whole, tmp_path):
-    assert whole({"noise": STUDY}, "noise_estimate").returncode == 0
-    before = (tmp_path / "results/part/study.json").read_bytes()
-    locks = tmp_path / ".snakemake/locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    (locks / "0.input.lock").write_text("")
-    other = STUDY | {"recipes": {"short": STUDY["recipes"]["short"] | {"epochs": 2}}}
-    whole({"noise": other}, "noise_estimate")
-    assert (tmp_path / "results/part/study.json").read_bytes() == before
 
 
 def test_a_module_runs_to_its_page_and_to_a_report_and_is_a_study_like_any_other(whole, toolnoise, run, tmp_path):

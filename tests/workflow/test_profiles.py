@@ -1,21 +1,28 @@
-"""The profiles we ship, by bare name from a fresh clone with no data and no Slurm: which runs they plan, and where."""
+"""The profiles we ship, by bare name from a fresh clone with no data and no Slurm: which runs they plan, and where.
+
+Each profile is planned once: its study to the page, and the speed of its toolings.
+"""
 
 import functools
 import itertools
+import logging
 import os
 import re
+import runpy
 import shutil
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake import cli
+from snakemake_executor_plugin_slurm import partitions
 
+from toolnoise.papers.published import paper_items
 from toolnoise.base.program import ROOT
 from toolnoise.study import config
-
-pytestmark = pytest.mark.long
 
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")
@@ -41,6 +48,17 @@ PLANNED = {
     "slurm": tuple(TASKS),
 }
 
+# The paper's tables and figures that each can make; figure 7 needs a TPU.
+ON_ALL = {"table1", "table2", "table4", "paper_vs_ours", "claims"}
+COSTS = {"fig9", "fig9a", "fig9b"}
+ITEMS = {
+    "slurm-p100": ON_ALL | COSTS | {"fig11"},
+    "slurm-v100": ON_ALL | COSTS | {"table3", "table5", "fig2", "fig3", "fig4", "fig5", "fig8"},
+    "slurm-rtx5000": ON_ALL | {"fig6", "fig13"},
+    "slurm-t4": COSTS | {"paper_vs_ours", "claims"},
+    "slurm": paper_items.TARGETS.keys() - {"fig7"},
+}
+
 
 def runs(*toolings):
     return {
@@ -53,7 +71,7 @@ def runs(*toolings):
 
 @pytest.fixture(scope="module")
 def dry_run(checkout, run):
-    """What a dry run with a profile says, typed in the clone."""
+    """What a dry run says, typed in the clone."""
 
     def dry(*arguments):
         command = [sys.executable, "-m", "snakemake", *arguments, "--dry-run"]
@@ -67,8 +85,8 @@ def jobs(dry_run):
     """The jobs that a dry run with a profile lists: the rule, its output files and its resources."""
 
     @functools.cache
-    def listed(*arguments):
-        done = dry_run(*arguments)
+    def listed(profile):
+        done = dry_run("--profile", profile, "page", "speed")
         assert done.returncode == 0, done.stdout + done.stderr
         found = []
         # The jobs of a group are indented.
@@ -84,13 +102,17 @@ def jobs(dry_run):
 
 @pytest.mark.parametrize("profile", PLANNED)
 def test_a_profile_plans_the_papers_runs_on_its_gpus(profile, jobs):
-    planned = Counter(
-        tuple(output[0].split("/")[3:8]) for rule, output, _ in jobs("--profile", profile) if rule == "train_run"
-    )
+    planned = Counter(tuple(output[0].split("/")[3:8]) for rule, output, _ in jobs(profile) if rule == "train_run")
     assert set(planned) == runs(*PLANNED[profile])
     assert set(planned.values()) == {1}
     if profile == "slurm-v100":
         assert planned.total() == 5 * (3 * 10 + 2) + (3 * 5 + 2)
+
+
+@pytest.mark.parametrize("profile", SLURM)
+def test_a_profile_plans_the_papers_items_that_its_gpus_can_make(profile, jobs):
+    drawn = {Path(name).name.partition(".")[0] for _, output, _ in jobs(profile) for name in output}
+    assert {item for item, figures in paper_items.TARGETS.items() if drawn >= set(figures)} == ITEMS[profile]
 
 
 NETWORKS = 10 + 4  # of figures 9a and 9b
@@ -98,7 +120,7 @@ NETWORKS = 10 + 4  # of figures 9a and 9b
 
 @pytest.mark.parametrize(("profile", "gpus"), [("slurm-t4", ["t4"]), ("slurm", ["p100", "t4", "v100"])])
 def test_a_profile_measures_the_papers_overhead_on_its_gpus_and_t4_does_nothing_else(profile, gpus, jobs):
-    listed = jobs("--profile", profile)
+    listed = jobs(profile)
     measured = Counter(tuple(output[0].split("/")[3:6]) for rule, output, _ in listed if rule == "profile_step")
     assert len({model for model, _, _ in measured}) == NETWORKS
     assert sorted({hardware for _, hardware, _ in measured}) == gpus
@@ -107,30 +129,31 @@ def test_a_profile_measures_the_papers_overhead_on_its_gpus_and_t4_does_nothing_
     assert ("train_run" in {rule for rule, _, _ in listed}) == (profile == "slurm")
 
 
-# Where the tooling stands in the path of the first output.
-ON_TOOLINGS = {"train_run": 5, "dump_predictions": 5, "profile_step": 4}
+# The rules that compute on a tooling, which is named in the paths of their outputs.
+ON_TOOLINGS = {"train_run", "dump_predictions", "profile_step", "measure_speed"}
+GPUS = {"p100": "p100", "v100": "v100", "rtx5000": "rtx5000", "rtx5000-tc": "rtx5000", "t4": "t4"}
 
 
-def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
-    listed = jobs("--profile", "slurm")
-    for rule, output, resources in listed:
-        if rule in ON_TOOLINGS:
-            tooling = output[0].split("/")[ON_TOOLINGS[rule]]
-            assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
-        else:
-            assert not {"gpu", "gpu_model", "gres"} & set(resources), rule
-    assert {rule for rule, _, _ in listed} >= {*ON_TOOLINGS, "prepare_data", "measure_cell", "render_table2"}
-
-
-def test_so_does_what_measures_the_speed_of_a_tooling(jobs):
-    for rule, _, resources in jobs("speed", "--profile", "slurm-p100"):
-        assert resources.get("gpu_model") == ("p100" if rule == "measure_speed" else None), rule
+@pytest.mark.parametrize("profile", SLURM)
+def test_each_job_goes_to_the_partition_of_its_gpu_and_all_others_to_the_one_without(profile, jobs):
+    """As the executor plugin chooses, by the profile's own table."""
+    table = partitions.read_partition_file(PROFILES / profile / "../partitions.yaml")
+    seen = set()
+    for rule, output, resources in jobs(profile):
+        numbers = {name: int(value) if value.isdigit() else value for name, value in resources.items()}
+        job = SimpleNamespace(name=rule, resources=numbers, threads=1, is_group=lambda: False)
+        (tooling,) = set(output[0].split("/")) & GPUS.keys() if rule in ON_TOOLINGS else ("",)
+        expected = GPUS.get(tooling, "cpu")
+        assert partitions.get_best_partition(table, job, logging.getLogger("partitions")) == expected, output
+        assert (numbers.get("gpu", 0), numbers.get("gpu_model")) == ((1, expected) if tooling else (0, None)), output
+        seen.add(rule)
+    assert seen >= {"measure_cell", "profile_step"} if profile == "slurm" else seen
 
 
 def test_deterministic_runs_get_twice_the_time(jobs):
     minutes = {
         tuple(output[0].split("/")[3:7]): int(resources["runtime"])
-        for rule, output, resources in jobs("--profile", "slurm-v100")
+        for rule, output, resources in jobs("slurm-v100")
         if rule == "train_run"
     }
     for (*task, variant), given in minutes.items():
@@ -138,24 +161,17 @@ def test_deterministic_runs_get_twice_the_time(jobs):
     assert len(set(minutes.values())) > 2, "not every task gets the same"
 
 
-def test_a_run_on_the_cpu_asks_for_no_gpu(jobs):
-    only = "only=[cpu-portable]"
-    listed = [
-        resources for _, _, resources in jobs("--profile", "slurm", "--configfile", "config.yaml", "--config", only)
-    ]
-    assert {resources.get("gpu", "0") for resources in listed} == {"0"}
-
-
-def test_only_on_the_command_line_takes_the_place_of_the_profiles(jobs):
-    listed = jobs("--profile", "slurm-v100", "--config", "only=[p100]")
-    assert {output[0].split("/")[5] for rule, output, _ in listed if rule == "train_run"} == {"p100"}
+def test_only_on_the_command_line_takes_the_place_of_the_profiles(dry_run):
+    done = dry_run("fig11", "--profile", "slurm-v100", "--config", "only=[p100]")
+    assert done.returncode == 0, done.stderr
+    assert "without" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
         ("slurm", "only=[h100]", ["only: no tooling 'h100' in the study", "allowed: v100, p100"]),
-        ("slurm", "only=[]", ["only", "[]", "at least one name"]),
+        ("slurm", "only=[]", ["only", "[]", "leave it out"]),
         ("slurm", "only=v100", ["only", '"v100"', "a list"]),
     ],
 )
@@ -204,36 +220,74 @@ def test_the_lines_that_a_site_may_need_are_options_of_the_executor(submitted):
     assert "/FOLDER/" in submitted[submitted.index("--output") + 1]
 
 
+def test_a_job_on_the_cpu_asks_for_no_gpu(submitted):
+    assert not [word for word in submitted if "gpu" in word.partition("--wrap")[0]]
+
+
 def profile(folder):
     return yaml.safe_load((folder / "config.yaml").read_text())
 
 
-def test_the_slurm_profiles_differ_by_what_they_run_and_nothing_else():
-    texts = [profile(PROFILES / name) for name in SLURM]
-    assert [text.pop("config").keys() for text in texts] == [{"only"}] * len(SLURM)
-    assert texts == [texts[0]] * len(SLURM)
+def test_the_slurm_profiles_are_what_the_command_writes_from_their_template():
+    write = runpy.run_path(str(PROFILES / "write.py"))
+    assert set(write["PROFILES"]) == set(SLURM) == {path.parent.name for path in PROFILES.glob("slurm*/config.yaml")}
+    for name in SLURM:
+        assert (PROFILES / name / "config.yaml").read_text() == write["text_of"](name)
 
 
-def test_with_every_profile_the_same_command_goes_on_after_an_interruption():
-    assert all(profile(path.parent)["rerun-incomplete"] for path in PROFILES.glob("*/config.yaml"))
+def test_slurms_accounting_says_how_jobs_ended_unless_a_site_chooses_squeue():
+    for name in SLURM:
+        assert "slurm-status-command" not in profile(PROFILES / name)
+        assert "\n# slurm-status-command: squeue\n" in (PROFILES / name / "config.yaml").read_text()
 
 
-def test_every_slurm_profile_is_linked_by_its_name_and_none_is_implied():
-    assert set(SLURM) == {path.name for path in PROFILES.glob("slurm*")}
+def test_every_slurm_profile_is_linked_by_its_name():
     for name in SLURM:
         assert (ROOT / name).readlink() == Path("workflow/profiles") / name
-    # Snakemake would take these unasked, and lay them over the profile that was asked for.
-    assert not (ROOT / "default").exists()
-    assert not (ROOT / "profiles").exists()
+
+
+@pytest.fixture
+def understood(checkout, monkeypatch):
+    """The options that Snakemake understands in the clone, by its own reading of profiles."""
+    monkeypatch.chdir(checkout)
+
+    def read(*words):
+        monkeypatch.setattr(sys, "argv", ["snakemake", *words])
+        _, options = cli.parse_args(list(words))
+        # Objects of Snakemake's own are printed with their addresses.
+        return {name: re.sub(r" at 0x\w+", "", repr(value)) for name, value in vars(options).items()}
+
+    return read
+
+
+def test_what_is_typed_alone_runs_on_all_cores_and_goes_on_after_an_interruption(understood):
+    for words in (["fig5"], ["-n"], []):
+        options = understood(*words)
+        assert options["cores"] == str(os.cpu_count())
+        assert (options["logger"], options["rerun_incomplete"]) == ("['toolnoise']", "True")
+
+
+@pytest.mark.parametrize("name", SLURM)
+def test_the_profile_that_is_taken_unasked_changes_nothing_of_one_that_is_asked_for(name, understood, monkeypatch):
+    plain = understood("--profile", name, "--workflow-profile", "none") | {"workflow_profile": "None"}
+    assert plain["rerun_incomplete"] == "True"
+    assert understood("--profile", name) == plain
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", name)
+    assert understood() == plain
+
+
+@pytest.mark.parametrize("words", [["fig5"], []], ids=str)
+def test_an_item_and_the_demo_are_planned_as_they_are_typed(words, dry_run):
+    done = dry_run(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "train_run" in done.stdout + done.stderr
 
 
 def test_there_is_a_partition_for_every_gpu_that_a_profile_runs_on():
-    partitions = yaml.safe_load((PROFILES / "partitions.yaml").read_text())["partitions"]
-    served = [model for partition in partitions.values() for model in partition.get("available_gpu_models", [])]
+    table = yaml.safe_load((PROFILES / "partitions.yaml").read_text())["partitions"]
+    served = [model for partition in table.values() for model in partition.get("available_gpu_models", [])]
     toolings = {name for profile_name in SLURM for name in profile(PROFILES / profile_name)["config"]["only"]}
     registry = config.read_yaml(ROOT / "resources/hardware.yaml")
     assert {registry[tooling]["gpu_model"] for tooling in toolings} <= set(served)
     assert len(served) == len(set(served)), "a model in two partitions: which one would a job go to?"
-    assert [name for name, partition in partitions.items() if not partition.get("max_gpu")], (
-        "none for jobs without a GPU"
-    )
+    assert [name for name, partition in table.items() if not partition.get("max_gpu")], "none for jobs without a GPU"

@@ -1,45 +1,124 @@
-# Data sets: fetched and verified, and brought to their prepared form.
+# The study itself, and its data sets: fetched and verified, and brought to their prepared form.
+
+
+rule write_study:
+    """Write the whole study, every default and registry entry written out, beside its results."""
+    output:
+        study=study.path(layout.STUDY),
+        statement=study.path(statement_of(layout.STUDY)),
+    log:
+        study.path("logs/{study}/write_study.log"),
+    localrule: True
+    params:
+        configuration=canonical_sha256(study.config),
+    run:
+        from toolnoise.record import recorder
+
+        recorder.write_study(output.study, study.config, FILE)
 
 
 rule fetch_data:
+    """Download or find the files of a data set, and verify them."""
     input:
-        get_own_files,
+        in_grid("fetch"),
+        own_files,
     output:
-        out=layout.SOURCES,
+        sources=layout.SOURCES,
+        statement=statement_of(layout.SOURCES),
     log:
-        STEPS["fetch"].log("fetch"),
+        "logs/{study}/fetch/{dataset}.log",
     # Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        study=study.path(layout.STUDY),
-        planned=get_planned("fetch"),
-        code=get_code("fetch"),
+        data=entry_of,
+        code=code_of("fetch"),
     shell:
-        "toolnoise fetch --study {params.study:q} --dataset {wildcards.dataset:q} --out {output.out:q}"
-        " --planned {params.planned:q} >{log:q} 2>&1"
+        "toolnoise fetch --dataset {wildcards.dataset:q} --entry {params.data:q} --out {output.sources:q} >{log:q} 2>&1"
 
 
 rule prepare_data:
+    """Read a data set and write its prepared form."""
     input:
-        get_fetched,
+        in_grid("prepare"),
+        fetched,
     output:
-        out=layout.DATA,
+        data=layout.DATA,
+        statement=statement_of(layout.DATA),
     log:
-        STEPS["prepare"].log("prepare"),
+        "logs/{study}/prepare/{dataset}.log",
     wildcard_constraints:
-        **get_own("prepare"),
+        dataset=among(place.dataset for place in places.prepared(study)),
     conda:
         ENVIRONMENT
-    threads: get_preparing_threads
+    threads: threads_of_reading
     resources:
-        **get_resources("prepare"),
-        mem_mb=get_memory,
+        mem_mb=memory,
+        # ImageNet's 1.3 million pictures.
+        runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
-        study=study.path(layout.STUDY),
-        planned=get_planned("prepare"),
-        code=get_code("prepare"),
+        data=entry_of,
+        code=code_of_preparing,
     shell:
-        "toolnoise prepare --study {params.study:q} --dataset {wildcards.dataset:q} --threads {threads}"
-        " --out {output.out:q} --planned {params.planned:q} >{log:q} 2>&1"
+        "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"
+        " --out {output.data:q} >{log:q} 2>&1"
+
+
+rule gather_labels:
+    """Write the test set that the runs of a training program bring."""
+    input:
+        in_grid("gather-labels"),
+        record=first_outcome,
+        weights=lambda wildcards: first_outcome(wildcards).replace("run.json", "weights.npz"),
+    output:
+        data=layout.DATA,
+        statement=statement_of(layout.DATA),
+    log:
+        "logs/{study}/gather-labels/{dataset}.log",
+    wildcard_constraints:
+        dataset=among(place.dataset for place in places.left_by_programs(study)),
+    conda:
+        ENVIRONMENT
+    params:
+        code=code_of("gather-labels"),
+    shell:
+        "toolnoise gather-labels --dataset {wildcards.dataset:q} --record {input.record:q} --out {output.data:q}"
+        " >{log:q} 2>&1"
+
+
+rule count_data:
+    """Count the examples of a data set, by class and sub-group."""
+    input:
+        in_grid("counts"),
+        data=layout.DATA,
+    output:
+        counts=METRICS["counts"].pattern,
+        statement=statement_of(METRICS["counts"].pattern),
+    log:
+        "logs/{study}/count/{dataset}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code_of("count"),
+    shell:
+        "toolnoise count --dataset {wildcards.dataset:q} --data {input.data:q} --out {output.counts:q} >{log:q} 2>&1"
+
+
+rule name_classes:
+    """Write the names that a data set's files give its classes."""
+    input:
+        in_grid("labels"),
+        data=layout.DATA,
+    output:
+        labels=METRICS["labels"].pattern,
+        statement=statement_of(METRICS["labels"].pattern),
+    log:
+        "logs/{study}/name-classes/{dataset}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code_of("name-classes"),
+    shell:
+        "toolnoise name-classes --dataset {wildcards.dataset:q} --data {input.data:q} --out {output.labels:q}"
+        " >{log:q} 2>&1"

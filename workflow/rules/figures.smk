@@ -1,67 +1,145 @@
-# Figures, tables and the page, from metric files alone. There is one rule per notebook, because each kind reads its own
-# files. A figure needs only the cells that it shows: `snakemake fig3` trains only the cells of figure 3.
-import re
+# Figures and tables, from metric files alone. A figure needs only the cells that it shows: `snakemake fig3` trains only
+# the cells of figure 3.
 
 
 report: "../report/workflow.rst"
 
 
-for kind in study.figure_kinds:
-    about = figure_kinds.KINDS[kind]
-    shown, *further = about.suffixes
-    reads = [*about.reads, *(name for name in about.also if name in METRICS)]
-
-    rule:
-        name:
-            f"render_{kind}"
-        input:
-            **{name: get_metrics(name) for name in reads},
-            gates=get_gates if not GATED.isdisjoint(reads) else [],
-        output:
-            figure=report(
-                f"{layout.FIGURE}.{shown}",
-                caption="../report/figure.rst",
-                category=about.category,
-                labels={"result": "{figure}"},
-            ),
-            further=[f"{layout.FIGURE}.{suffix}" for suffix in further],
-            executed=layout.NOTEBOOK,
-        log:
-            STEPS["render"].log("render"),
-        wildcard_constraints:
-            figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
-        # A cluster's profile says how many figures share a job.
-        group:
-            "figures"
-        conda:
-            ENVIRONMENT
-        params:
-            study=study.path(layout.STUDY),
-            planned=get_planned("render"),
-            # A digest, not an input: touching a notebook changes nothing.
-            code=get_code("render"),
-            metrics=get_options,
-            caption=get_caption(kind),
-        shell:
-            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
-            " --out {output.figure:q} {output.further:q} --executed {output.executed:q} --planned {params.planned:q}"
-            " >{log:q} 2>&1"
-
-
-rule write_report:
+rule render_figure:
+    """Draw a figure, also in a form for small screens."""
     input:
-        steps.summaries(study),
-        list(get_files(study.figures)),
+        metrics=metrics_of_figure,
+        gates=gates_of_figure,
     output:
-        layout.REPORT,
+        svg=report(
+            "results/{study}/figures/{figure}.svg",
+            caption="../report/figure.rst",
+            category=category_of,
+            labels={"result": "{figure}"},
+        ),
+        pdf="results/{study}/figures/{figure}.pdf",
+        png="results/{study}/figures/{figure}.png",
+        narrow="results/{study}/figures/{figure}.narrow.svg",
+        notebook=layout.NOTEBOOK,
+        statement=statement_of("results/{study}/figures/{figure}.svg"),
     log:
-        STEPS["report"].log("report"),
+        "logs/{study}/render/{figure}.log",
+    wildcard_constraints:
+        figure=rendered_as("svg", "pdf", "png", "narrow.svg"),
+    # A cluster's profile says how many figures share a job.
+    group:
+        "figures"
     conda:
         ENVIRONMENT
     params:
-        study=study.path(layout.STUDY),
-        planned=get_planned("report"),
-        code=get_code("report"),
+        notebook=notebook_of,
+        shown=shown_by,
+        code=code_of_figure,
+        caption=caption_of,
     shell:
-        "toolnoise report --study {params.study:q} --shows {input:q} --out {output:q} --planned {params.planned:q}"
-        " >{log:q} 2>&1"
+        "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
+        " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q} {output.narrow:q}"
+        " --executed {output.notebook:q} >{log:q} 2>&1"
+
+
+rule render_wide_figure:
+    """Draw a figure that no small screen has room for."""
+    input:
+        metrics=metrics_of_figure,
+        gates=gates_of_figure,
+    output:
+        svg=report(
+            "results/{study}/figures/{figure}.svg",
+            caption="../report/figure.rst",
+            category=category_of,
+            labels={"result": "{figure}"},
+        ),
+        pdf="results/{study}/figures/{figure}.pdf",
+        png="results/{study}/figures/{figure}.png",
+        notebook=layout.NOTEBOOK,
+        statement=statement_of("results/{study}/figures/{figure}.svg"),
+    log:
+        "logs/{study}/render/{figure}.log",
+    wildcard_constraints:
+        figure=rendered_as("svg", "pdf", "png"),
+    group:
+        "figures"
+    conda:
+        ENVIRONMENT
+    params:
+        notebook=notebook_of,
+        shown=shown_by,
+        code=code_of_figure,
+        caption=caption_of,
+    shell:
+        "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
+        " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q}"
+        " --executed {output.notebook:q} >{log:q} 2>&1"
+
+
+rule render_table:
+    """Write a table for browsers, spreadsheets and papers."""
+    input:
+        metrics=metrics_of_figure,
+        gates=gates_of_figure,
+    output:
+        html=report(
+            "results/{study}/figures/{figure}.html",
+            caption="../report/figure.rst",
+            category=category_of,
+            labels={"result": "{figure}"},
+        ),
+        csv="results/{study}/figures/{figure}.csv",
+        md="results/{study}/figures/{figure}.md",
+        tex="results/{study}/figures/{figure}.tex",
+        notebook=layout.NOTEBOOK,
+        statement=statement_of("results/{study}/figures/{figure}.html"),
+    log:
+        "logs/{study}/render/{figure}.log",
+    wildcard_constraints:
+        figure=rendered_as("html", "csv", "md", "tex"),
+    group:
+        "figures"
+    conda:
+        ENVIRONMENT
+    params:
+        notebook=notebook_of,
+        shown=shown_by,
+        code=code_of_figure,
+        caption=caption_of,
+    shell:
+        "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
+        " --metrics {input.metrics:q} --out {output.html:q} {output.csv:q} {output.md:q} {output.tex:q}"
+        " --executed {output.notebook:q} >{log:q} 2>&1"
+
+
+for item in paper_items.TARGETS:
+
+    rule:
+        """A table or figure of Zhuang et al., by the paper's name."""
+        name:
+            item
+        input:
+            study.path(layout.STUDY),
+            files_of_item(item),
+
+
+rule paper:
+    """Every table and figure of Zhuang et al. that this study can feed."""
+    input:
+        study.path(layout.STUDY),
+        [files_of(found) for found in paper_items.by_target(study.figures).values()],
+
+
+rule metrics:
+    """The metric files of the whole study, and the verdicts on claims."""
+    input:
+        study.path(layout.STUDY),
+        figure_files.summaries(study),
+
+
+rule figures:
+    """All figures and tables, and the metric files of the whole study."""
+    input:
+        rules.metrics.input,
+        files_of(study.figures),

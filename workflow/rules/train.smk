@@ -1,36 +1,119 @@
 # One run: one training in its own process, of a network that is built here or of an existing training program.
-for verb in (verb for verb in ("train", "run-program") if verb in STEPS):
 
-    rule:
-        name:
-            STEPS[verb].rule
-        input:
-            unpack(get_inputs(verb)),
-            checked=get_checked if verb == "train" else [],
-        output:
-            weights=layout.WEIGHTS,
-            history=layout.HISTORY,
-            record=layout.RECORD,
-        log:
-            STEPS[verb].log(verb),
-        wildcard_constraints:
-            **get_own(verb),
-        # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave
-        # all but one core idle.
-        priority: 1
-        conda:
-            get_environment(verb)
-        threads: get_threads(verb)
-        resources:
-            **get_resources(verb),
-        params:
-            study=study.path(layout.STUDY),
-            checkpoint=layout.CHECKPOINT,
-            planned=get_planned(verb),
-            code=get_code(verb),
-            verb=verb,
-            arguments=get_arguments(verb),
-        # A job's shell command is made after `verb` has changed, so it may use only what is in params.
-        shell:
-            "toolnoise {params.verb} --study {params.study:q} {params.arguments:q} --checkpoint {params.checkpoint:q}"
-            " --planned {params.planned:q} >{log:q} 2>&1"
+
+rule check_model:
+    """Build a model of a study's own before its first run, and check what its builder returns."""
+    input:
+        in_grid("check-model"),
+        data=data_of_model,
+    output:
+        checked=layout.CHECKED,
+        statement=statement_of(layout.CHECKED),
+    log:
+        "logs/{study}/check-model/{model}/{dataset}/{hardware}.log",
+    # Before any run is trained.
+    priority: 2
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+    params:
+        **SPEC | {"seed": lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1))},
+        code=code_of_spec("check-model"),
+    shell:
+        "toolnoise check-model --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"
+
+
+rule train_run:
+    """Train one run of a network."""
+    input:
+        in_grid("train"),
+        data=layout.DATA,
+        checked=checked,
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/train/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=BUILT,
+    # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
+    # but one core idle.
+    priority: 1
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+        runtime=minutes_of_training,
+    params:
+        **SPEC,
+        code=code_of_spec("train"),
+        checkpoint=layout.CHECKPOINT,
+        start=start_of,
+    shell:
+        "TOOLNOISE_START={params.start} toolnoise train --model {params.model:q} --dataset {params.data:q}"
+        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+
+
+rule run_program:
+    """Run an existing training program once."""
+    input:
+        in_grid("run-program"),
+        gate=gate_of_program,
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=RUN_PROGRAMS,
+    priority: 1
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+        runtime=minutes_of_training,
+    params:
+        **SPEC,
+        code=code_of_spec("run-program"),
+        checkpoint=layout.CHECKPOINT,
+    shell:
+        "toolnoise run-program --study {wildcards.study} --model {params.model:q} --dataset {params.data:q}"
+        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+
+
+rule adopt_run:
+    """Take an existing run as it is."""
+    input:
+        in_grid("adopt-run"),
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+        statement=statement_of(layout.WEIGHTS),
+    log:
+        "logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+    wildcard_constraints:
+        model=ADOPTED,
+    conda:
+        ENVIRONMENT
+    params:
+        **SPEC,
+        code=code_of_spec("adopt-run"),
+    shell:
+        "toolnoise adopt-run --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --weights {output.weights:q} --history {output.history:q} --record {output.record:q} >{log:q} 2>&1"

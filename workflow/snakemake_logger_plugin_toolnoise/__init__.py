@@ -2,7 +2,7 @@
 
 Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line, which ends with the job that has just
 started; elsewhere (a log file, CI) it prints a line at most every 10 seconds. For a failed job it prints the rule and
-the last lines of its log. In a dry run it prints the number of planned jobs of each rule.
+the last lines of its log. In a dry run it prints the number of planned jobs of each rule; with `-p`, their commands.
 """
 
 import os
@@ -31,6 +31,10 @@ SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warnin
 TRACEBACK = "Traceback (most recent call last):"
 SILENT = "it ended without a message, as a job does that is killed"
 NOTHING_TO_DO = "Nothing to be done"
+LOCKED = (
+    "toolnoise: a Snakemake works in this folder, or one was killed here. After a kill, once its jobs have ended: "
+    "snakemake --unlock with the same options, then the same command again"
+)
 
 
 class LogHandler(LogHandlerBase):
@@ -64,6 +68,8 @@ class LogHandler(LogHandlerBase):
             case LogEvent.JOB_INFO:
                 self.rules[record.jobid] = record.rule_name
                 self.places[record.jobid] = "/".join(map(str, dict(getattr(record, "wildcards", {})).values()))
+            case LogEvent.SHELLCMD if self.common_settings.dryrun and self.common_settings.printshellcmds:
+                self._print(record.shellcmd)
             case LogEvent.JOB_STARTED:
                 self.started.update(dict.fromkeys(_listed(record.jobs), time.monotonic()))
                 self.widest = max(self.widest, len(self.started))
@@ -75,6 +81,8 @@ class LogHandler(LogHandlerBase):
                 self._show_failure(record)
             case _ if record.levelno >= ERROR or record.getMessage().startswith(NOTHING_TO_DO):
                 self._print(record.getMessage())
+                if getattr(record, "exception", "") == "LockException":
+                    self._print(LOCKED)
 
     def _finish(self, job: int) -> None:
         rule = self.rules.get(job, "")

@@ -39,6 +39,8 @@ def start(cluster, checkout, tmp_path_factory):
         command = [sys.executable, "-m", "snakemake", *arguments, "--profile", profile, "--configfile", "study.yaml"]
         # The profile first asks Slurm how jobs stand after 40 s: these last 10.
         command += ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
+        # This Slurm has no accounting.
+        command += ["--slurm-status-command", "squeue"]
         env = os.environ | cluster.env | {"PYTHONPATH": str(clone / "workflow")}
         with (clone / "said.txt").open("a") as said:
             snakemake = subprocess.Popen(command, cwd=clone, env=env, stdout=said, stderr=said)

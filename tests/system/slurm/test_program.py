@@ -35,6 +35,8 @@ def folder(cluster, toolnoise, skip_without, tmp_path_factory):
     study.write_text(text.replace("seeds: 5", f"seeds: {SEEDS}") + ON_A_GPU_S_NODE)
     # The profile first asks Slurm how jobs stand after 40 s, and waits a minute for files of another node.
     hurry = ("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10")
+    # This Slurm has no accounting.
+    hurry += ("--slurm-status-command", "squeue")
     # A job for each training, but at most two at a time, as this machine has two cores.
     done = toolnoise(folder, "run", "--profile", "slurm", "--jobs", "2", *hurry, env=env)
     (folder / "said.txt").write_text(done.stdout + done.stderr)

@@ -6,6 +6,7 @@ traceback therefore always means a defect of this program.
 """
 
 import contextlib
+import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,12 @@ def errors_in_one_line(job: str = "") -> Iterator[None]:
         if not fault:
             raise
         _end(" ".join(f"{job}: {fault}".removeprefix(": ").split()))
+
+
+@functools.cache
+def warn_once(line: str) -> None:
+    """Print a warning, unless this process has printed it: Snakemake asks for the inputs of a rule more than once."""
+    print(f"toolnoise: warning: {escaped(line)}", file=sys.stderr, flush=True)
 
 
 def _end(line: str) -> NoReturn:

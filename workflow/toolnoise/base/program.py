@@ -35,10 +35,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 def snakefile() -> Path:
-    """The Snakefile, for `snakemake --snakefile`.
-
-    Not workflow/Snakefile: beside that lies a profile, which Snakemake would take without being asked.
-    """
+    """The Snakefile, for `snakemake --snakefile`; beside it lies the profile that Snakemake takes unasked."""
     return ROOT / "Snakefile"
 
 

@@ -62,13 +62,14 @@ def verbs(modules: Mapping[str, str], asked: str = "") -> dict[str, Verb]:
     """The verb that is asked for; all of them if it is none."""
     if asked in modules:
         return {asked: importlib.import_module(modules[asked]).VERB}
-    # The table of jobs needs more packages, and `check` needs NumPy alone.
-    from toolnoise.commands import jobs
+    from toolnoise.study.job_code import JOBS
 
-    if asked in jobs.NAMES:
+    if asked in JOBS:
+        # `check` needs NumPy alone, and jobs more.
+        from toolnoise.commands import jobs
+
         return {asked: jobs.verb(asked)}
-    by_hand = {name: importlib.import_module(module).VERB for name, module in modules.items()}
-    return by_hand | {name: jobs.verb(name) for name in jobs.NAMES}
+    return {name: importlib.import_module(module).VERB for name, module in modules.items()}
 
 
 def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:

@@ -1,83 +1,135 @@
-"""The verbs of jobs: each follows from its row in the table of steps, and is performed by the recorder."""
+"""The verbs of jobs: the options of each are the arguments of its function, and the recorder performs it."""
 
 import argparse
+import inspect
 import io
+import json
 import os
 import sys
+import typing
 from collections.abc import Mapping
 from typing import Any
 
-from toolnoise.base.errors import errors_in_one_line
+from toolnoise.base import key_values
+from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.job import JobFunction, annotation_of
+from toolnoise.base.job import option as option_of
 from toolnoise.base.printing import Plain
-from toolnoise.commands.verb import A_STUDY, Verb, option
-from toolnoise.steps import CONFIGURE, STEPS, asked
-from toolnoise.study import environments, grid
-from toolnoise.study.cells import MODES
+from toolnoise.base.spec import Spec
+from toolnoise.commands.verb import Verb
+from toolnoise.study import environments, job_code
 
 GROUP = "jobs, which Snakemake runs"
-NAMES = tuple(name for name in STEPS if name != CONFIGURE)
-# Places of the demo, for examples.
-_PLACES = {
-    "model": "smallcnn",
-    "dataset": "digits",
-    "hardware": "cpu",
-    "other-hardware": "cpu-eigen",
-    "variant": "algo_impl",
-    "seed": "1",
-    "mode": "default",
-    "repeat": "1",
-    "kind": "stability",
-    "figure": "table2",
+# The parts of a spec by the options that give them, as key=value text. The last two are those of a profile.
+SPEC = {
+    "model": "the network or the program",
+    "dataset": "the data set",
+    "recipe": "the recipe",
+    "tooling": "the tooling",
+    "variant": "the variant, and what varies in it",
+    "seed": "the seeds of the study and of the run",
+    "images": "the size of the images that steps are timed on",
+    "steps": "the numbers of timed steps",
 }
-# What argparse needs to know of an option, and the help of those whose names do not say all.
-_OPTIONS: dict[str, Mapping[str, Any]] = {
-    "study": option("FILE", A_STUDY),
-    "seed": {"type": int},
-    "checkpoint": {"help": "checkpoint of an interrupted run, to resume from; deleted when the run ends"},
-    "planned": option("SHA256", "refuse the job unless its parameters have this digest", required=False),
-    "mode": {"choices": list(MODES)},
-    "repeat": {"type": int},
-    "threads": option("N", "threads for decoding images (1)", type=int, default=1, required=False),
-    "records": {"metavar": "JSON"},
-    "other-records": {"metavar": "RUN_JSON"},
-    "other-hardware": option("NAME", "the other tooling"),
-    "exchanged": option("NPY", "predictions of these runs on the other tooling; needs its index beside it"),
-    "other-exchanged": option("NPY", "predictions of the other's runs on the first tooling; needs its index beside it"),
-    "metrics": {"metavar": "CSV"},
-    "remedied": option("NPY", "the cell's dump under remedies, if it has one; needs its index beside it"),
-    "single": option("NPY", "the dump of the runs to compare with, if any; needs its index beside it"),
-    "read": option(
-        ("KIND", "CSV"), "metric files of one kind for the figure; repeat for each kind", action="append", nargs="+"
-    ),
-    "shows": option("FILE", "metric files, figures and tables to show"),
+_OPTIONAL_PARTS = ("dataset", "images", "steps")
+_HELP = {
+    "checkpoint": "checkpoint of an interrupted run, to resume from; deleted when the run ends",
+    "threads": "threads for decoding images",
 }
-_OUT_OF_RENDER = option("FILE", "the notebook's outputs: one path per format")
 
 
 def verb(name: str) -> Verb:
-    """The verb of a row: its study, its place, what it reads and writes, and the digest of what was planned."""
-    step = STEPS[name]
-    places = [field.replace("_", "-") for field in step.where.place._fields]
-    arguments = {}
-    for named in ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned"):
-        optional = named in step.reads and step.reads[named].optional
-        several = {"nargs": "*" if optional else "+"} if named in step.several else {}
-        about = _OUT_OF_RENDER if (name, named) == ("render", "out") else _OPTIONS.get(named, {})
-        arguments[f"--{named}"] = {"required": True, **several, **about}
-    study = " ".join(["--study results/demo/study.json", *(f"--{place} {_PLACES[place]}" for place in places)])
+    """The verb of a job."""
+    job = job_code.function_of(name)
     return Verb(
         group=GROUP,
-        says=step.says,
-        example=f"toolnoise {name} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)",
+        says=inspect.getdoc(job.function).splitlines()[0],
+        example=f"snakemake --printshellcmds  # prints every `toolnoise {name}` with its options",
         run=_run,
-        arguments=arguments,
+        arguments=dict(_arguments(job)),
     )
 
 
+def _arguments(job: JobFunction) -> typing.Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every option with what argparse needs to know of it."""
+    for name, parameter in job.values.items():
+        if parameter.annotation is Spec:
+            for part, about in SPEC.items():
+                yield f"--{part}", {"required": part not in _OPTIONAL_PARTS, "metavar": "KEY=VALUE", "help": about}
+        else:
+            yield f"--{option_of(name)}", {**_of_value(parameter), **_required(job, name)}
+    for name, about in job.files.items():
+        several = {"nargs": "*" if job.is_optional(name) else "+"} if about.several else {}
+        yield f"--{option_of(name)}", {"metavar": "FILE", **several, **_required(job, name)}
+    for name, parameter in job.aside.items():
+        kind = {"type": int} if typing.get_args(parameter.annotation)[0] is int else {}
+        yield f"--{option_of(name)}", {"help": _HELP[name], **kind, **_required(job, name)}
+
+
+def _required(job: JobFunction, name: str) -> dict[str, Any]:
+    return {} if job.is_optional(name) else {"required": True}
+
+
+def _of_value(parameter: inspect.Parameter) -> dict[str, Any]:
+    """What argparse needs to know of a value."""
+    if parameter.annotation is int:
+        return {"type": int, "metavar": "N"}
+    if annotation_of(parameter) == "words":
+        return {"nargs": "*", "metavar": "WORD"}
+    kind = "TEXT" if parameter.annotation is str else "KEY=VALUE" if _is_values(parameter) else "JSON"
+    # Snakemake writes nothing for a text that is empty.
+    return {"metavar": kind, "nargs": "?", "const": ""}
+
+
+def _is_values(parameter: inspect.Parameter) -> bool:
+    return annotation_of(parameter) == "values" or parameter.kind is parameter.VAR_KEYWORD
+
+
+def parameters_of(job: JobFunction, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a job, as its statement has them, from the options of its command line."""
+    parameters: dict[str, Any] = {}
+    for name, parameter in job.values.items():
+        if parameter.annotation is Spec:
+            parameters["spec"] = spec_of(options)
+            continue
+        value = options[name]
+        # What is optional and empty is not stated.
+        if value is None or (job.is_optional(name) and value in ("", [])):
+            continue
+        read = _value(parameter, value, f"--{option_of(name)}")
+        parameters |= read if parameter.kind is parameter.VAR_KEYWORD else {name: read}
+    return parameters
+
+
+def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
+    if annotation_of(parameter) == "place":
+        return value.split("/")
+    if parameter.annotation in (int, str) or annotation_of(parameter) == "words":
+        return value
+    if _is_values(parameter):
+        return key_values.parsed(value, option)
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise BadInput("command line", option, f"found {value[:60]!r}", "JSON") from None
+
+
+def spec_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec, from the options that have its parts."""
+    given = {part: options[part] for part in SPEC if options[part] is not None}
+    spec = {part: key_values.parsed(text, f"--{part}") for part, text in given.items()}
+    spec["hardware"] = spec.pop("tooling")
+    spec |= spec.pop("seed")
+    try:
+        Spec.read(spec)
+    except (KeyError, TypeError) as error:
+        raise BadInput("command line", "", f"no spec ({error})", "the options of a rule's command") from None
+    return spec
+
+
 def _run(options: argparse.Namespace) -> None:
-    study = grid.load(options.study)
-    place = asked(options.verb, study, options.study, vars(options))
-    parameters = STEPS[options.verb].parameters(study, place)
+    job, given = job_code.function_of(options.verb), vars(options)
+    parameters = parameters_of(job, given)
     name = environments.of(parameters)
     if name and not environments.is_this(name):
         environments.require(name, parameters["spec"]["hardware"]["name"])
@@ -87,8 +139,20 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import recorder
 
     let_output_be_lost()
-    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}".rstrip()):
-        recorder.run(options.verb, options, parameters, options.started)
+    named = {name: given[name] if given[name] is not None else () for name in job.files}
+    aside = {name: given[name] for name in job.aside if given[name] is not None}
+    with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
+        recorder.run(options.verb, parameters, named, aside, options.started)
+
+
+def called(parameters: Mapping[str, Any]) -> str:
+    """What a job is about, for a message."""
+    if "spec" not in parameters:
+        about = [parameters[key] for key in ("cell", "pair", "dataset", "figure", "kind") if key in parameters]
+        return "/".join(about[0]) if about and isinstance(about[0], list) else "".join(map(str, about[:1]))
+    spec = parameters["spec"]
+    parts = (spec[part]["name"] for part in ("model", "dataset", "hardware", "variant") if part in spec)
+    return "/".join([*parts, str(spec["seed"])])
 
 
 class _Lossy(io.FileIO):

@@ -20,25 +20,23 @@ from types import FrameType
 from toolnoise.base import command_words, program
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import session
 from toolnoise.study import config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()
-LOCAL = program.profile("default")
 # With these, Snakemake makes no results, or makes them elsewhere: there is nothing to sum up. Letters can be joined.
 _NO_RESULTS = re.compile(
     r"-[a-zA-Z]*n[a-zA-Z]*|-[hvlDd]|--(dry-?run|help|version|unlock|lint|list|list-.*|dag|d3dag|rulegraph|filegraph|"
     r"summary|detailed-summary|report|archive|delete-.*|cleanup-.*|directory)(=.*)?"
 )
-# What a terminal sends to every process in its foreground. A group that no shell watches would ignore SIGTSTP.
+# What Snakemake and its jobs get instead of what a terminal sends to all in its foreground. On a hangup Snakemake would
+# leave its lock behind, and a group that no shell watches would ignore SIGTSTP.
 _OF_TERMINALS = {
     signal.SIGINT: signal.SIGINT,
-    signal.SIGQUIT: signal.SIGQUIT,
-    signal.SIGHUP: signal.SIGHUP,
+    signal.SIGHUP: signal.SIGINT,
     signal.SIGTSTP: signal.SIGSTOP,
     signal.SIGCONT: signal.SIGCONT,
 }
-_ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
+_ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 
 def run(profile: str | None, words: Sequence[str]) -> int:
@@ -72,8 +70,6 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     if profile:
         chosen += ["--profile", _shown(folder) if folder else profile]
         chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
-    elif not _names(words, "--workflow-profile"):
-        chosen += ["--workflow-profile", _shown(LOCAL)]
     # Last, since it takes one value: what follows may be a target.
     return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
 
@@ -159,18 +155,18 @@ def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
     end_in_order = functools.partial(end_with, os.getpid(), signal.SIGTERM)
     child = subprocess.Popen(snakemake, process_group=0, preexec_fn=end_in_order)
     received: list[signal.Signals] = []
-    leave_terminal = session.leaving_terminal()
 
     def forward(number: int, _frame: FrameType | None) -> None:
+        # A lost terminal may say so twice.
+        if number == signal.SIGHUP and signal.SIGHUP in received:
+            return
         received.extend(one for one in _ENDING if one == number)
-        if number == signal.SIGHUP:
-            leave_terminal()
         with contextlib.suppress(ProcessLookupError):
-            if number in _OF_TERMINALS:
-                os.killpg(child.pid, _OF_TERMINALS[signal.Signals(number)])
+            if number == signal.SIGTERM:
+                # It lets the running jobs finish.
+                child.terminate()
             else:
-                # SIGTERM: it then lets the running jobs finish.
-                child.send_signal(number)
+                os.killpg(child.pid, _OF_TERMINALS[signal.Signals(number)])
         if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
 

@@ -1,14 +1,13 @@
-"""What the Snakefile asks of Snakemake beyond its documented language: all of it is here, and a test tries each.
+"""What the Snakefile reads of Snakemake beyond its documented language: all of it is here, and a test tries each.
 
-Each function gets the object `workflow` that a Snakefile sees. Nothing is imported: the Snakefile reads this in every
-job. How Snakemake's locks look is in `session`.
+Each function gets the object `workflow` that a Snakefile sees, and reads named attributes of it. Nothing is set, and
+nothing is imported: the Snakefile reads this in every job. pyproject.toml names the versions for which it is true.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-# The versions that tests/commands/test_snakemake_internals.py was run with.
-TRIED = ("9.27.1",)
+# While the Snakefile is parsed
 
 
 def is_module(workflow: Any) -> bool:
@@ -22,7 +21,7 @@ def is_main_process(workflow: Any) -> bool:
 
 
 def is_dry_run(workflow: Any) -> bool:
-    """Whether nothing will be made; known while the Snakefile is parsed, when `workflow.dryrun` is always false."""
+    """Whether nothing will be made; `workflow.dryrun` is always false while the Snakefile is parsed."""
     return workflow.output_settings.dryrun
 
 
@@ -36,25 +35,24 @@ def given(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
     return workflow.configfiles, workflow.config_settings.config_args or ()
 
 
+# Later: in an input function, or once the workflow starts
+
+
+def targets(workflow: Any) -> list[str]:
+    """The rules and files that somebody typed; known when rules are asked for their inputs."""
+    return list(workflow.dag_settings.targets)
+
+
 def runs_here(workflow: Any) -> bool:
     """Whether jobs run on this machine, and not through a queue; known once the workflow starts."""
     return workflow.local_exec
 
 
+def executor(workflow: Any) -> str:
+    """What runs the jobs, such as `slurm`; known once the workflow starts."""
+    return workflow.executor_plugin.name
+
+
 def to_run(workflow: Any, rule: str) -> Iterator[Any]:
     """The wildcards of a rule's jobs that will run; known once the workflow starts."""
     return (job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule)
-
-
-def to_make(workflow: Any) -> list[str]:
-    """The files that jobs which will run make; known once the workflow starts."""
-    return [str(name) for job in workflow.dag.needrun_jobs() for name in job.output]
-
-
-def do_not_limit_rate(workflow: Any) -> None:
-    """Start jobs as soon as they are ready; to be called once the workflow starts.
-
-    Without a queue there is no rate to limit. Snakemake 9.27 would look at all waiting jobs again every second, and
-    once more a second for each job that has ended: a fourth of the demo's CPU time.
-    """
-    workflow.scheduler.job_rate_limiter = None

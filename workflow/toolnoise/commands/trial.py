@@ -11,15 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolnoise import steps
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.program import python
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.sources import sources
 from toolnoise.engines import serving
 from toolnoise.record import statements
-from toolnoise.steps import STEPS
-from toolnoise.study import environments, layout
+from toolnoise.steps import STEPS, stated
+from toolnoise.study import environments, job_code, layout
 from toolnoise.study.study import Study
 
 # How a process ends that refuses its input.
@@ -29,22 +28,22 @@ CHECK = STEPS["check-model"]
 
 def call_builder(study: Study, model: str, dataset: str) -> None:
     """Call the builder of a study's own model for a data set, unless a check of it on some tooling is current."""
-    asked = {place: CHECK.parameters(study, place) for place in CHECK.where.all(study) if place[:2] == (model, dataset)}
+    asked = {place: CHECK.parameters(study, place) for place in CHECK.all(study) if place[:2] == (model, dataset)}
     if not any(is_current(given, study.path(layout.CHECKED, place)) for place, given in asked.items()):
         _require((given["spec"] for given in asked.values()), dataset, study.config["datasets"][dataset])
 
 
-def is_current(parameters: steps.Parameters, output: str | Path) -> bool:
+def is_current(parameters: dict[str, Any], output: str | Path) -> bool:
     """Whether a check is there, made with these parameters by the present code: by its statement alone."""
     if not Path(output).exists():
         return False
     try:
-        stated = statements.read(statements.path_for(output))
+        made = statements.read(statements.path_for(output))
     except (BadInput, OSError):
         return False
-    made_by = {one.name: one.sha256 for one in stated.dependencies}
-    present = CHECK.sources(parameters)
-    return stated.parameters == steps.stated(parameters) and made_by.items() >= present.items()
+    made_by = {one.name: one.sha256 for one in made.dependencies}
+    present = job_code.digests_of_sources("check-model", parameters)
+    return made.parameters == stated(parameters) and made_by.items() >= present.items()
 
 
 def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]) -> None:

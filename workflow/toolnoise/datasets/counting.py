@@ -1,10 +1,9 @@
 """Counts of the examples of each label in a data set, overall and in each of its groups."""
 
-from pathlib import Path
-
 import numpy as np
 
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output
 from toolnoise.base.metric_files import Columns
 from toolnoise.datasets import prepared
 from toolnoise.datasets.raw import PARTS
@@ -13,7 +12,7 @@ from toolnoise.formulas.outcomes import ALL
 COUNTS: Columns = {"dataset": str, "split": str, "group": str, "label": str, "count": int}
 
 
-def count(dataset: str, data: str | Path, out: str | Path) -> None:
+def count(dataset: str, data: Input, *, out: Output) -> None:
     """Write the counts of a prepared data set as a metric file."""
     prepared_data, rows = prepared.load(data), []
     for part in PARTS:

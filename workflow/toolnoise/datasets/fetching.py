@@ -22,6 +22,7 @@ import requests
 
 from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, Values, outside
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sources
@@ -37,18 +38,19 @@ MOST_UNANNOUNCED = 4 * 2**30
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
-def fetch(dataset: str, entry: dict[str, Any], out: str | Path) -> None:
+def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
+    """What was fetched, as its record says."""
+    return files.read_json(out)["sources"]
+
+
+@outside(fetched)
+def fetch(dataset: str, entry: Values, *, out: Output) -> None:
     """Put every file of a data set in its place, and write a record of each."""
     records = []
     for source in sources(entry):
         _obtain(source)
         records.append(verified(source))
     files.write_json(out, {"dataset": dataset, "sources": records})
-
-
-def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
-    """What was fetched, as its record says."""
-    return files.read_json(out)["sources"]
 
 
 def read_by(parameters: dict[str, Any], _out: str | Path) -> list[dict[str, Any]]:

@@ -5,19 +5,21 @@ import itertools
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
+from toolnoise.base.job import AsideNumber, Output, Values, outside
+from toolnoise.datasets import fetching
 from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers import READERS
 from toolnoise.formulas.outcomes import LABEL
 
 
-def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
+@outside(fetching.read_by)
+def prepare(dataset: str, entry: Values, *, out: Output, threads: AsideNumber = 1) -> None:
     """Read a data set, check it and write its prepared form; `threads` threads decode images."""
     with ExitStack() as stack:
         raw = _read(dataset, entry, threads, stack)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, warn_once
 from toolnoise.base.spec import ORIGINAL
 
 Source = dict[str, Any]
@@ -29,10 +29,16 @@ def is_own(source: Source) -> bool:
 
 
 def require_own(name: str, entry: dict[str, Any], file: str | Path) -> None:
-    """Refuse a data set of the user's, declared in this file, of which a file or a folder is absent."""
-    for source in filter(is_own, sources(entry)):
-        if not Path(source["path"]).exists():
-            raise BadInput(file, f"datasets.{name}", f"no such file: {source['path']}", "a file or a folder of yours")
+    """Refuse a data set of the user's, declared in this file, of which a file or a folder is absent.
+
+    Published files that nobody may download for them are named on the terminal: without them the study can be planned.
+    """
+    absent = [source for source in sources(entry) if not Path(source["path"]).exists()]
+    for source in filter(is_own, absent):
+        raise BadInput(file, f"datasets.{name}", f"no such file: {source['path']}", "a file or a folder of yours")
+    by_hand = [source for source in absent if "url" not in source]
+    if by_hand:
+        warn_once(f"{name}: no {', no '.join(source['path'] for source in by_hand)}: get it from {by_hand[0]['page']}")
 
 
 def path_of(name: str, entry: dict[str, Any], wanted: str) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, TrainedRuns
 from toolnoise.base.noise_sources import OPTIONAL, draws
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
@@ -59,10 +60,11 @@ def build(spec: Spec, data: str | Path, timings: Timings) -> Predictor:
 
 def dump(
     spec: Spec,
-    data: str | Path,
-    records: list[str],
-    logits: str | Path,
-    index: str | Path,
+    data: Input,
+    records: TrainedRuns,
+    *,
+    logits: Output,
+    index: Output,
     trained_on: str = "",
 ) -> dict[str, Any]:
     """Run every network of a cell on the test set, on the tooling of `spec`, the spec of any of the cell's runs.

@@ -7,6 +7,7 @@ data. Values that nobody measured or stated are reported as unknown, counted, an
 import functools
 import importlib.util
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,16 +26,28 @@ from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.estimate import official, run_time
 from toolnoise.estimate.run_time import Pace
 from toolnoise.formulas.likeliest import unit_dtype
-from toolnoise.steps import STEPS, writing
 from toolnoise.study import config, layout, remedies, runs
-from toolnoise.study.cells import MODES, Cell, Dataset, Profile
+from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
+from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.kept_weights import schedule
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4
+# One kind of metric file for each kind of job that measures more than a data set.
+MEASURED = (
+    "stability",
+    "ratios",
+    "cross_tooling",
+    "frameworks",
+    "growth",
+    "language",
+    "layers",
+    "overhead",
+    "remedies",
+)
 UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
@@ -121,20 +134,15 @@ def measure(study: Study, file: str) -> None:
 
 
 def _measure_one(study: Study, file: str, cell: Cell) -> str:
-    """Prepare the data if necessary and time a cell; return why it failed, or an empty text."""
-    data = study.path(layout.DATA, cell)
-    names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
-    verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
-    if not Path(data).exists():
-        verbs.insert(0, ["prepare", "--dataset", cell.dataset, "--out", data])
-        if Dataset(cell.dataset) in set(STEPS["fetch"].where.all(study)):
-            verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
-    for verb, *arguments in verbs:
-        command = program.python("toolnoise.cli", verb, "--study", file, *arguments)
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return (done.stderr.strip().splitlines() or [f"{verb} ended with {done.returncode}"])[-1]
-    return ""
+    """Time a cell by its rule, and prepare its data if necessary; return why it failed, or an empty text."""
+    options = ["--snakefile", str(program.snakefile()), "--configfile", file, "--cores", "1", "--rerun-incomplete"]
+    command = program.python("snakemake", study.path(layout.SPEED, cell), *options, "--show-failed-logs")
+    # One job needs no template.
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TOOLNOISE_WARM": "0"})
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "toolnoise: " in line]
+    if done.returncode == 0:
+        return ""
+    return said[-1].partition("toolnoise: ")[2] if said else f"its rule ended with {done.returncode}"
 
 
 def _spec(study: Study, cell: Cell) -> Spec:
@@ -245,18 +253,19 @@ def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
 
 def _jobs(study: Study) -> dict[str, int]:
     """The number of jobs, in groups for people."""
-    counts = {verb: sum(1 for _ in step.where.all(study)) for verb, step in STEPS.items()}
-    dumps = [verb for verb, step in STEPS.items() if step.record.option == "index"]
-    measuring = (verb for verb, step in STEPS.items() if any(write.metric for write in step.writes.values()))
-    measures = [verb for verb in measuring if STEPS[verb].where.place is not Dataset]
+
+    def jobs(*verbs: str) -> int:
+        return sum(len(list(EXPECTED[verb].places(study))) for verb in verbs)
+
+    measures = sum(len(list(METRICS[kind].places(study))) for kind in MEASURED)
     return {
-        "data sets": sum(counts[verb] for verb in writing(layout.DATA)),
-        "trainings": sum(counts[verb] for verb in writing(layout.RECORD) if not STEPS[verb].unrepeatable),
-        "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
-        "layers": sum(counts[verb] for verb in dumps if "logits" not in STEPS[verb].writes),
-        "profiles": sum(counts[verb] for verb, step in STEPS.items() if step.where.place is Profile),
-        "checks and measures": sum(counts[verb] for verb in (*writing(layout.GATE), *measures)),
-        "figures and tables": counts["render"],
+        "data sets": jobs("prepare", "gather-labels"),
+        "trainings": jobs("train", "run-program"),
+        "predictions": jobs("predict", "dump-outcomes", "remedy", "predict-elsewhere"),
+        "layers": jobs("dump-layers", "dump-continuations"),
+        "profiles": jobs("profile"),
+        "checks and measures": jobs("check-control", "check-program") + measures,
+        "figures and tables": len(study.figures),
     }
 
 

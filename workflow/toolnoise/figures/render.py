@@ -13,6 +13,7 @@ import nbformat
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
+from toolnoise.base.job import Implied, Inputs, Output, Outputs
 from toolnoise.base.program import ROOT
 from toolnoise.study.layout import NARROW
 
@@ -22,21 +23,23 @@ NOTEBOOKS = ROOT / "notebooks"
 def render(
     figure: str,
     notebook: str,
-    read: list[list[str]],
-    out: list[str],
-    executed: str | Path,
+    metrics: Inputs,
+    by_kind: Implied,
+    *,
+    out: Outputs,
+    executed: Output,
     **shown: Any,
 ) -> None:
-    """Execute the notebook of a figure on metric files, each list a kind and its files; keep the executed copy.
+    """Execute the notebook of a figure on metric files, which `by_kind` has by their kinds; keep the executed copy.
 
     `shown` is what else the notebook is given: the toolings and tasks that it shows, and which of these emulate noise.
     """
-    del figure  # its name is in the paths
+    del figure, metrics  # the name is in the paths, and the files are in `by_kind`
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
     # The order of parameters in the executed notebook, whatever their order in a statement.
     order = ("hardware", "tasks", "emulated", "synthetic", "batch_sizes", "accelerators", "label_of", "differences")
     parameters = {
-        **{name: files for name, *files in read},
+        **by_kind,
         **{key: shown[key] for key in (*order, "class_names", "sources", "width") if key in shown},
         "stem": stem,
     }

@@ -1,9 +1,7 @@
 """The measures of one cell: its stability, its runs one by one, and ensembles of its runs."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.formulas.ensembles import ENSEMBLES
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
@@ -12,15 +10,16 @@ from toolnoise.measures.reading import predictions_of
 
 
 def measure(
-    cell: Sequence[str],
+    cell: PlaceNames,
     study_seed: int,
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: list[str],
-    out: str | Path,
-    out_runs: str | Path,
-    out_ensembles: str | Path,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    *,
+    out: Output,
+    out_runs: Output,
+    out_ensembles: Output,
 ) -> None:
     """Write the measures of one cell.
 

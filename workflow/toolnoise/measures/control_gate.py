@@ -11,11 +11,12 @@ from typing import Any
 from toolnoise.base import files, shapes
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.dumps import stacks
 from toolnoise.study import runs
 
 
-def check(cell: Sequence[str], records: list[str], logits: str | Path, index: str | Path, out: str | Path) -> None:
+def check(cell: PlaceNames, logits: Input, index: Input, records: WholeRuns, *, out: Output) -> None:
     """Write the gate's verdict on a control cell, or fail with one line."""
     name = "/".join(cell)
     replicates = [runs.read(record) for record in records]

@@ -1,11 +1,10 @@
 """Ratios of noise between the cells of a task on a tooling, and to those of the model with batch normalisation."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Inputs, Output
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.per_run import FINGERPRINT, OWN
 from toolnoise.formulas.per_run import RUNS as OF_RUNS
@@ -14,7 +13,7 @@ from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
 
 
-def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str | Path) -> None:
+def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Output) -> None:
     """Write every ratio between the cells whose single runs are given."""
     place = Variants(model, dataset, hardware)
     table = metric_files.read(runs, OF_RUNS)

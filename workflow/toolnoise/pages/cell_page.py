@@ -19,6 +19,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
+from toolnoise.base.job import Input, PlaceNames, TimedOutput, WholeRuns
 from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
@@ -54,15 +55,16 @@ FLIPS = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
 
 
 def show(
-    cell: Sequence[str],
+    cell: PlaceNames,
     points: int,
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: Sequence[str],
-    metrics: str | Path,
-    values: str | Path,
-    out: str | Path,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    metrics: Input,
+    values: Input,
+    *,
+    out: TimedOutput,
 ) -> None:
     """Write a cell's part of the page."""
     read = [runs.read(record) for record in records]

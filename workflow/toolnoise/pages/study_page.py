@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import metric_files
 from toolnoise.base.files import read_text, readable, write_text
+from toolnoise.base.job import Input, Inputs, Output
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import STABILITY as STABILITY_COLUMNS
 from toolnoise.measures import control_gate
@@ -19,9 +20,11 @@ from toolnoise.measures.what_varies import Rows, rows_by_cell
 from toolnoise.pages import claims, first_screen, page_tables
 from toolnoise.pages.document import document, part
 from toolnoise.pages.first_screen import Measured
+from toolnoise.study import figure_files, grid, layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure_kinds import KINDS
+from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.layout import NARROW
+from toolnoise.study.study import Study
 
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
@@ -51,10 +54,11 @@ class Page(NamedTuple):
         return {Cell(*names): seeds for *names, seeds in self.cells}
 
 
-def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables: str | Path, **about: Any) -> None:
+def show(study: Input, shows: Inputs, gates: Inputs = (), *, out: Output, out_tables: Output) -> None:
     """Write the page of a study: `shows` is all that it shows or links to, `gates` the verdicts on control cells."""
-    within = f"results/{about['study']}/"
-    page = Page(**about, files={name.removeprefix(within): Path(name) for name in (*shows, *gates)})
+    about = grid.load(study)
+    within = about.path("results/{study}/")
+    page = page_of(about, {name.removeprefix(within): Path(name) for name in (*shows, *gates)})
     # All is made before anything is written: a file that is refused leaves the old page as it was.
     made = {
         out_tables: part("tables", all_tables(page)),
@@ -62,6 +66,35 @@ def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables
     }
     for path, text in made.items():
         write_text(path, text)
+
+
+def page_of(study: Study, files: Mapping[str, Path]) -> Page:
+    """What a page of a study is made from."""
+    start = len(study.path("results/{study}/"))
+    collected = figure_files.collected(study)
+    whole = collected | {"claims": study.path(layout.CLAIMS)}
+    return Page(
+        study=study.name,
+        cells=[[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
+        emulated=study.emulated(),
+        figures=[
+            {
+                "name": one.name,
+                "picture": KINDS[one.notebook].category == FIGURES,
+                "kind": one.notebook,
+                "files": [
+                    [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
+                    for suffix in KINDS[one.notebook].formats
+                ],
+                "data": [whole[kind][start:] for kind in figure_files.shown(study, one) if kind in whole],
+                "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
+            }
+            for one in sorted(study.figures, key=lambda one: KINDS[one.notebook].category)
+        ],
+        metrics=[[kind, name[start:]] for kind, name in collected.items()],
+        files=files,
+        synthetic=figure_files.synthetic(study, study.datasets).get("synthetic", ()),
+    )
 
 
 def first(page: Page) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 The labels must be the same in all runs.
 """
 
-from pathlib import Path
-
 import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, RunRecord
 from toolnoise.formulas import outcomes
 from toolnoise.formulas.outcomes import LEFT, OUTCOMES, SCORED, YES_OR_NO
 from toolnoise.study import runs
@@ -51,7 +50,7 @@ def read(run: Run) -> dict[str, np.ndarray]:
     return left
 
 
-def write_labels(dataset: str, record: str, out: str | Path) -> None:  # noqa: ARG001 (the name is in the paths)
+def write_labels(dataset: str, record: RunRecord, *, out: Output) -> None:  # noqa: ARG001 (the name is in the paths)
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
     run = runs.read(record)
     left, kind = read(run), LEFT[run.spec.model.outcome]

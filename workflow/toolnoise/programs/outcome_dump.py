@@ -4,13 +4,13 @@ Logits are run x unit x class, predicted classes and values run x unit, losses r
 run x metric.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, TrainedRuns
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
@@ -22,7 +22,7 @@ from toolnoise.programs import left_arrays as left_by
 from toolnoise.study import runs
 
 
-def dump(spec: Spec, data: str | Path, records: list[str], logits: str | Path, index: str | Path) -> dict[str, Any]:
+def dump(spec: Spec, data: Input, records: TrainedRuns, *, logits: Output, index: Output) -> dict[str, Any]:
     """Stack what the runs of a cell left; refuse a run whose examples or shape differ from the others'.
 
     Return the observed machine.

@@ -3,11 +3,11 @@
 If it is not, the log says in words what differs, since when, and what was probably forgotten.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, PlaceNames, WholeRuns
 from toolnoise.checking import diagnosis, differences, program_text, suspects
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
@@ -19,7 +19,7 @@ from toolnoise.study.runs import Run
 DIGESTS = ("weights_sha256", "tensors_sha256")
 
 
-def check(cell: Sequence[str], command: str, records: list[str], out: str | Path) -> None:
+def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) -> None:
     """Write the gate's verdict on a control cell, or fail with one line after a page of reasons."""
     replicates = [runs.read(record) for record in records]
     first, *others = map(outcome_of, replicates)

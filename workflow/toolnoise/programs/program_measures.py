@@ -13,6 +13,7 @@ import numpy as np
 
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.shapes import TEXT
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
@@ -84,15 +85,16 @@ Measured = tuple[Numbers, dict[str, np.ndarray]]
 
 
 def measure(
-    cell: Sequence[str],
+    cell: PlaceNames,
     study_seed: int,
     outcome: str,
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: list[str],
-    out: str | Path,
-    out_runs: str | Path,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    *,
+    out: Output,
+    out_runs: Output,
 ) -> None:
     """Write the measures of one cell from what else its runs left."""
     if outcome == outcomes.CLASSES:

@@ -15,7 +15,7 @@ import shutil
 import signal
 import stat
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from toolnoise.base import arrays, command_words, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Aside, Inputs, Output, outside
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.checking import contract, launch, outcome
@@ -50,11 +51,12 @@ print(json.dumps([sys.version.split()[0], sorted(found.items())]))
 def train(
     spec: Spec,
     study: str,
-    weights: str,
-    history: str,
-    record: str,
-    checkpoint: str,
-    gate: Sequence[str] = (),  # noqa: ARG001 (only the order of jobs follows from it)
+    gate: Inputs = (),  # noqa: ARG001 (only the order of jobs follows from it)
+    *,
+    weights: Output,
+    history: Output,
+    record: Output,
+    checkpoint: Aside,
 ) -> dict[str, Any]:
     """Run the program that `spec` names; write what it left as a run's files; return what was observed.
 
@@ -223,7 +225,8 @@ def files_of_adopted(parameters: dict[str, Any], _out: str) -> list[dict[str, An
     ]
 
 
-def adopt(spec: Spec, weights: str, history: str, record: str) -> dict[str, Any]:
+@outside(files_of_adopted)
+def adopt(spec: Spec, *, weights: Output, history: Output, record: Output) -> dict[str, Any]:
     """Write the files of a run from what somebody left; the machine is the one that adopted it."""
     folder = _adopted(spec)
     if not folder.is_dir():

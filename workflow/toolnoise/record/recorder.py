@@ -4,7 +4,6 @@ The statement is written last, when all outputs are in their places: a job that 
 removes what it left. Only then does its checkpoint go, so that until the end a job can go on from it.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -15,15 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from toolnoise import steps
+from toolnoise import streams
 from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.job import Files, JobFunction
 from toolnoise.base.spec import Spec
 from toolnoise.engines import environment, serving
 from toolnoise.record import envelope, repository, statements
 from toolnoise.record.statements import Artifact, Statement, path_for
-from toolnoise.steps import STEPS, Step
+from toolnoise.study import figure_files, job_code
 from toolnoise.study import programs as training_programs
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
@@ -40,67 +40,63 @@ def look_up() -> None:
         code_digest.read(path)
 
 
-def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: str) -> None:
-    """Perform the job that a command line names, and state what it did; `process` says how its process started."""
-    step = STEPS[verb]
-    if given.planned and given.planned != steps.planned(asked):
-        found = "changed since this job was planned: another Snakemake works on a study of the same name"
-        raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
-    spec = Spec.read(asked["spec"]) if "spec" in asked else None
+def run(verb: str, parameters: dict[str, Any], named: Files, aside: Files, process: str) -> None:
+    """Perform a job and state what it did; `named` are its files by argument, `process` is how its process started."""
+    spec = Spec.read(parameters["spec"]) if "spec" in parameters else None
     if spec and (absent := serving.why_not(spec.hardware.json)):
         raise BadInput(f"hardware {spec.hardware.name}", "", absent, "`toolnoise doctor` lists what can run")
-    named = {
-        option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.work.aside)
-    }
-    parameters = steps.stated(asked)
-    step.work.check(parameters, named)
-    first, *_ = written = [path for path, _ in _written(step, named)]
+    first, *_ = written = [path for path, _ in job_code.function_of(verb).written(named)]
     # A full disk or a folder in the way is found before the work.
     for path in (*written, path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
-        perform(verb, parameters, named, process)
-        if "checkpoint" in step.work.aside:
-            files.discard(given.checkpoint)
+        perform(verb, parameters, named, aside, process)
+        if "checkpoint" in aside:
+            files.discard(aside["checkpoint"])
             if training_programs.is_program(spec.model.json):
                 # The program has a folder for its own, which the job has checked.
-                shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
+                shutil.rmtree(Path(aside["checkpoint"]).with_suffix(""), ignore_errors=True)
 
 
-def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+def perform(verb: str, parameters: dict[str, Any], named: Files, aside: Files, process: str) -> None:
     """Perform a job whose outputs nobody else makes, and state it."""
-    step, started = STEPS[verb], _now()
-    read = list(steps.inputs(step, named))
+    job, started = job_code.function_of(verb), _now()
+    read = list(_read(job, verb, named))
     before = {path: _stat(path) for path, _ in read}
     inputs = [_artifact(path, role, statements.INPUT) for path, role in read]
-    kept = _kept(named)
-    observed = steps.perform(verb, parameters, named)
+    kept = _kept(aside)
+    observed = job_code.perform(verb, parameters, named | aside)
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
-    outputs = [_artifact(path, role) for path, role in _written(step, named)]
-    made_by = step.sources(parameters)
-    dependencies = [*inputs, *_sources(steps.from_outside(verb, parameters, outputs[0].name)), *_code(made_by)]
-    _write(verb, outputs, dependencies, parameters, observed or machine(), started, process, _resumed(named, kept))
+    outputs = [_artifact(path, role) for path, role in job.written(named)]
+    made_by = job_code.digests_of_sources(verb, parameters)
+    outside = getattr(job.function, "from_outside", None)
+    sources = _sources(outside(parameters, outputs[0].name) if outside else ())
+    dependencies = [*inputs, *sources, *_code(made_by)]
+    stated = parameters | ({"keys": streams.keys(Spec.read(parameters["spec"]))} if "spec" in parameters else {})
+    _write(verb, outputs, dependencies, stated, observed or machine(), started, process, _resumed(named, kept))
 
 
-def _kept(named: steps.Files) -> str:
+def _read(job: JobFunction, verb: str, named: Files) -> Iterator[tuple[str, str]]:
+    """The files that a job reads, with their roles; those of a notebook have their kinds in theirs."""
+    if verb == "render":
+        for kind, paths in figure_files.by_kind(named["metrics"]).items():
+            yield from ((path, f"read {kind}") for path in paths)
+    else:
+        yield from job.read(named)
+
+
+def _kept(aside: Files) -> str:
     """The digest of the checkpoint that a job finds, if there is one."""
-    path = Path(named.get("checkpoint") or "")
+    path = Path(aside.get("checkpoint") or "")
     return sha256(path) if path.is_file() else ""
 
 
-def _resumed(named: steps.Files, kept: str) -> dict[str, Any] | None:
+def _resumed(named: Files, kept: str) -> dict[str, Any] | None:
     """What a run resumed from, if it did: it may have refused the checkpoint that it found."""
     after = files.read_json(named["record"]).get("resumed_after") if kept else None
     return {"after_epochs": after, "checkpoint_sha256": kept} if after else None
-
-
-def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
-    """Every file that a job writes, with the option that names it."""
-    for option in step.writes:
-        value = named[option]
-        yield from ((path, option) for path in (value if isinstance(value, list) else [value]))
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
@@ -116,7 +112,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
         _artifact(configuration, "configuration", statements.SOURCE),
         *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
     ]
-    _write(steps.CONFIGURE, [_artifact(path, "out")], dependencies, {}, machine(), started)
+    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
 
 
 def machine() -> dict[str, Any]:
@@ -154,7 +150,7 @@ def _write(
         commit.changes if commit else None,
         process,
         resumed,
-        chain=_chain(path_for(outputs[0].name)) if verb == steps.PAGE else None,
+        chain=_chain(path_for(outputs[0].name)) if verb == "write-page" else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
 

@@ -57,6 +57,26 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
     return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
+def defining(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """A data set's entry without what its jobs need of a machine, on which no bit of a run depends."""
+    return {key: value for key, value in dataset.items() if key not in ("memory_mb", "cores")}
+
+
+def memory(dataset: Mapping[str, Any]) -> int:
+    """The megabytes of memory that a job which reads a data set asks for at its first attempt."""
+    return dataset.get("memory_mb", 16_000)
+
+
 def cores(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
     """The CPU cores that a run on a tooling keeps busy: its own, or those that decode a large data set's originals."""
-    return max(tooling["threads"], 8 * keeps_originals(dataset))
+    return max(tooling["threads"], dataset.get("cores", 8 if keeps_originals(dataset) else 1))
+
+
+def preparing_cores(dataset: Mapping[str, Any]) -> int:
+    """The CPU cores that bring a data set to its prepared form; most of it is reading, but for many images."""
+    return dataset.get("cores", 8 if dataset["streamed"] else 1)
+
+
+def constraint(tooling: Mapping[str, Any]) -> str | None:
+    """The features of a node that a scheduler is asked for, by the entry of a tooling, if it names any."""
+    return tooling.get("constraint")

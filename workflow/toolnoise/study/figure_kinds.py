@@ -32,7 +32,7 @@ class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells it needs, and its category on the page.
 
     `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `takes` names what else of the study it takes (`TAKEN` in steps/whole.py). The caption is reStructuredText.
+    `takes` names what else of the study it takes (papers/notebook_values.py). The caption is reStructuredText.
     """
 
     reads: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Path patterns that more than one module uses.
 
-The outputs of a measure are in its row of `steps`, and so are logs.
+The parts of metric files are in `expected`.
 """
 
 STUDY = "results/{study}/study.json"
@@ -27,9 +27,12 @@ EXCHANGED = "results/{study}/exchanged/" + CELL + "/{other_hardware}.npy"
 EXCHANGED_INDEX = "results/{study}/exchanged/" + CELL + "/{other_hardware}.json"
 GRAMS = "results/{study}/layers/" + CELL + ".npy"
 LAYERS_INDEX = "results/{study}/layers/" + CELL + ".json"
+TEXTS = "results/{study}/continuations/" + CELL + ".npy"
+TEXTS_INDEX = "results/{study}/continuations/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
+PROFILE_TABLE = PROFILE + ".csv"
 PROFILE_RECORD = PROFILE + ".json"
 
 # The metric files of a study as a whole; `file` is the kind, except for those in FILE_OF.
@@ -45,6 +48,7 @@ NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 # The page, and the data files that it loads when somebody asks for them.
 PAGE = "results/{study}/index.html"
 PAGE_PARTS = "results/{study}/page"
+PAGE_TABLES = PAGE_PARTS + "/tables.js"
 PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"

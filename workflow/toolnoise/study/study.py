@@ -16,7 +16,7 @@ from toolnoise.formulas.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.entries import emulates, is_synthetic, records_steps
+from toolnoise.study.entries import defining, emulates, is_synthetic, records_steps
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -215,16 +215,19 @@ class Study:
         """Everything that may influence a run, except data and code, which have their own digests."""
         recipe = self.recipe_of.get(cell[:2])
         asked = {
-            "study_seed": self.config["seed"],
             "model": {"name": cell.model, **self.config["models"][cell.model]},
-            "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
+            "dataset": {"name": cell.dataset, **defining(self.config["datasets"][cell.dataset])},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant) | ({"bit_tensor": self.tensors[cell]} if cell in self.tensors else {}),
-            "seed": seed,
-            **({"draw": seed // DRAW} if cell in self.draws else {}),
+            **self.seeds_stated(cell, seed),
         }
         return Spec.read(asked)
+
+    def seeds_stated(self, cell: Cell, seed: int) -> dict[str, int]:
+        """The seeds in the spec of a run: the study's and its own, and its draw in a cell that has several."""
+        draw = {"draw": seed // DRAW} if cell in self.draws else {}
+        return {"study_seed": self.config["seed"], "seed": seed, **draw}
 
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs leave one of these outcomes."""
@@ -233,12 +236,14 @@ class Study:
         }
 
     def _computing(self, hardware: str) -> dict[str, Any]:
-        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
+        """A tooling as far as it may influence a run: without the names that a site's scheduler has for its GPU.
 
         The workflow's own environment has no name, so the key is there only where a tooling names another one.
         """
         tooling = {"name": hardware, **self.tooling(hardware)}
-        return {key: value for key, value in tooling.items() if key != "gpu_model" and (key, value) != OWN_ENVIRONMENT}
+        of_the_site = ("gpu_model", "constraint")
+        rest = {key: value for key, value in tooling.items() if key not in of_the_site}
+        return {key: value for key, value in rest.items() if (key, value) != OWN_ENVIRONMENT}
 
     def profile_spec(self, profile: Profile) -> Spec:
         """Everything that may influence a measurement: the spec of a run, with images instead of a data set."""

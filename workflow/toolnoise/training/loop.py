@@ -11,12 +11,12 @@ import csv
 import io
 from collections.abc import Iterable
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays, code_digest, files
+from toolnoise.base.job import Aside, Input, Output
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
@@ -37,11 +37,12 @@ RECORDED_EXAMPLES = 256
 
 def train(
     spec: Spec,
-    data: str | Path,
-    weights: str | Path,
-    history: str | Path,
-    record: str | Path,
-    checkpoint: str | Path,
+    data: Input,
+    *,
+    weights: Output,
+    history: Output,
+    record: Output,
+    checkpoint: Aside,
 ) -> dict[str, Any]:
     """Train the run that `spec` describes; write its weights, history and record; return what was observed.
 

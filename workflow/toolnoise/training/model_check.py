@@ -1,16 +1,16 @@
 """A model is built before its first run, and its weights are drawn: what is wrong with it shows before any training."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 from toolnoise.base import files
+from toolnoise.base.job import Input, Output
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.training.network import build_model, initial_state, start_engine
 
 
-def check(spec: Spec, data: str | Path, out: str | Path) -> dict[str, Any]:
+def check(spec: Spec, data: Input, *, out: Output) -> dict[str, Any]:
     """Build the network of a spec for its data, and write the shapes of its weights; return what was observed."""
     dataset = prepared.load(data, spec.recipe["normalise"])
     engine, observed = start_engine(spec)

@@ -12,6 +12,8 @@ import sys
 VARIABLE = "TOOLNOISE_WARM"
 # The template of jobs that name no tooling.
 PLAIN = "none"
+# Rules set this to cold for jobs that must not be forked: the first run of each Control cell, and timed starts.
+START = "TOOLNOISE_START"
 # Before the reason why a job started cold though its start should have been warm; other reasons are by design.
 FAILED = "the warm start failed: "
 INTERRUPTED = 130  # as in toolnoise.base.errors, which is not imported yet
@@ -25,8 +27,12 @@ def main() -> None:
     """Have the verb performed by a template, or perform it; Ctrl-C ends it without a word, whenever it comes."""
     try:
         folder, started = os.environ.get(VARIABLE, "0"), "cold"
-        if folder != "0":
-            tooling = sys.argv[sys.argv.index("--hardware") + 1] if "--hardware" in sys.argv[:-1] else PLAIN
+        if folder != "0" and os.environ.get(START) == "cold":
+            started = "cold: its rule asks for it"
+        elif folder != "0":
+            given = sys.argv[sys.argv.index("--tooling") + 1] if "--tooling" in sys.argv[:-1] else ""
+            # The text of a tooling begins with its name.
+            tooling = given.partition(" ")[0].removeprefix("name=") or PLAIN
             started = f"cold: {_why_not_warm(folder, tooling)}"
         from toolnoise import cli
 

@@ -137,31 +137,24 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
     """Import what the job of a command line needs, unless there is a reason why it must be cold; that reason."""
     from toolnoise import cli, engines
     from toolnoise.base.spec import Spec
+    from toolnoise.commands import jobs
     from toolnoise.record import recorder
-    from toolnoise.steps import CONFIGURE, STEPS, asked
-    from toolnoise.study import grid, programs
-    from toolnoise.study.cells import Training
+    from toolnoise.study import job_code, programs
     from toolnoise.training.network import emulated_noise
 
     options = cli.parsed(words)
-    if options.verb not in STEPS.keys() - {CONFIGURE}:
+    if options.verb not in job_code.JOBS:
         return "no job"
-    study, step = grid.load(options.study), STEPS[options.verb]
-    place = asked(options.verb, study, options.study, vars(options))
-    parameters = step.parameters(study, place)
+    parameters = jobs.parameters_of(job_code.function_of(options.verb), vars(options))
     spec = Spec.read(parameters["spec"]) if "spec" in parameters else None
-    if step.needs.cold or (spec and spec.hardware.engine == programs.ENGINE):
-        return step.needs.cold or "it runs a program, or reads what one has left"
-    if spec and spec.hardware.name != options.hardware:
-        return "it computes by another tooling than that of its cell"
+    if spec and spec.hardware.engine == programs.ENGINE:
+        return "it runs a program, or reads what one has left"
     if spec and "impl" in spec.variant.varying and not emulated_noise(spec):
         return "noise that is not emulated needs a process of its own"
-    if isinstance(place, Training) and not spec.variant.varying and place.seed == study.seeds[place.cell][0]:
-        return "the first run of a Control cell, for the control gate to compare the others with"
     recorder.look_up()
     if spec:
         engines.load(tooling["engine"]).import_ahead(tooling, deterministic=True)
-    for module in (step.module, *FURTHER.get(options.verb, ())):
+    for module in FURTHER.get(options.verb, ()):
         importlib.import_module(module)
     return ""
 

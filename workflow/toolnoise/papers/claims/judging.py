@@ -19,6 +19,7 @@ import pandas as pd
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Implied, Inputs, Output, Values, Words
 from toolnoise.base.metric_files import Columns
 from toolnoise.papers.claims import claim_parts, tests
 from toolnoise.papers.claims.arms import (
@@ -93,12 +94,19 @@ def read(path: str | Path) -> pd.DataFrame:
 
 def judge(
     claims: list[dict[str, Any]],
-    toolings: dict[str, dict[str, Any]],
-    columns: dict[str, str],
-    out: str,
-    label_of: dict[str, str] | None = None,
-    synthetic: Sequence[str] = (),
-    **metrics: list[str],
+    toolings: Values,
+    columns: Implied,
+    label_of: Values = MappingProxyType({}),
+    synthetic: Words = (),
+    stability: Inputs = (),
+    runs: Inputs = (),
+    overhead: Inputs = (),
+    remedies: Inputs = (),
+    counts: Inputs = (),
+    kernels: Inputs = (),
+    identical: Inputs = (),
+    *,
+    out: Output,
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
@@ -106,8 +114,17 @@ def judge(
     defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels, and
     `synthetic` the data sets whose pictures are drawn.
     """
+    metrics = {
+        "stability": stability,
+        "runs": runs,
+        "overhead": overhead,
+        "remedies": remedies,
+        "counts": counts,
+        "kernels": kernels,
+        "identical": identical,
+    }
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
-    sides = (by_publication(), by_study(tables, toolings, label_of or {}, synthetic))
+    sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
     metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output
 from toolnoise.base.metric_files import Columns
 from toolnoise.base.printing import escaped
 from toolnoise.datasets import prepared
@@ -11,7 +12,7 @@ from toolnoise.datasets import prepared
 LABELS: Columns = {"dataset": str, "label": str, "name": str}
 
 
-def write(dataset: str, data: str | Path, out: str | Path) -> None:
+def write(dataset: str, data: Input, *, out: Output) -> None:
     """Write the names of the classes of a prepared data set, by label."""
     classes = prepared.load(data).classes
     metric_files.write(out, LABELS, [(dataset, label, name) for label, name in enumerate(classes)])

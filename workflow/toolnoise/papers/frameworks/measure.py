@@ -7,6 +7,7 @@ import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Dump, Output, PlaceNames, WholeRuns
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas.equal_runs import first_epochs
@@ -27,15 +28,16 @@ PartingRow = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimat
 
 
 def measure(
-    pair: Sequence[str],
-    logits: str,
-    exchanged: str,
-    records: list[str],
-    other_logits: str,
-    other_exchanged: str,
-    other_records: list[str],
-    out: str | Path,
-    out_partings: str | Path,
+    pair: PlaceNames,
+    logits: Dump,
+    exchanged: Dump,
+    records: WholeRuns,
+    other_logits: Dump,
+    other_exchanged: Dump,
+    other_records: WholeRuns,
+    *,
+    out: Output,
+    out_partings: Output,
 ) -> None:
     """Write the differences of two frameworks in inference and in training, and where and when their runs diverge.
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
 from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats import draws
@@ -14,15 +14,16 @@ from toolnoise.stats.draws import Drawn
 
 
 def measure(
-    pair: Sequence[str],
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: list[str],
-    other_logits: str | Path,
-    other_index: str | Path,
-    other_records: list[str],
-    out: str | Path,
+    pair: PlaceNames,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    other_logits: Input,
+    other_index: Input,
+    other_records: WholeRuns,
+    *,
+    out: Output,
 ) -> None:
     """Write the differences between run s on one tooling and run s on the other; `n_runs` is the number of units."""
     first, dataset = predictions_of(data, logits, index)

@@ -1,11 +1,10 @@
 """From runs that recorded their steps to a metric file: how the differences from equal starts grow."""
 
-from pathlib import Path
-
 import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, TrainedRuns
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 from toolnoise.papers.growth import metric as growth
 from toolnoise.papers.growth.metric import GROWTH, Course
@@ -18,7 +17,7 @@ Starts = dict[tuple[int, ...], list[Run]]
 
 
 def measure(
-    model: str, dataset: str, hardware: str, references: list[list[list[str]]], records: list[str], out: str | Path
+    model: str, dataset: str, hardware: str, references: list[list[list[str]]], records: TrainedRuns, *, out: Output
 ) -> None:
     """Write the distances of each cell of a task from its reference after each recorded step.
 

@@ -1,13 +1,13 @@
 """A cell as identical runs, in the form of Pham et al.: differences at the end of its runs, and their convergence."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, PlaceNames, TimedOutput, Values, WholeRuns
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas.accuracy import predictions
@@ -30,28 +30,39 @@ Rows = list[list[metric_files.Value]]
 
 
 def measure(
-    cell: Sequence[str],
+    cell: PlaceNames,
     study_seed: int,
-    identical: dict[str, Any],
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    records: list[str],
-    out: str | Path,
-    out_runs: str | Path,
-    out_identical: str | Path,
-    out_convergence: str | Path,
-    out_ensembles: str | Path,
+    identical: Values,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    *,
+    out: Output,
+    out_runs: Output,
+    out_identical: TimedOutput,
+    out_convergence: TimedOutput,
+    out_ensembles: Output,
 ) -> None:
     """Write the measures of one cell, and its runs as identical runs, by the study's settings for these."""
     experiments = _experiments(cell, identical, *predictions_of(data, logits, index), records)
-    kernel.measure(cell, study_seed, data, logits, index, records, out, out_runs, out_ensembles)
+    kernel.measure(
+        cell,
+        study_seed,
+        data,
+        logits,
+        index,
+        records,
+        out=out,
+        out_runs=out_runs,
+        out_ensembles=out_ensembles,
+    )
     metric_files.write(out_identical, IDENTICAL, [row for of_cell, _ in experiments for row in of_cell])
     metric_files.write(out_convergence, CONVERGENCE, [row for _, of_runs in experiments for row in of_runs])
 
 
 def _experiments(
-    cell: Sequence[str], identical: dict[str, Any], dump: Predictions, dataset: Data, records: list[str]
+    cell: Sequence[str], identical: Values, dump: Predictions, dataset: Data, records: list[str]
 ) -> list[tuple[Rows, Rows]]:
     """Identical runs share their draws, so each draw is an experiment of its own."""
     finished = dump.finished

@@ -5,13 +5,13 @@ tokens than in training.
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import arrays, files
+from toolnoise.base.job import Input, Output, TrainedRuns
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
@@ -23,7 +23,7 @@ BEGINNINGS = 100
 NOTHING = -1  # in the place of what a diverged run would write
 
 
-def dump(spec: Spec, data: str | Path, records: list[str], texts: str | Path, index: str | Path) -> dict[str, Any]:
+def dump(spec: Spec, data: Input, records: TrainedRuns, *, texts: Output, index: Output) -> dict[str, Any]:
     """Let every network of a cell continue some test segments; `spec` is that of any of its runs.
 
     Return the observed machine.

@@ -1,12 +1,10 @@
 """How far the runs of a cell end apart as language models."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
 from toolnoise.measures import by_draw, noise
@@ -15,14 +13,15 @@ from toolnoise.papers.language.metric import DECLARED, LANGUAGE, language
 
 
 def measure(
-    cell: Sequence[str],
+    cell: PlaceNames,
     study_seed: int,  # noqa: ARG001 (every measure of a cell is given it)
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    texts: str | Path,
-    texts_index: str | Path,
-    out: str | Path,
+    data: Input,
+    logits: Input,
+    index: Input,
+    texts: Input,
+    texts_index: Input,
+    *,
+    out: Output,
 ) -> None:
     """Write the measures of one cell; diverged runs count as missing."""
     dump, dataset = predictions_of(data, logits, index)

@@ -7,7 +7,6 @@ is stored as NaN.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, Output, TrainedRuns
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
@@ -39,7 +39,7 @@ def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.nd
 
 
 def dump(
-    spec: Spec, examples: int, data: str | Path, records: list[str], grams: str | Path, index: str | Path
+    spec: Spec, examples: int, data: Input, records: TrainedRuns, *, grams: Output, index: Output
 ) -> dict[str, Any]:
     """Run every network of a cell on some test examples, on the cell's tooling; `spec` is that of any of its runs.
 

@@ -1,11 +1,9 @@
 """Similarity of corresponding layers of a cell's runs."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.base.shapes import TEXT
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.measures.reading import counts
@@ -14,7 +12,7 @@ from toolnoise.papers.layers.metric import LAYERS, layers
 AXES = {"layers": 1, "seeds": 0, "diverged": 0}
 
 
-def measure(cell: Sequence[str], grams: str | Path, index: str | Path, out: str | Path) -> None:
+def measure(cell: PlaceNames, grams: Input, index: Input, *, out: Output) -> None:
     """Write the similarity of corresponding layers of a cell's runs; diverged runs count as missing."""
     # Gram matrices, run x layer x example x example.
     stack, entry = read_stack(grams, index, AXES, "dump-layers", {"layers": [TEXT]})

@@ -1,12 +1,12 @@
 """The cost of determinism for a network on a tooling, from the profiles of its training steps."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Output, ProfileRecords, Values
 from toolnoise.base.shapes import AMOUNT, INTEGER, POSITIVE, TEXT, Shape
 from toolnoise.papers.overhead.metric import CONDITIONS, KERNELS, OVERHEAD, PROFILE, Cost, costs, longest
 from toolnoise.study.cells import MODES, Profile
@@ -23,10 +23,11 @@ def measure(
     model: str,
     hardware: str,
     accelerator: str,
-    overhead: dict[str, Any],
-    records: list[str],
-    out_overhead: str | Path,
-    out_kernels: str | Path,
+    overhead: Values,
+    records: ProfileRecords,
+    *,
+    out_overhead: Output,
+    out_kernels: Output,
 ) -> None:
     """Write the cost of determinism and the longest kernels of each mode; a repeat that lacks a mode is missing.
 

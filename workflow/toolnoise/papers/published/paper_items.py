@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from toolnoise.base import program
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, warn_once
 from toolnoise.study import config, grid
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Figure
-
-# What may be meant as a name of one of the paper's items.
-ITEM = r"(?i:fig|tab)[a-z]*[-_.]?[0-9]+[a-z]?"
 
 # The paper's items, each with the names of its figures in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
@@ -27,6 +24,7 @@ TARGETS = {
     "fig6": ("across_toolings-resnet18-cifar100",),
     "fig7": ("order-tpu-v2-8-smallcnn-b125-cifar10",),
     "fig8": ("kernels-v100",),
+    "fig9": ("overhead-networks", "overhead-kernel-size"),
     "fig9a": ("overhead-networks",),
     "fig9b": ("overhead-kernel-size",),
     "fig11": ("noise_by_source-p100",),
@@ -52,12 +50,12 @@ def of_target(
 ) -> tuple[Figure, ...]:
     """The figures of a study for an item of the paper; without any, the error is one line.
 
-    `written` is the study's configuration. If it leaves toolings out, the line says which of them the item needs, and
-    which profiles have them.
+    `written` is the study's configuration. If it leaves out toolings that the item has, a line names them and the
+    profiles that have them: an error if nothing is left of the item, else a warning.
     """
     chosen = by_target(figures)[target]
-    if not chosen and "only" in written:
-        _require_toolings(target, written, file)
+    if "only" in written:
+        _name_missing(target, chosen, written, file)
     if not chosen:
         others = [figure.name for figure in figures if figure.notebook == _kind(target)]
         if others:
@@ -67,19 +65,19 @@ def of_target(
     return chosen
 
 
-def refuse(name: str, file: str | Path) -> NoReturn:
-    """Refuse a name that no item has, in one line."""
-    raise BadInput(file, name, "no table or figure of this name", f"allowed: {', '.join(TARGETS)}")
-
-
-def _require_toolings(target: str, written: Mapping[str, Any], file: str | Path) -> None:
-    """Refuse toolings that an item cannot be made on, if it can on others of the study."""
+def _name_missing(target: str, chosen: tuple[Figure, ...], written: Mapping[str, Any], file: str | Path) -> None:
     needed = dict.fromkeys(name for figure in _with(target, None, written, file) for name in figure.hardware)
-    if needed:
+    missing = [name for name in needed if not any(name in figure.hardware for figure in chosen)]
+    if missing and chosen:
+        able = [name for name, only in _profiles(file) if set(missing) <= set(only)]
+        where = f"profiles with it: {', '.join(able)}" if able else "no profile has it"
+        warn_once(f"{file}: {target}: without {', '.join(missing)}, which `only` leaves out; {where}")
+    elif missing:
         able = [name for name, only in _profiles(file) if _with(target, only, written, file)]
-        what = f"cannot be made on {', '.join(written['only'])} alone"
-        where = f"{', '.join(needed)}; profiles with it: {', '.join(able) or 'none'}"
-        raise BadInput(file, target, what, f"the study has it on {where}")
+        # Where the tooling is, this machine's own profile makes it.
+        alone = f"none; there: snakemake {target} --configfile {file} --config 'only=[{', '.join(needed)}]'"
+        where = f"the study has it on {', '.join(needed)}; profiles with it: {', '.join(able) or alone}"
+        raise BadInput(file, target, f"cannot be made on {', '.join(written['only'])} alone", where)
 
 
 def _with(target: str, only: list[str] | None, written: Mapping[str, Any], file: str | Path) -> tuple[Figure, ...]:

@@ -5,12 +5,12 @@ Predictions without a remedy are the ordinary dump (prediction_dump.py) and not 
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays, files
+from toolnoise.base.job import Input, Output, TrainedRuns, Words
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
@@ -27,11 +27,12 @@ PART = 1024
 
 def dump(
     spec: Spec,
-    remedies: list[str],
-    data: str | Path,
-    records: list[str],
-    logits: str | Path,
-    index: str | Path,
+    remedies: Words,
+    data: Input,
+    records: TrainedRuns,
+    *,
+    logits: Output,
+    index: Output,
 ) -> dict[str, Any]:
     """Run every network of a cell on every view of the test set, on the cell's tooling; `spec` is that of any run.
 

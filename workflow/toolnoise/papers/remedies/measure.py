@@ -1,6 +1,5 @@
 """The noise of a cell that remains with remedies."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Dumps, Input, Output, PlaceNames
 from toolnoise.base.shapes import TEXT
 from toolnoise.dumps.stacks import read_stack, require_logits
 from toolnoise.measures.reading import counts, predictions_of
@@ -35,14 +35,15 @@ def read(logits: str | Path) -> Remedied:
 
 
 def measure(
-    cell: Sequence[str],
+    cell: PlaceNames,
     study_seed: int,  # noqa: ARG001 (every measure of a cell is given it)
-    data: str | Path,
-    logits: str | Path,
-    index: str | Path,
-    remedied: list[str],
-    single: list[str],
-    out: str | Path,
+    data: Input,
+    logits: Input,
+    index: Input,
+    remedied: Dumps = (),
+    single: Dumps = (),
+    *,
+    out: Output,
 ) -> None:
     """Write the noise of a cell that remains with remedies, and its noise without a remedy.
 

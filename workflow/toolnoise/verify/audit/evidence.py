@@ -271,6 +271,8 @@ def _as_they_were(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
         made = tree.producer(job.outputs[0][0])
         if made and isinstance(job.place, Shown) and stated_outputs(made.statement) == without_narrow(job.outputs):
             job = job._replace(outputs=without_narrow(job.outputs))
+        if job.verb in (PAGE, "report"):
+            job = _without_study_file(tree, job)
         if made and "synthetic" not in made.statement.parameters:
             job = job._replace(parameters={key: job.parameters[key] for key in job.parameters if key != "synthetic"})
         yield job
@@ -303,3 +305,12 @@ def _page_as_it_was(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     outputs = tuple((pattern.format(study=tree.name), option) for option, pattern in PAGE_WROTE.items())
     for job in now:
         yield job._replace(parameters={"study": tree.name}, outputs=outputs) if job.verb == PAGE else job
+
+
+def _without_study_file(tree: Tree, job: Job) -> Job:
+    """The page and the report as earlier versions made them: what they say of the study was among their parameters."""
+    made = tree.producer(job.outputs[0][0])
+    if made is None or not made.statement.parameters:
+        return job
+    inputs = tuple(needed for needed in job.inputs if needed[1] != "study")
+    return job._replace(parameters=made.statement.parameters, inputs=inputs)

@@ -133,7 +133,7 @@ def _files(step: Step, statement: Statement) -> dict[str, Any]:
     for artifact in (*statement.inputs, *statement.outputs):
         _place(artifact.name)
         by_role.setdefault(artifact.role, []).append(artifact.name)
-    given: dict[str, Any] = {name: ASIDE[name] for name in step.work.aside}
+    given: dict[str, Any] = {name: ASIDE[name] for name in step.aside}
     for option in (*step.reads, *step.writes):
         if option == "read":
             given[option] = [
@@ -250,7 +250,7 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
-        out = sys.stderr.fileno() if STEPS[statement.verb].where.place is Training else output
+        out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
         variables = {**_variables(statement), "PYTHONPATH": path}
         done = subprocess.run(command, cwd=folder, env=variables, stdout=out, stderr=output)
     if done.returncode == 0:
@@ -326,7 +326,7 @@ def _output(made: Made, output: Artifact, again: Path) -> tuple[bool, str]:
 
 def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
-    if STEPS[made.statement.verb].where.place is not Training:
+    if STEPS[made.statement.verb].place is not Training:
         return []
     record = next(output.name for output in made.statement.outputs if output.role == "record")
     try:

@@ -12,7 +12,7 @@ def results_are_reproduced(evidence: Evidence) -> Found:
     # Imported here: an audit without this rule does without what jobs need.
     from toolnoise.verify.rebuild import rebuilding
 
-    dear = {verb for verb, step in STEPS.items() if step.where.place is Training or step.unrepeatable}
+    dear = {verb for verb, step in STEPS.items() if step.place is Training or step.unrepeatable}
     jobs = [Made(evidence.tree, stated.path, stated.statement) for stated in evidence.tree.statements]
     cheap = [made for made in jobs if made.statement.verb in STEPS.keys() - dear]
     for outcome in rebuilding.rebuild(cheap, keep=False):

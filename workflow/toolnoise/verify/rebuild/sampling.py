@@ -37,7 +37,7 @@ class Made(NamedTuple):
         """The kind of the job, for samples."""
         verb, parameters = self.statement.verb, self.statement.parameters
         step = STEPS.get(verb)
-        if step and step.where.place is Shown:
+        if step and step.place is Shown:
             pictures = (".png", ".pdf", ".svg")
             return "picture" if any(output.name.endswith(pictures) for output in self.statement.outputs) else "table"
         if step and step.record.drawn and "impl" in str(parameters.get("spec", {}).get("variant", {}).get("varying")):

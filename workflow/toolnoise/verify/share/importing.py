@@ -23,13 +23,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
-from toolnoise.commands import session
 from toolnoise.record import archive, envelope, statements
 from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
-from toolnoise.steps import STEPS, Job
+from toolnoise.steps import Job
 from toolnoise.study import grid as studies
-from toolnoise.study import layout
+from toolnoise.study import job_code, layout
 from toolnoise.study.study import Study
 from toolnoise.verify import tree
 from toolnoise.verify.audit.rules.root import TooOld
@@ -72,8 +71,9 @@ def take(
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     folder = into.absolute().parent.parent
-    if session.is_locked(folder):
-        raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
+    if any((folder / SNAKEMAKE / "locks").glob("*")):
+        found = "Snakemake is running here, or was killed"
+        raise BadInput(folder, "", found, "wait until it has ended; after a kill: snakemake --unlock")
     here = studies.load(study or into / tree.STUDY_FILE)
     with _refused_write_errors(into), scratch.folder(into) as unpacked:
         incoming = _Incoming(file, here, into, unpacked)
@@ -204,7 +204,7 @@ class _Incoming:
             raise BadInput(path, "", what, "the same bytes here and there")
 
     def _check_code(self, name: str, coming: Coming) -> None:
-        present = STEPS[coming.job.verb].sources(coming.job.parameters)
+        present = job_code.digests_of_sources(coming.job.verb, coming.job.parameters)
         stated = {read.name: read.sha256 for read in coming.statement.made_of(CODE, RESOURCE)}
         for file in sorted(present.keys() | stated.keys()):
             if present.get(file) != stated.get(file):

@@ -52,11 +52,11 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
 def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
     """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
     name, verb = statement.name, statement.verb
-    outside = STEPS[verb].outside if verb in STEPS else None
+    outside = verb in STEPS and STEPS[verb].outside
     for artifact in statement.dependencies:
         if artifact.kind not in (INPUT, *ENDS, *REPOSITORY):
             yield name, f"was made from {artifact.name}, of unknown kind {artifact.kind!r}"
-        elif artifact.kind in ENDS and not (outside and (artifact.kind == SOURCE or outside.packages)):
+        elif artifact.kind in ENDS and not (outside and (artifact.kind == SOURCE or STEPS[verb].packages)):
             yield name, f"a {verb} job cannot be made from a {artifact.kind}, such as {artifact.name}"
         elif artifact.kind != INPUT and evidence.tree.inside(artifact.name) is not None:
             yield name, f"calls {artifact.name}, a result, a {artifact.kind}"
@@ -69,7 +69,7 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.name
-    if job is None or job.verb not in STEPS or STEPS[job.verb].outside is None:
+    if job is None or job.verb not in STEPS or not STEPS[job.verb].outside:
         return
     if isinstance(job.place, Training):
         yield from _as_adopted(evidence, statement)
@@ -89,7 +89,7 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     yield from _as_fetched(evidence, statement, stated)
     embedded, packages = sources.bundled(entry), statement.made_of(PACKAGE)
     uri = f"pkg:pypi/{embedded[0]}@{repository.versions(embedded[0]).get(embedded[0])}" if embedded else ""
-    if STEPS[job.verb].outside.packages and [file.name for file in packages] != ([embedded[1]] if embedded else []):
+    if STEPS[job.verb].packages and [file.name for file in packages] != ([embedded[1]] if embedded else []):
         yield name, f"comes from {', '.join(file.name for file in packages) or 'no package'}"
     for file in packages:
         if embedded and file.uri == uri and file.sha256 != sha256(repository.installed_file(*embedded)):

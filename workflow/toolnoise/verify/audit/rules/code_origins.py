@@ -16,8 +16,7 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.files import is_below, sha256
 from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
-from toolnoise.steps import STEPS
-from toolnoise.study import environments
+from toolnoise.study import environments, job_code
 from toolnoise.verify import history
 from toolnoise.verify.audit import beside, moves
 from toolnoise.verify.audit.evidence import Evidence, Found, each
@@ -55,15 +54,14 @@ def code_is_known(evidence: Evidence, statement: Statement) -> Found:
 def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     """Every module and resource that a job uses is stated."""
     job, standings = evidence.job(statement), _standings(evidence, statement)
-    if not job or job.verb not in STEPS or job.parameters != statement.parameters:
+    if not job or job.verb not in job_code.JOBS or job.parameters != statement.parameters:
         return
     yield from _builder(statement, [file.name for file, _ in standings if file.kind == CODE])
     # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
-        verb = STEPS[job.verb]
         stated = tuple(file.name for file, _ in standings if file.kind == CODE)
-        modules = (*verb.modules(job.parameters), *_imported(stated, evidence.tree.root))
-        wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.work.files(job.parameters))
+        modules = (*job_code.modules(job.verb, job.parameters), *_imported(stated, evidence.tree.root))
+        wanted = _in_repository(tuple(filter(_is_packages, modules)), job_code.files(job.verb, job.parameters))
         missing = wanted - set(_names_here(statement, evidence.tree.root))
         if missing:
             yield statement.name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
@@ -160,7 +158,7 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
     """The files of the repository that made the result, each with its standing."""
     made_by = statement.made_of(CODE, RESOURCE, LOCK)
     clean, job = statement.changes is None, evidence.job(statement)
-    modules = STEPS[job.verb].modules(job.parameters) if job and job.verb in STEPS else ()
+    modules = job_code.modules(job.verb, job.parameters) if job and job.verb in job_code.JOBS else ()
     uncounted = code_digest.uncounted(*filter(_is_packages, modules))
     return list(zip(made_by, _judged(made_by, statement.commit, clean, evidence.tree.root, uncounted), strict=True))
 

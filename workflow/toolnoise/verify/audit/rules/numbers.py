@@ -108,7 +108,7 @@ def accuracies_are_the_logits(evidence: Evidence) -> Found:
     present = evidence.tree.files
     for name, job in evidence.jobs.items():
         # What a training program left has no accuracies of its own.
-        predicts = job.verb in writing(layout.LOGITS) and STEPS[job.verb].needs.tooling
+        predicts = job.verb in writing(layout.LOGITS) and STEPS[job.verb].tooling
         needs = [file for file, _ in (*job.inputs, *job.outputs)] if predicts else []
         # What is left out of a slim copy is named in the verdict, what is missing under other rules.
         if needs and all(evidence.tree.inside(file) in present for file in needs):

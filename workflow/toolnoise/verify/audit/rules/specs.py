@@ -68,7 +68,7 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
         return
     spec, name = statement.parameters["spec"], statement.name
     given = spec["variant"]
-    of_mode = statement.verb in STEPS and STEPS[statement.verb].where.place is Profile
+    of_mode = statement.verb in STEPS and STEPS[statement.verb].place is Profile
     known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])
     if known is None:
         yield name, f"there is no variant {given['name']!r}"

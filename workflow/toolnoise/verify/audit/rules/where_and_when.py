@@ -19,7 +19,7 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each, shows_earlier
 @each
 def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found:
     """The observed device, precision, instruction set, threads, kernels and determinism are those declared."""
-    if statement.parameters.get("spec") is None or not STEPS[statement.verb].needs.tooling:
+    if statement.parameters.get("spec") is None or not STEPS[statement.verb].tooling:
         return
     spec = Spec.read(statement.parameters["spec"])
     for what in _differs(spec.hardware.json, spec.variant.varying, statement.observed):

@@ -1,9 +1,13 @@
-"""What notebooks with numbers of the papers take of a study: `TAKEN` in steps/whole.py names it."""
+"""What a notebook is given of a study besides metric files: the toolings and tasks that it shows, and what it takes."""
 
 from typing import Any
 
+from toolnoise.papers.classes import class_names
 from toolnoise.papers.published import source_table
 from toolnoise.study import config
+from toolnoise.study.entries import labels_shown
+from toolnoise.study.figure_files import synthetic
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Figure, Study
 
 
@@ -43,3 +47,29 @@ def sources(study: Study, figure: Figure) -> list[list[Any]]:
         [name, [list(use) for use in uses], variants]
         for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
     ]
+
+
+# By the names in `takes` of a kind.
+TAKEN = {
+    "batch_sizes": lambda study, figure: dict(
+        sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
+    ),
+    "width": lambda study, _: study.config.get("figure_width"),
+    "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
+    "class_names": class_names.of_figure,
+    "accelerators": accelerators,
+    "differences": differences,
+    "sources": sources,
+}
+
+
+def values(study: Study, figure: Figure) -> dict[str, Any]:
+    """What a notebook is given besides metric files."""
+    taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+    return {
+        "hardware": list(figure.hardware),
+        "tasks": [list(task) for task in figure.tasks],
+        "emulated": list(study.emulated()),
+        **synthetic(study, (dataset for _, dataset in figure.tasks)),
+        **{name: value for name, value in taken.items() if value is not None},
+    }

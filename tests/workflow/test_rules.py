@@ -1,0 +1,111 @@
+"""The rules of the workflow and the functions that do their jobs agree, in a study that has a job of every kind."""
+
+import importlib.util
+import json
+import re
+import sys
+from collections import Counter
+
+import pytest
+
+from toolnoise import cli, steps
+from toolnoise.base.program import ROOT
+from toolnoise.commands import jobs
+from toolnoise.record import recorder
+from toolnoise.record.statements import path_for
+from toolnoise.study import grid, job_code
+
+# The verbs that are no jobs, and that rules call all the same.
+FOR_PEOPLE = {"estimate", "audit", "crate"}
+# What only the order of jobs follows from, by verb: a part of each path. Jobs do not read it.
+BEFORE = {
+    "fetch": ("mine.npz", "text.npz", "folder"),
+    "prepare": (".sources.json",),
+    "train": ("/models/",),
+    "collect": ("/control/",),
+    "render": ("/control/",),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(once):
+    def make(folder):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(ROOT / "tests/fuzz")
+            importlib.import_module("fuzz_base").write_inputs(folder)
+
+    return once("every-kind-of-job", make)
+
+
+@pytest.fixture(scope="module")
+def planned(folder, run):
+    """The rules, and all jobs of the study."""
+    targets = ("all", "speed", "results/fuzz/report.html")
+    done = run(folder, sys.executable, ROOT / "tests/planned_jobs.py", ROOT / "Snakefile", "study.yaml", *targets)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def called(planned):
+    """The jobs that call a verb: each with its verb, parameters and files, as the verb takes them from the command."""
+    found = []
+    for job in planned["jobs"]:
+        if job["words"]:
+            options = vars(cli.parsed(job["words"]))
+            function = job_code.function_of(options["verb"])
+            files = {name: options[name] if options[name] is not None else () for name in function.files}
+            found.append((job, options["verb"], jobs.parameters_of(function, options), files))
+    return found
+
+
+def as_json(value):
+    """Whatever differs as JSON differs: 1 and 1.0, too."""
+    return json.dumps(value, sort_keys=True)
+
+
+def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(planned):
+    calling = {name: rule for name, rule in planned["rules"].items() if "toolnoise " in (rule["command"] or "")}
+    verbs = Counter(re.search(r"toolnoise ([\w-]+)", rule["command"])[1] for rule in calling.values())
+    # One for each set of formats.
+    assert verbs.pop("render") == 3
+    assert verbs == dict.fromkeys((job_code.JOBS.keys() - {"render"}) | FOR_PEOPLE, 1)
+    lacking = {
+        (name, what) for name, rule in calling.items() for what in ("docstring", "log", "conda") if not rule[what]
+    }
+    assert lacking == set()
+
+
+def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):
+    """What is pasted from `snakemake --printshellcmds` is what the audit expects statements to say."""
+    # Where the module of an own model lies.
+    monkeypatch.chdir(folder)
+    study = grid.load(folder / "study.yaml")
+    expected = {job.outputs[0][0]: (job.verb, job.place) for job in steps.jobs(study)}
+    assert {verb for verb, _ in expected.values()} == {*job_code.JOBS, steps.CONFIGURE}
+    for job, verb, parameters, _ in called:
+        expected_verb, place = expected.pop(job["outputs"][0])
+        assert verb == expected_verb
+        assert as_json(parameters) == as_json(steps.STEPS[verb].parameters(study, place)), job["words"]
+        assert job["code"] == job_code.digest(verb, parameters), job["words"]
+    assert {verb for verb, _ in expected.values()} <= {steps.CONFIGURE, "measure-speed"}
+
+
+def test_a_rule_has_the_files_of_its_function(called):
+    for job, verb, _, files in called:
+        function = job_code.function_of(verb)
+        read = {path for path, _ in function.read(files)}
+        written = [path for path, _ in function.written(files)]
+        assert read <= set(job["inputs"]), job["words"]
+        assert all(any(part in path for part in BEFORE[verb]) for path in set(job["inputs"]) - read), job["words"]
+        assert job["outputs"] == [*written, str(path_for(written[0]))], job["words"]
+
+
+def test_the_audit_expects_these_files_in_these_roles(called, folder):
+    expected = {job.outputs: job for job in steps.jobs(grid.load(folder / "study.yaml"))}
+    for job, verb, _, files in called:
+        function = job_code.function_of(verb)
+        step = expected[tuple(function.written(files))]
+        assert sorted(recorder._read(function, verb, files)) == sorted(step.inputs), job["words"]
+        timed = {name.replace("_", "-") for name, about in function.files.items() if about.timed}
+        assert timed == {option for option, write in steps.STEPS[verb].writes.items() if write.timed}, verb

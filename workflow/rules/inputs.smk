@@ -1,0 +1,262 @@
+# Inputs, parameters and needs that single rules ask for, as functions of the names in a job's paths.
+import json
+
+
+# Data sets
+# ---------
+def entry_of(wildcards):
+    return text(parameters_at.data(study, Dataset(wildcards.dataset))["entry"])
+
+
+def own_files(wildcards):
+    # Files that can be obtained elsewhere are not listed: a plan does not need them, and Snakemake must not touch them.
+    entry = study.config["datasets"][wildcards.dataset]
+    # In a module, a rule of the whole workflow may make them.
+    if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
+        with errors_in_one_line():
+            sources.require_own(wildcards.dataset, entry, FILE)
+    return [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
+
+
+def fetched(wildcards):
+    declared = sources.sources(study.config["datasets"][wildcards.dataset])
+    return study.path(layout.SOURCES, dataset=wildcards.dataset) if declared else []
+
+
+def threads_of_reading(wildcards):
+    return entries.preparing_cores(data_at(wildcards))
+
+
+def code_of_preparing(wildcards):
+    return job_code.digest("prepare", parameters_at.data(study, Dataset(wildcards.dataset)))
+
+
+def first_outcome(wildcards):
+    return parameters_at.first_outcome(study, Dataset(wildcards.dataset))
+
+
+# Runs
+# ----
+@functools.cache
+def call_builder(model, dataset):
+    # A dry run says what the job would refuse.
+    from toolnoise.commands import trial
+
+    with errors_in_one_line():
+        trial.call_builder(study, model, dataset)
+
+
+def data_of_model(wildcards):
+    if IS_DRY_RUN:
+        call_builder(wildcards.model, wildcards.dataset)
+    return study.path(layout.DATA, dataset=wildcards.dataset)
+
+
+OWN_MODELS = set(places.own_models(study))
+
+
+def checked(wildcards):
+    # What makes a check stale makes every run of its model stale, too. It is not marked as ancient: Snakemake asks a job
+    # for no reason of its own while the job that makes such an input has one.
+    place = task_at(wildcards)
+    return study.path(layout.CHECKED, place) if place in OWN_MODELS else []
+
+
+def start_of(wildcards):
+    # The gate compares the first run of Control with the others: it alone starts cold (toolnoise.warm).
+    cell = cell_at(wildcards)
+    return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
+
+
+def require_variables(models):
+    # Of the training programs that will run: before anything is trained, not when the first of them starts.
+    for model in dict.fromkeys(models):
+        entry = study.config["models"][model]
+        texts = [entry.get(key, "") for key in ("command", "deterministic")]
+        command_words.variables(texts, f"{FILE}: models.{model}.command")
+
+
+@functools.cache
+def warn_unless_set(model):
+    # A dry run says what the start would refuse.
+    try:
+        require_variables([model])
+    except BadInput as error:
+        print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
+
+
+def gate_of_program(wildcards):
+    if IS_DRY_RUN:
+        warn_unless_set(wildcards.model)
+    cell = cell_at(wildcards)
+    control = Control(*cell[:3])
+    return study.path(layout.GATE, control) if control.cell != cell and control.cell in study.seeds else []
+
+
+# Dumps
+# -----
+def remedies_of(wildcards):
+    return parameters_at.remedies(study, cell_at(wildcards))["remedies"]
+
+
+def examples_of(wildcards):
+    return study.layers[cell_at(wildcards)]
+
+
+# Measures of cells, and metric files of the whole study
+# ------------------------------------------------------
+def command_of(wildcards):
+    return study.config["models"][wildcards.model].get("command", "")
+
+
+def outcome_of(wildcards):
+    return parameters_at.outcomes(study, cell_at(wildcards))["outcome"]
+
+
+KIND_OF = {layout.FILE_OF.get(kind, kind): kind for kind in COLLECTED}
+
+
+def parts_of_kind(wildcards):
+    metric = METRICS[KIND_OF[wildcards.kind]]
+    return [study.path(metric.pattern, place) for place in metric.places(study)]
+
+
+def gates_of_kind(wildcards):
+    # Only a study whose control cells pass the gate is measured.
+    return [] if KIND_OF[wildcards.kind] in figure_files.WITHOUT_RUNS else figure_files.gates(study)
+
+
+# What the papers measured besides
+# --------------------------------
+def indices(dumps):
+    return [dump.removesuffix(".npy") + ".json" for dump in dumps]
+
+
+def growing_runs(wildcards):
+    return parameters_at.growing_records(study, task_at(wildcards))
+
+
+def references_of(wildcards):
+    return json.dumps(parameters_at.growth(study, task_at(wildcards))["references"])
+
+
+def name_of_pair(wildcards):
+    return "/".join(pair_at(wildcards))
+
+
+def dumped(which, before=""):
+    """What the runs on the first or the second of two toolings left, and the dump of them."""
+    whole = {
+        "logits": of_pair(layout.LOGITS, which),
+        "index": of_pair(layout.PREDICTIONS, which),
+        "records": runs_of_pair(layout.RECORD, which),
+        "weights": runs_of_pair(layout.WEIGHTS, which),
+        "histories": runs_of_pair(layout.HISTORY, which),
+    }
+    return {f"{before}{name}": files for name, files in whole.items()}
+
+
+def exchanged_back(pattern):
+    return lambda wildcards: study.path(pattern, pair_at(wildcards).reversed)
+
+
+def judged(kind):
+    """The metric file of the whole study, if it has one of this kind."""
+    return COLLECTED.get(kind, [])
+
+
+CLAIMS = parameters_at.claims(study, Whole())
+
+
+# The cost of determinism
+# -----------------------
+def profile_at(wildcards):
+    return Profile(wildcards.model, wildcards.hardware, wildcards.mode, int(wildcards.repeat))
+
+
+def profile_part(part):
+    """A part of the spec of a measurement, as text."""
+    return lambda wildcards: text(study.profile_spec(profile_at(wildcards)).json[part])
+
+
+def code_of_profile(wildcards):
+    return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
+
+
+def seed_of_profile(wildcards):
+    return text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)})
+
+
+def network_at(wildcards):
+    return Network(wildcards.model, wildcards.hardware)
+
+
+def profiles_of(wildcards):
+    return parameters_at.profile_records(study, network_at(wildcards))
+
+
+# Figures and tables
+# ------------------
+def figure_at(wildcards):
+    return FIGURES[wildcards.figure]
+
+
+@functools.cache
+def shown_in(figure):
+    return figure_files.shown(study, FIGURES[figure])
+
+
+def metrics_of_figure(wildcards):
+    return [path for files in shown_in(wildcards.figure).values() for path in files]
+
+
+def gates_of_figure(wildcards):
+    # Counts of examples, names of classes and times of steps do not come from runs; verdicts on claims have their own.
+    of_runs = METRICS.keys() - figure_files.WITHOUT_RUNS
+    is_free = of_runs.isdisjoint(shown_in(wildcards.figure))
+    return [] if is_free else figure_files.gates(study, figure_at(wildcards))
+
+
+def notebook_of(wildcards):
+    return figure_at(wildcards).notebook
+
+
+def shown_by(wildcards):
+    return text(notebook_values.values(study, figure_at(wildcards)))
+
+
+def caption_of(wildcards):
+    return figure_kinds.KINDS[notebook_of(wildcards)].caption_in(study.name)
+
+
+def category_of(wildcards):
+    return figure_kinds.KINDS[notebook_of(wildcards)].category
+
+
+def code_of_figure(wildcards):
+    # A digest, not an input: touching a notebook changes nothing.
+    return code_digest("render", notebook=notebook_of(wildcards))
+
+
+def rendered_as(*suffixes):
+    """The names of the figures that are written in these formats."""
+    return among(name for name, one in FIGURES.items() if figure_kinds.KINDS[one.notebook].suffixes == suffixes)
+
+
+# The papers' items, by their names
+# ---------------------------------
+def files_of(figures):
+    return [file for figure in figures for file in figure_files.files_of(study, figure)]
+
+
+def files_of_item(item):
+    def files(_wildcards):
+        with errors_in_one_line():
+            return files_of(paper_items.of_target(item, study.figures, FILE, config))
+
+    return files
+
+
+# The page
+# --------
+SHOWN = [*figure_files.summaries(study), *files_of(study.figures)]

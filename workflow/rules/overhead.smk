@@ -1,0 +1,85 @@
+# What determinism costs: training steps timed kernel by kernel in either mode, each time in a process of its own.
+
+
+rule profile_step:
+    """Time a training step kernel by kernel."""
+    input:
+        in_grid("profile"),
+    output:
+        kernels=layout.PROFILE_TABLE,
+        record=layout.PROFILE_RECORD,
+        statement=statement_of(layout.PROFILE_TABLE),
+    log:
+        "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log",
+    # Before all else, so that all of them have the same other work beside them on this machine: otherwise both modes of
+    # a tooling may differ by what else ran.
+    priority: 3
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+    params:
+        model=profile_part("model"),
+        recipe=profile_part("recipe"),
+        tooling=profile_part("hardware"),
+        variant=profile_part("variant"),
+        seed=seed_of_profile,
+        images=profile_part("images"),
+        steps=profile_part("steps"),
+        code=code_of_profile,
+    shell:
+        "toolnoise profile --model {params.model:q} --recipe {params.recipe:q} --tooling {params.tooling:q}"
+        " --variant {params.variant:q} --seed {params.seed:q} --images {params.images:q} --steps {params.steps:q}"
+        " --out {output.kernels:q} --record {output.record:q} >{log:q} 2>&1"
+
+
+rule measure_overhead:
+    """Measure what determinism costs a network on a tooling."""
+    input:
+        in_grid("overhead"),
+        records=profiles_of,
+        kernels=lambda wildcards: [path.removesuffix(".json") + ".csv" for path in profiles_of(wildcards)],
+    output:
+        overhead=METRICS["overhead"].pattern,
+        kernels=METRICS["kernels"].pattern,
+        statement=statement_of(METRICS["overhead"].pattern),
+    log:
+        "logs/{study}/measure-overhead/{model}/{hardware}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        accelerator=lambda wildcards: study.tooling(wildcards.hardware)["accelerator"],
+        overhead=text(study.config.get("overhead", {})),
+        code=code_of("measure-overhead"),
+    shell:
+        "toolnoise measure-overhead --model {wildcards.model:q} --hardware {wildcards.hardware:q}"
+        " --accelerator {params.accelerator:q} --overhead {params.overhead:q} --records {input.records:q}"
+        " --out-overhead {output.overhead:q} --out-kernels {output.kernels:q} >{log:q} 2>&1"
+
+
+rule measure_speed:
+    """Time some training steps of a cell; only estimates depend on them."""
+    input:
+        in_grid("measure-speed"),
+        data=layout.DATA,
+    output:
+        speed=layout.SPEED,
+        statement=statement_of(layout.SPEED),
+    log:
+        "logs/{study}/measure-speed/{model}/{dataset}/{hardware}/{variant}.log",
+    wildcard_constraints:
+        model=BUILT,
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+    params:
+        **SPEC,
+        code=code_of_spec("measure-speed"),
+    # Cold: it measures how long a start takes.
+    shell:
+        "TOOLNOISE_START=cold toolnoise measure-speed --model {params.model:q} --dataset {params.data:q}"
+        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --out {output.speed:q} >{log:q} 2>&1"

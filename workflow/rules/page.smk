@@ -1,0 +1,117 @@
+# The page of the study, which all its jobs lead to, and what reads finished results.
+
+
+rule show_cell:
+    """Write a cell's part of the page: its runs, their curves, where they part."""
+    input:
+        in_grid("show-cell"),
+        **WHOLE_RUNS,
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        metrics=METRICS["stability"].pattern,
+        values=METRICS["runs"].pattern,
+    output:
+        part=layout.PAGE_CELL,
+        statement=statement_of(layout.PAGE_CELL),
+    log:
+        "logs/{study}/show-cell/{model}/{dataset}/{hardware}/{variant}.log",
+    group:
+        group_of_cell
+    conda:
+        ENVIRONMENT
+    params:
+        cell=name_of_cell,
+        points=lambda wildcards: parameters_at.page_cell(study, cell_at(wildcards))["points"],
+        code=code_of("show-cell"),
+    shell:
+        "toolnoise show-cell --cell {params.cell:q} --points {params.points} --data {input.data:q}"
+        " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --metrics {input.metrics:q}"
+        " --values {input.values:q} --out {output.part:q} >{log:q} 2>&1"
+
+
+rule write_page:
+    """Write the page; its statement names those of all jobs that came before it."""
+    input:
+        study=study.path(layout.STUDY),
+        shows=SHOWN,
+        cells=[study.path(layout.PAGE_CELL, cell) for cell in study.cells],
+        gates=figure_files.gates(study),
+    output:
+        page=layout.PAGE,
+        tables=layout.PAGE_TABLES,
+        statement=statement_of(layout.PAGE),
+    log:
+        "logs/{study}/write-page.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code_of("write-page"),
+    shell:
+        "toolnoise write-page --study {input.study:q} --shows {input.shows:q} {input.cells:q} --gates {input.gates:q}"
+        " --out {output.page:q} --out-tables {output.tables:q} >{log:q} 2>&1"
+
+
+rule write_report:
+    """Write Snakemake's own report on the study."""
+    input:
+        study=study.path(layout.STUDY),
+        shows=SHOWN,
+    output:
+        report=layout.REPORT,
+        statement=statement_of(layout.REPORT),
+    log:
+        "logs/{study}/report.log",
+    conda:
+        ENVIRONMENT
+    params:
+        code=code_of("report"),
+    shell:
+        "toolnoise report --study {input.study:q} --shows {input.shows:q} --out {output.report:q} >{log:q} 2>&1"
+
+
+rule speed:
+    """Time some steps of every kind of training, for estimates."""
+    input:
+        study.path(layout.STUDY),
+        [study.path(layout.SPEED, cells[0]) for cells in study.alike if not study.is_program(cells[0])],
+
+
+rule estimate:
+    """Print the time and money that the rest of the study takes, and run nothing."""
+    input:
+        study=study.path(layout.STUDY),
+    log:
+        study.path("logs/{study}/estimate.log"),
+    localrule: True
+    conda:
+        ENVIRONMENT
+    shell:
+        "toolnoise estimate --study {input.study:q} 2>&1 | tee {log:q}"
+
+
+rule audit:
+    """Verify the present results, print the findings, and fail if there are any."""
+    log:
+        study.path("logs/{study}/audit.log"),
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        results=study.path("results/{study}"),
+    shell:
+        "toolnoise audit {params.results:q} 2>&1 | tee {log:q}"
+
+
+rule crate:
+    """Export the present results, complete or not, as a research object."""
+    log:
+        study.path("logs/{study}/crate.log"),
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        results=study.path("results/{study}"),
+        crate=study.path("crates/{study}.zip"),
+    shell:
+        "toolnoise crate {params.results:q} --out {params.crate:q} 2>&1 | tee {log:q}"

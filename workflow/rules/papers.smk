@@ -1,0 +1,180 @@
+# What the papers measured besides each cell's noise, and their claims.
+
+
+rule measure_remedies:
+    """Measure what remedies leave of a cell's noise."""
+    input:
+        in_grid("remedies"),
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        remedied=lambda wildcards: parameters_at.remedied_dump(study, cell_at(wildcards)),
+        remedied_index=lambda wildcards: indices(parameters_at.remedied_dump(study, cell_at(wildcards))),
+        single=lambda wildcards: parameters_at.single_dump(study, cell_at(wildcards)),
+        single_index=lambda wildcards: indices(parameters_at.single_dump(study, cell_at(wildcards))),
+    output:
+        remedies=METRICS["remedies"].pattern,
+        statement=statement_of(METRICS["remedies"].pattern),
+    log:
+        "logs/{study}/measure-remedies/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        cell=name_of_cell,
+        study_seed=study.config["seed"],
+        code=code_of("measure-remedies"),
+    shell:
+        "toolnoise measure-remedies --cell {params.cell:q} --study-seed {params.study_seed} --data {input.data:q}"
+        " --logits {input.logits:q} --index {input.index:q} --remedied {input.remedied:q} --single {input.single:q}"
+        " --out {output.remedies:q} >{log:q} 2>&1"
+
+
+rule measure_layers:
+    """Measure how similar corresponding layers of a cell's runs are."""
+    input:
+        in_grid("layers"),
+        grams=layout.GRAMS,
+        index=layout.LAYERS_INDEX,
+    output:
+        layers=METRICS["layers"].pattern,
+        statement=statement_of(METRICS["layers"].pattern),
+    log:
+        "logs/{study}/measure-layers/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        cell=name_of_cell,
+        code=code_of("measure-layers"),
+    shell:
+        "toolnoise measure-layers --cell {params.cell:q} --grams {input.grams:q} --index {input.index:q}"
+        " --out {output.layers:q} >{log:q} 2>&1"
+
+
+rule measure_growth:
+    """Measure how the differences between runs from equal starts grow, step by step."""
+    input:
+        in_grid("growth"),
+        records=growing_runs,
+        weights=lambda wildcards: [path.replace("run.json", "weights.npz") for path in growing_runs(wildcards)],
+    output:
+        growth=METRICS["growth"].pattern,
+        statement=statement_of(METRICS["growth"].pattern),
+    log:
+        "logs/{study}/measure-growth/{model}/{dataset}/{hardware}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        references=references_of,
+        code=code_of("measure-growth"),
+    shell:
+        "toolnoise measure-growth --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --references {params.references:q} --records {input.records:q}"
+        " --out {output.growth:q} >{log:q} 2>&1"
+
+
+rule measure_language:
+    """Measure how far a cell's runs end apart as language models."""
+    input:
+        in_grid("language"),
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        texts=layout.TEXTS,
+        texts_index=layout.TEXTS_INDEX,
+    output:
+        language=METRICS["language"].pattern,
+        statement=statement_of(METRICS["language"].pattern),
+    log:
+        "logs/{study}/measure-language/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        cell=name_of_cell,
+        study_seed=study.config["seed"],
+        code=code_of("measure-language"),
+    shell:
+        "toolnoise measure-language --cell {params.cell:q} --study-seed {params.study_seed} --data {input.data:q}"
+        " --logits {input.logits:q} --index {input.index:q} --texts {input.texts:q}"
+        " --texts-index {input.texts_index:q} --out {output.language:q} >{log:q} 2>&1"
+
+
+rule measure_pair:
+    """Measure what separates two toolings."""
+    input:
+        in_grid("cross_tooling"),
+        **dumped(0),
+        **dumped(1, "other_"),
+        data=layout.DATA,
+    output:
+        cross_tooling=METRICS["cross_tooling"].pattern,
+        statement=statement_of(METRICS["cross_tooling"].pattern),
+    log:
+        "logs/{study}/measure-pair/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        pair=name_of_pair,
+        code=code_of("measure-pair"),
+    shell:
+        "toolnoise measure-pair --pair {params.pair:q} --data {input.data:q} --logits {input.logits:q}"
+        " --index {input.index:q} --records {input.records:q} --other-logits {input.other_logits:q}"
+        " --other-index {input.other_index:q} --other-records {input.other_records:q} --out {output.cross_tooling:q}"
+        " >{log:q} 2>&1"
+
+
+rule measure_frameworks:
+    """Measure what separates two frameworks, in training and in inference alone."""
+    input:
+        in_grid("frameworks"),
+        **dumped(0),
+        **dumped(1, "other_"),
+        exchanged=layout.EXCHANGED,
+        exchanged_index=layout.EXCHANGED_INDEX,
+        other_exchanged=exchanged_back(layout.EXCHANGED),
+        other_exchanged_index=exchanged_back(layout.EXCHANGED_INDEX),
+    output:
+        frameworks=METRICS["frameworks"].pattern,
+        partings=METRICS["partings"].pattern,
+        statement=statement_of(METRICS["frameworks"].pattern),
+    log:
+        "logs/{study}/measure-frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        pair=name_of_pair,
+        code=code_of("measure-frameworks"),
+    shell:
+        "toolnoise measure-frameworks --pair {params.pair:q} --logits {input.logits:q}"
+        " --exchanged {input.exchanged:q} --records {input.records:q} --other-logits {input.other_logits:q}"
+        " --other-exchanged {input.other_exchanged:q} --other-records {input.other_records:q}"
+        " --out {output.frameworks:q} --out-partings {output.partings:q} >{log:q} 2>&1"
+
+
+rule judge_claims:
+    """Judge claims on published numbers and on this study."""
+    input:
+        stability=judged("stability"),
+        runs=judged("runs"),
+        overhead=judged("overhead"),
+        remedies=judged("remedies"),
+        counts=judged("counts"),
+        kernels=judged("kernels"),
+        identical=judged("identical"),
+    output:
+        claims=report(layout.CLAIMS, caption="../report/metrics.rst", category="5 Metric files"),
+        statement=statement_of(layout.CLAIMS),
+    log:
+        "logs/{study}/judge-claims.log",
+    conda:
+        ENVIRONMENT
+    params:
+        claims=json.dumps(CLAIMS["claims"], ensure_ascii=False),
+        toolings=text(CLAIMS["toolings"]),
+        label_of=text(CLAIMS.get("label_of", {})),
+        synthetic=CLAIMS.get("synthetic", []),
+        code=code_of("judge-claims"),
+    shell:
+        "toolnoise judge-claims --claims {params.claims:q} --toolings {params.toolings:q}"
+        " --label-of {params.label_of:q} --synthetic {params.synthetic:q} --stability {input.stability:q} --runs {input.runs:q} --overhead {input.overhead:q}"
+        " --remedies {input.remedies:q} --counts {input.counts:q} --kernels {input.kernels:q}"
+        " --identical {input.identical:q} --out {output.claims:q} >{log:q} 2>&1"

@@ -1,0 +1,173 @@
+# What a cell's runs say of the test set: one dump for all runs of a cell.
+
+
+rule dump_predictions:
+    """Dump the predictions of a cell's runs."""
+    input:
+        in_grid("predict"),
+        **TRAINED_RUNS,
+        data=layout.DATA,
+    output:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        statement=statement_of(layout.LOGITS),
+    log:
+        "logs/{study}/predict/{model}/{dataset}/{hardware}/{variant}.log",
+    wildcard_constraints:
+        model=BUILT,
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+    params:
+        **SPEC,
+        code=code_of_spec("predict"),
+    shell:
+        "toolnoise predict --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --records {input.records:q} --logits {output.logits:q} --index {output.index:q}"
+        " >{log:q} 2>&1"
+
+
+rule dump_outcomes:
+    """Dump what the runs of a training program left."""
+    input:
+        in_grid("dump-outcomes"),
+        **TRAINED_RUNS,
+        data=layout.DATA,
+    output:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        statement=statement_of(layout.LOGITS),
+    log:
+        "logs/{study}/dump-outcomes/{model}/{dataset}/{hardware}/{variant}.log",
+    wildcard_constraints:
+        model=PROGRAMS,
+    conda:
+        ENVIRONMENT
+    params:
+        **SPEC,
+        code=code_of_spec("dump-outcomes"),
+    shell:
+        "toolnoise dump-outcomes --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --records {input.records:q} --logits {output.logits:q} --index {output.index:q}"
+        " >{log:q} 2>&1"
+
+
+rule dump_remedies:
+    """Dump a cell's predictions under remedies for noise."""
+    input:
+        in_grid("remedy"),
+        **TRAINED_RUNS,
+        data=layout.DATA,
+    output:
+        logits=layout.REMEDIED,
+        index=layout.REMEDIED_INDEX,
+        statement=statement_of(layout.REMEDIED),
+    log:
+        "logs/{study}/remedy/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
+        runtime=minutes_of_training,
+    params:
+        **SPEC,
+        remedies=remedies_of,
+        code=code_of_spec("remedy"),
+    shell:
+        "toolnoise remedy --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --remedies {params.remedies:q} --data {input.data:q} --records {input.records:q}"
+        " --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
+
+
+rule exchange_predictions:
+    """Dump a cell's predictions on a tooling with another framework than the one it was trained on."""
+    input:
+        in_grid("predict-elsewhere"),
+        data=layout.DATA,
+        records=runs_of_pair(layout.RECORD, 0),
+        weights=runs_of_pair(layout.WEIGHTS, 0),
+    output:
+        logits=layout.EXCHANGED,
+        index=layout.EXCHANGED_INDEX,
+        statement=statement_of(layout.EXCHANGED),
+    log:
+        "logs/{study}/predict-elsewhere/{model}/{dataset}/{hardware}/{variant}/{other_hardware}.log",
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+    params:
+        # Of what computes: runs of the same cell there.
+        **SPEC,
+        code=code_of_spec("predict-elsewhere"),
+    shell:
+        "toolnoise predict-elsewhere --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --trained-on {wildcards.hardware:q} --data {input.data:q} --records {input.records:q}"
+        " --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
+
+
+rule dump_layers:
+    """Dump how a cell's runs represent some test examples, layer by layer."""
+    input:
+        in_grid("dump-layers"),
+        **TRAINED_RUNS,
+        data=layout.DATA,
+    output:
+        grams=layout.GRAMS,
+        index=layout.LAYERS_INDEX,
+        statement=statement_of(layout.GRAMS),
+    log:
+        "logs/{study}/dump-layers/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+        # Up to a forward pass for every GiB of what the layers of each run give.
+        runtime=minutes_of_training,
+    params:
+        **SPEC,
+        examples=examples_of,
+        code=code_of_spec("dump-layers"),
+    shell:
+        "toolnoise dump-layers --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --examples {params.examples} --data {input.data:q} --records {input.records:q}"
+        " --grams {output.grams:q} --index {output.index:q} >{log:q} 2>&1"
+
+
+rule dump_continuations:
+    """Let a cell's runs continue some test segments."""
+    input:
+        in_grid("dump-continuations"),
+        **TRAINED_RUNS,
+        data=layout.DATA,
+    output:
+        texts=layout.TEXTS,
+        index=layout.TEXTS_INDEX,
+        statement=statement_of(layout.TEXTS),
+    log:
+        "logs/{study}/dump-continuations/{model}/{dataset}/{hardware}/{variant}.log",
+    conda:
+        environment_of
+    threads: threads_of
+    resources:
+        **ON_TOOLING,
+        runtime=minutes_of_training,
+    params:
+        **SPEC,
+        code=code_of_spec("dump-continuations"),
+    shell:
+        "toolnoise dump-continuations --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
+        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        " --data {input.data:q} --records {input.records:q} --texts {output.texts:q} --index {output.index:q}"
+        " >{log:q} 2>&1"

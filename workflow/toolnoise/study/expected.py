@@ -1,0 +1,116 @@
+"""Every kind of file that a study has: where it lies, and the places of the study that have one each.
+
+Only a list can say what was never made. The rules take their paths from it; it refuses targets outside a study, and
+`import`, `estimate`, `summary` and the audit ask it.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.study import layout, places
+from toolnoise.study.cells import Place
+from toolnoise.study.layout import CELL, PAIR
+from toolnoise.study.study import Study
+
+Places = Callable[[Study], Iterable[Place]]
+
+
+class Metric(NamedTuple):
+    """A kind of metric file: the pattern of its parts, their places, where its columns are defined."""
+
+    pattern: str
+    places: Places
+    columns: str
+
+
+class Expected(NamedTuple):
+    """What jobs of a kind write at each of their places."""
+
+    places: Places
+    patterns: tuple[str, ...]
+    needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
+
+
+_CELLS, _NETWORK, _TASK = f"{CELL}.csv", "{model}/{hardware}.csv", "{model}/{dataset}/{hardware}.csv"
+_METRICS = "results/{study}/metrics/"
+# By kind, in the order in which they are measured.
+METRICS = {
+    "stability": Metric(f"{_METRICS}cells/{_CELLS}", places.measured, "toolnoise.formulas.stability:STABILITY"),
+    "runs": Metric(f"{_METRICS}runs/{_CELLS}", places.measured, "toolnoise.formulas.per_run:RUNS"),
+    "identical": Metric(f"{_METRICS}identical/{_CELLS}", places.built, "toolnoise.papers.identical.metric:IDENTICAL"),
+    "convergence": Metric(
+        f"{_METRICS}convergence/{_CELLS}", places.built, "toolnoise.papers.identical.metric:CONVERGENCE"
+    ),
+    "ensembles": Metric(f"{_METRICS}ensembles/{_CELLS}", places.scored, "toolnoise.formulas.ensembles:ENSEMBLES"),
+    "ratios": Metric(f"{_METRICS}ratios/{_TASK}", places.compared, "toolnoise.formulas.ratios:RATIOS"),
+    "counts": Metric(f"{_METRICS}data/{{dataset}}.csv", places.prepared, "toolnoise.datasets.counting:COUNTS"),
+    "labels": Metric(
+        f"{_METRICS}labels/{{dataset}}.csv", places.with_named_classes, "toolnoise.papers.classes.naming:LABELS"
+    ),
+    "cross_tooling": Metric(
+        f"{_METRICS}pairs/{PAIR}.csv", places.pairs, "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"
+    ),
+    "frameworks": Metric(
+        f"{_METRICS}frameworks/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:FRAMEWORKS"
+    ),
+    "partings": Metric(
+        f"{_METRICS}partings/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:PARTINGS"
+    ),
+    "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.papers.growth.metric:GROWTH"),
+    "language": Metric(f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.papers.language.metric:LANGUAGE"),
+    "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.papers.layers.metric:LAYERS"),
+    "overhead": Metric(f"{_METRICS}overhead/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:OVERHEAD"),
+    "kernels": Metric(f"{_METRICS}kernels/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:KERNELS"),
+    "remedies": Metric(
+        f"{_METRICS}remedies/{_CELLS}", places.with_remedies, "toolnoise.papers.remedies.metric:REMEDIES"
+    ),
+}
+
+_RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)
+_DUMP = (layout.LOGITS, layout.PREDICTIONS)
+# By the verb of the job, in the order of the data; the parts of metric files are in METRICS.
+EXPECTED = {
+    "configure": Expected(places.whole, (layout.STUDY,)),
+    "fetch": Expected(places.from_files, (layout.SOURCES,)),
+    "prepare": Expected(places.prepared, (layout.DATA,)),
+    "gather-labels": Expected(places.left_by_programs, (layout.DATA,)),
+    # Runs that were made elsewhere go without.
+    "check-model": Expected(places.own_models, (layout.CHECKED,), needed=False),
+    "train": Expected(places.trained, _RUN),
+    "run-program": Expected(places.run_programs, _RUN),
+    "adopt-run": Expected(places.adopted, _RUN),
+    "predict": Expected(places.built, _DUMP),
+    "dump-outcomes": Expected(places.of_programs, _DUMP),
+    "remedy": Expected(places.remedied, (layout.REMEDIED, layout.REMEDIED_INDEX)),
+    "predict-elsewhere": Expected(places.exchanged, (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
+    "dump-layers": Expected(places.with_layers, (layout.GRAMS, layout.LAYERS_INDEX)),
+    "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
+    "check-control": Expected(places.controls, (layout.GATE,)),
+    "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
+    "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
+    "profile": Expected(places.profiles, (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
+    "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
+    "show-cell": Expected(places.cells, (layout.PAGE_CELL,)),
+    "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),
+    "report": Expected(places.whole, (layout.REPORT,), needed=False),
+}
+
+
+def places_of(study: Study, kind: str) -> set[tuple[str, ...]]:
+    """The places of a kind of file, each as the names in its path."""
+    pattern, places = METRICS[kind][:2] if kind in METRICS else (EXPECTED[kind].patterns[0], EXPECTED[kind].places)
+    in_path = [name for name in re.findall(r"{(\w+)}", pattern) if name != "study"]
+    return {tuple(str(getattr(place, name)) for name in in_path) for place in places(study)}
+
+
+def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, str], file: str) -> None:
+    """Refuse a file of some kind whose path has the names of no place that is known."""
+    asked = tuple(name for key, name in names.items() if key != "study")
+    if asked not in known:
+        near = difflib.get_close_matches("/".join(asked), sorted(map("/".join, known)), 1, 0)
+        raise BadInput(
+            file, f"{kind} of its grid", f"found {'/'.join(asked)}", f"such as {near[0]}" if near else "none"
+        )

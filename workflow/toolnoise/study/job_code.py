@@ -1,0 +1,152 @@
+"""The functions that do jobs, by the verbs of the command line, and the code that makes each job's outcome.
+
+Light: the Snakefile reads this module, and a function is imported when its job runs.
+"""
+
+import functools
+import importlib
+from typing import Any
+
+from toolnoise.base import code_digest, program
+from toolnoise.base.job import Files, JobFunction
+from toolnoise.base.spec import Spec
+from toolnoise.datasets import sources
+from toolnoise.datasets.readers import READERS
+from toolnoise.study import figure_files, figure_kinds
+from toolnoise.study.expected import METRICS
+from toolnoise.study.figure_kinds import KINDS
+
+# In the order of the data.
+JOBS = {
+    "fetch": "toolnoise.datasets.fetching:fetch",
+    "prepare": "toolnoise.datasets.preparation:prepare",
+    "gather-labels": "toolnoise.programs.left_arrays:write_labels",
+    "count": "toolnoise.datasets.counting:count",
+    "name-classes": "toolnoise.papers.classes.naming:write",
+    "check-model": "toolnoise.training.model_check:check",
+    "train": "toolnoise.training.loop:train",
+    "run-program": "toolnoise.programs.run_program:train",
+    "adopt-run": "toolnoise.programs.run_program:adopt",
+    "predict": "toolnoise.dumps.prediction_dump:dump",
+    "predict-elsewhere": "toolnoise.dumps.prediction_dump:dump",
+    "dump-outcomes": "toolnoise.programs.outcome_dump:dump",
+    "remedy": "toolnoise.papers.remedies.dump:dump",
+    "dump-layers": "toolnoise.papers.layers.dump:dump",
+    "dump-continuations": "toolnoise.papers.language.continuations:dump",
+    "check-control": "toolnoise.measures.control_gate:check",
+    "check-program": "toolnoise.programs.program_gate:check",
+    "measure": "toolnoise.papers.identical.measure:measure",
+    "measure-program": "toolnoise.measures.cell:measure",
+    "measure-outcomes": "toolnoise.programs.program_measures:measure",
+    "measure-ratios": "toolnoise.measures.noise_ratios:measure",
+    "measure-pair": "toolnoise.papers.frameworks.pair:measure",
+    "measure-frameworks": "toolnoise.papers.frameworks.measure:measure",
+    "measure-growth": "toolnoise.papers.growth.measure:measure",
+    "measure-language": "toolnoise.papers.language.measure:measure",
+    "measure-layers": "toolnoise.papers.layers.measure:measure",
+    "measure-remedies": "toolnoise.papers.remedies.measure:measure",
+    "measure-speed": "toolnoise.estimate.speed_probe:measure",
+    "profile": "toolnoise.papers.overhead.profile:profile",
+    "measure-overhead": "toolnoise.papers.overhead.measure:measure",
+    "collect": "toolnoise.measures.collect:collect",
+    "judge-claims": "toolnoise.papers.claims.judging:judge",
+    "render": "toolnoise.figures.render:render",
+    "show-cell": "toolnoise.pages.cell_page:show",
+    "write-page": "toolnoise.pages.study_page:show",
+    "report": "toolnoise.figures.snakemake_report:write",
+}
+# The kinds of metric files that claims are judged on.
+JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
+
+
+def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any] | None:
+    """Do a job; return what was observed of the machine, if a framework took part.
+
+    `files` are its inputs, its outputs and what is aside, by argument.
+    """
+    values = {name: value for name, value in parameters.items() if name != "keys"}
+    if "spec" in values:
+        values["spec"] = Spec.read(values["spec"])
+    return function_of(verb).function(**values | _implied(verb, parameters, files), **files)
+
+
+def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any]:
+    """What follows from the parameters, and is not among them."""
+    if verb == "collect":
+        return {"columns": METRICS[parameters["kind"]].columns}
+    if verb == "render":
+        kinds = figure_files.by_kind(files["metrics"])
+        figure_files.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
+        return {"by_kind": kinds}
+    if verb == "judge-claims":
+        from toolnoise.study import config
+
+        return {
+            "columns": {kind: METRICS[kind].columns for kind in JUDGED},
+            "claims": claims_with_those_of_papers(parameters["claims"], config.registered("claims")),
+        }
+    return {}
+
+
+def claims_with_those_of_papers(own: list[dict[str, Any]], papers: dict[str, Any]) -> list[dict[str, Any]]:
+    """The papers' claims, then these. Statements of earlier versions have the papers', too: each claim counts once."""
+    known = {name: {"name": name, **claim} for name, claim in papers.items()}
+    return list((known | {claim["name"]: claim for claim in own}).values())
+
+
+@functools.cache
+def function_of(verb: str) -> JobFunction:
+    """The function that does the jobs of a verb, imported."""
+    module, _, name = JOBS[verb].partition(":")
+    return JobFunction.of(getattr(importlib.import_module(module), name))
+
+
+def modules(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    """The modules that make a job's outcome: an engine and a model's builder, too, where it has a spec."""
+    named = code_digest.named_by(Spec.read(parameters["spec"])) if "spec" in parameters else ()
+    return (JOBS[verb].partition(":")[0], *named, *_further(verb, parameters))
+
+
+def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    """Those that its parameters name in other ways."""
+    if verb == "prepare":
+        return (READERS[parameters["entry"]["reader"]].partition(":")[0],)
+    if verb == "collect":
+        return (_columns(parameters["kind"]),)
+    if verb == "judge-claims":
+        return tuple(map(_columns, JUDGED))
+    if verb == "render":
+        return code_digest.imports_of(figure_kinds.notebook_of(parameters["notebook"]))
+    # It shows captions.
+    return (figure_kinds.__name__,) if verb == "report" else ()
+
+
+def _columns(kind: str) -> str:
+    return METRICS[kind].columns.partition(":")[0]
+
+
+def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    """The files of the repository that a job reads."""
+    if verb == "prepare":
+        return sources.embedded(parameters["entry"])
+    if verb == "judge-claims":
+        published = (f"resources/published{part}.csv" for part in ("", "-sources", "-remedies", "-identical"))
+        return ("resources/claims.yaml", *published)
+    if verb == "render":
+        notebook = parameters["notebook"]
+        return (figure_kinds.notebook_of(notebook), *KINDS[notebook].files)
+    if verb == "write-page":
+        return tuple(map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))))
+    if verb == "report":
+        return tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure"))
+    return ()
+
+
+def digest(verb: str, parameters: dict[str, Any]) -> str:
+    """The digest of all the code and the files of the repository that a job is made by."""
+    return code_digest.digest(*modules(verb, parameters), files=files(verb, parameters))
+
+
+def digests_of_sources(verb: str, parameters: dict[str, Any]) -> dict[str, str]:
+    """The SHA-256 of each of these files, by its path."""
+    return code_digest.sources(*modules(verb, parameters), files=files(verb, parameters))
