@@ -20,8 +20,8 @@ import yaml
 from snakemake import cli
 from snakemake_executor_plugin_slurm import partitions
 
-from toolnoise.papers.published import paper_items
 from toolnoise.base.program import ROOT
+from toolnoise.papers.published import paper_items
 from toolnoise.study import config
 
 PROFILES = ROOT / "workflow/profiles"
