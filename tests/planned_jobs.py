@@ -36,7 +36,7 @@ def main() -> None:
         rule.name: {
             "docstring": rule.docstring,
             "command": rule.shellcmd,
-            "log": bool(rule.log),
+            "log": list(map(str, rule.log)),
             "conda": rule.conda_env is not None,
         }
         for rule in workflow.rules

@@ -37,7 +37,7 @@ def test_a_notebook_has_the_same_bytes_whatever_a_users_matplotlibrc_says(tmp_pa
 from pathlib import Path
 from toolnoise.figures import render
 render.NOTEBOOKS = Path()
-render.render("one", "kind", [], ["one.svg"], "executed.ipynb")
+render.render("one", "kind", [], {}, out=["one.svg"], executed="executed.ipynb")
 """
     executed = []
     for settings in ("", "no.such.key: 3\n"):

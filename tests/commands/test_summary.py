@@ -14,8 +14,9 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import what_varies
 from toolnoise.papers.claims import judging
-from toolnoise.steps.claims import claimed, toolings
-from toolnoise.study import layout
+from toolnoise.steps import parameters
+from toolnoise.study import job_code, layout
+from toolnoise.study.cells import Whole
 
 NAN = np.nan
 VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
@@ -134,6 +135,10 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
     assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/index.html", None)
 
 
+def judge(study, path):
+    job_code.perform("judge-claims", parameters.claims(study, Whole()), {"out": str(path)})
+
+
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
@@ -147,7 +152,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
     tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
-    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
+    judge(tiny, path)
     assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
     path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
     assert says in refused(lambda: summary(say=command.as_text))
@@ -155,7 +160,7 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
 
 def test_the_word_of_earlier_versions_for_what_is_undecided_is_read(written, built, tmp_path):
     tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
-    judging.judge(claimed(tiny), toolings(tiny), {}, str(path))
+    judge(tiny, path)
     today = judging.read(path)
     assert "undecided" in set(today["verdict"])
     path.write_text(path.read_text().replace(",undecided,", ",cannot be told,"))
@@ -165,7 +170,7 @@ def test_the_word_of_earlier_versions_for_what_is_undecided_is_read(written, bui
 def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
     tiny = built(written)
     assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
-    judging.judge(claimed(tiny), toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
+    judge(tiny, tmp_path / "results/tiny/metrics/claims.csv")
     assert not [line for line in summary(say=command.as_text) if "claims" in line], "the study is about none of them"
     lines = summary(say=command.claims)
     assert lines[:3] == [

@@ -80,7 +80,7 @@ class Workshop:
         # As the verb does, which other tests start: here it would be one more process for each workshop.
         entry = self.study.config["datasets"][self.cell.dataset]
         own = {"path": folder / entry["path"]} if "path" in entry else {}
-        preparation.prepare(self.cell.dataset, {**entry, **own}, folder / self.data)
+        preparation.prepare(self.cell.dataset, {**entry, **own}, out=folder / self.data)
 
     def command(self, variant="control", seed=1, hardware=None, out="out"):
         """The arguments of `toolnoise` that train one run."""

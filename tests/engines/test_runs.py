@@ -276,9 +276,10 @@ def train(make_spec, tmp_path, monkeypatch):
         spec = make_spec("control", 1)
         recipe = spec.recipe | {"epochs": 6, "schedule": "cosine", "cycles": count}
         spec = Spec.read(spec.json | {"recipe": recipe})
-        places = [tmp_path / "run" / name for name in ("weights.npz", "history.csv", "run.json", "checkpoint.npz")]
-        loop.train(spec, "data.npz", *places)
-        return runs.read(places[2])
+        names = ("weights.npz", "history.csv", "run.json", "checkpoint.npz")
+        weights, history, record, kept = (tmp_path / "run" / name for name in names)
+        loop.train(spec, "data.npz", weights=weights, history=history, record=record, checkpoint=kept)
+        return runs.read(record)
 
     return call
 

@@ -38,7 +38,7 @@ def streamed(here):
     """The same run on streamed data, in parts of each size."""
     entry = here.spec().dataset.json
     path = here.folder / "streamed.npz"
-    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
+    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, out=path)
     here.drive("training", "stream", path, *PARTS, out=f"{PARTS[-1]}.npz")
 
 
@@ -55,7 +55,7 @@ def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here
 def test_a_damaged_image_ends_a_streamed_run_in_one_line(here, refusal):
     entry = here.spec().dataset.json
     path = here.folder / "damaged.npz"
-    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
+    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, out=path)
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 4] ^= 1  # among the training images
     path.write_bytes(damaged)

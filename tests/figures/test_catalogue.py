@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolnoise import steps
 from toolnoise.base import errors
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
+from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
-from toolnoise.steps import whole
-from toolnoise.study import config, figure_kinds, grid
-from toolnoise.study.cells import Cell, Network, Pair, Shown
+from toolnoise.study import config, figure_files, figure_kinds, grid
+from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.figure_kinds import FIGURES
 from toolnoise.study.study import Figure, Study
@@ -247,8 +247,8 @@ def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(writ
     written["grid"] = [block | {"variants": ["algo"]}, without]
     study = built(written)
     assert {cell.variant for cell in study.cells if study.figure("table2").shows(cell)} == {"algo"}
-    assert steps.gates(study, study.figure("table2")) == []
-    assert len(steps.gates(study, study.figure("noise_by_source-cpu"))) == 1
+    assert figure_files.gates(study, study.figure("table2")) == []
+    assert len(figure_files.gates(study, study.figure("noise_by_source-cpu"))) == 1
     across = study.figure("across_toolings-smallcnn-digits")
     assert {pair.variant for pair in study.pairs} == {"algo", "control"}
     assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
@@ -292,7 +292,7 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
     for width in (None, 3.5):
         study = built(written | ({"figure_width": width} if width else {}))
         for figure in study.figures:
-            given = whole.ROWS["render"].parameters(study, Shown(figure.name))
+            given = notebook_values.values(study, figure)
             assert given.get("width") == (width if "width" in figure_kinds.KINDS[figure.notebook].takes else None)
     one_form = {name for name, row in figure_kinds.KINDS.items() if row.category == FIGURES}
     assert {kind for kind in one_form if "width" not in figure_kinds.KINDS[kind].takes} == {
@@ -307,7 +307,7 @@ def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_o
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
         caption = figure_kinds.caption_in(kind, "a-study")
         assert study_page.plain(caption).endswith(".") and "a-study" in caption
-        assert set(about.reads) <= {*steps.COLUMNS, "claims"}
+        assert set(about.reads) <= {*METRICS, "claims"}
 
 
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():

@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 from toolnoise import streams
-from toolnoise.base import metric_files
+from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets import preparation
@@ -338,7 +338,7 @@ def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make
     made = {"images": np.zeros((4, 2, 2), np.uint8), "labels": np.arange(4) % 3}
     np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
     data = tmp_path / "prepared.npz"
-    preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, data)
+    preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, out=data)
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
     logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
     line = refused(cell_page.compared, found, 400, data, logits, index)
@@ -381,15 +381,16 @@ def test_a_cell_names_each_machine_that_computed_its_runs(make_run):
     assert cell_page.ran_on(found[3:]) == ""
 
 
-def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
+def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch, written, built):
     def refuse(_page):
         raise BadInput("table2.html", "", "has 1073741824 bytes")
 
     monkeypatch.setattr(study_page, "first", refuse)
-    about = {"study": "s", "cells": [], "emulated": [], "figures": [], "metrics": []}
+    study = tmp_path / "study.json"
+    files.write_json(study, built(written).config)
     with pytest.raises(BadInput):
-        study_page.show([], [], tmp_path / "index.html", tmp_path / "tables.js", **about)
-    assert not list(tmp_path.iterdir())
+        study_page.show(str(study), [], out=tmp_path / "index.html", out_tables=tmp_path / "tables.js")
+    assert list(tmp_path.iterdir()) == [study]
 
 
 def test_labels_call_similarities_and_distances_what_they_are():

@@ -221,7 +221,7 @@ def dumped_layers(tmp_path):
 
 
 def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_path):
-    layers.measure(CELL, *dumped_layers(), tmp_path / "out.csv")
+    layers.measure(CELL, *dumped_layers(), out=tmp_path / "out.csv")
     rows = metric_files.read(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
@@ -300,9 +300,9 @@ def dumped_remedies(tmp_path, monkeypatch, make_spec):
     monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
 
     def dump(names=NAMES):
-        paths = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), *paths)
-        return paths
+        logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
+        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), logits=logits, index=index)
+        return logits, index
 
     return dump
 

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise import steps
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
@@ -15,6 +14,7 @@ from toolnoise.papers.identical import measure as cell
 from toolnoise.papers.identical.metric import CRITERIA, Weak
 from toolnoise.study import config, runs
 from toolnoise.study.cells import Cell
+from toolnoise.study.expected import METRICS
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")
 CLASSES, EXAMPLES = 3, 60
@@ -43,10 +43,11 @@ def measured(tmp_path, make_run, make_dump):
         records = [make_run(seed, change) for seed in range(1, runs + 1)]
         spoil()
         kinds = ("stability", "runs", "identical", "convergence", "ensembles")
-        written = [tmp_path / f"{kind}.csv" for kind in kinds]
-        cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
+        stability, *others = (tmp_path / f"{kind}.csv" for kind in kinds)
+        beside = {f"out_{path.stem}": path for path in others}
+        cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, out=stability, **beside)
         return [
-            metric_files.read(tmp_path / f"{kind}.csv", metric_files.columns(steps.COLUMNS[kind])) for kind in kinds
+            metric_files.read(path, metric_files.columns(METRICS[path.stem].columns)) for path in (stability, *others)
         ]
 
     return measure
@@ -176,7 +177,7 @@ def check(make_run, make_dump, tmp_path):
     def call(change=None, logits=None, runs=3, **index):
         records = [make_run(seed, change if seed == 3 else None) for seed in range(1, runs + 1)]
         dump = make_dump(np.ones((runs, 4, 2), np.float32) if logits is None else logits, **index)
-        control_gate.check(CHECKED.split("/"), records, *dump, tmp_path / "gate.json")
+        control_gate.check(CHECKED.split("/"), *dump, records, out=tmp_path / "gate.json")
         return files.read_json(tmp_path / "gate.json")
 
     return call

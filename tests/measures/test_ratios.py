@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
@@ -14,7 +13,8 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.ratios import RATIOS, CellRuns, ratios
 from toolnoise.measures import noise_ratios
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.steps import STEPS
+from toolnoise.steps import parameters
+from toolnoise.study import figure_files
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
 
@@ -213,7 +213,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     some = [0.10, 0.12, 0.14]
     paths = [write("smallcnn", name, some) for name in ("algo_impl", "algo", "impl")]
     paths.append(write("smallcnn-bn", "algo", [0.05, 0.06, np.nan, 0.07]))
-    noise_ratios.measure(*PLACE, paths, tmp_path / "out.csv")
+    noise_ratios.measure(*PLACE, paths, out=tmp_path / "out.csv")
     found = metric_files.read(tmp_path / "out.csv", RATIOS)
     names = found[["model", "variant", "over_model", "over_variant"]].drop_duplicates()
     assert list(names.itertuples(index=False, name=None)) == [
@@ -223,7 +223,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
         ("smallcnn", "impl", "smallcnn", "algo"),
     ]
     assert list(found["metric"].unique()) == ["churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"]
-    noise_ratios.measure("smallcnn-bn", *PLACE[1:], paths, tmp_path / "bn.csv")
+    noise_ratios.measure("smallcnn-bn", *PLACE[1:], paths, out=tmp_path / "bn.csv")
     normed = metric_files.read(tmp_path / "bn.csv", RATIOS)
     assert set(normed[["variant", "over_model", "over_variant"]].itertuples(index=False, name=None)) == {
         ("algo", "smallcnn", "algo")
@@ -235,7 +235,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
 
 def test_a_cell_of_which_every_run_diverged_has_no_ratio(write, tmp_path):
     paths = [write("smallcnn", "algo_impl", [np.nan, np.nan]), write("smallcnn", "algo", [0.1, 0.1, 0.1])]
-    noise_ratios.measure(*PLACE, paths, tmp_path / "out.csv")
+    noise_ratios.measure(*PLACE, paths, out=tmp_path / "out.csv")
     found = metric_files.read(tmp_path / "out.csv", RATIOS)
     assert found["value"].isna().all()
     assert set(found["n_missing"] + found["over_n_missing"]) == {2}
@@ -246,13 +246,13 @@ def test_single_runs_without_their_accuracy_are_one_line(write, refused, tmp_pat
     table = metric_files.read(path, RUNS)
     metric_files.write(path, RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
     assert "no accuracy of smallcnn/digits/cpu/algo" in refused(
-        noise_ratios.measure, *PLACE, [path], tmp_path / "out.csv"
+        noise_ratios.measure, *PLACE, [path], out=tmp_path / "out.csv"
     )
 
 
 def test_runs_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
-    line = refused(noise_ratios.measure, "other", "digits", "cpu", paths, tmp_path / "out.csv")
+    line = refused(noise_ratios.measure, "other", "digits", "cpu", paths, out=tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
 
 
@@ -273,11 +273,10 @@ def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare
     tiny = built(written)
     # The model with batch normalisation has the ratios to the one without.
     assert [place.model for place in tiny.compared] == ["smallcnn-bn", "resnet18"]
-    step = STEPS["measure-ratios"]
     stem = "results/tiny/metrics/runs"
-    assert step.given(tiny, tiny.compared[0])["runs"] == [
+    assert parameters.compared_runs(tiny, tiny.compared[0]) == [
         f"{stem}/{model}/digits/cpu/{variant}.csv"
         for variant in ("impl", "control")
         for model in ("smallcnn-bn", "smallcnn")
     ]
-    assert steps.collected(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"
+    assert figure_files.collected(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"

@@ -14,14 +14,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy import stats
 
-from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import arms, claim_parts, effects, judging, sentences
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
-from toolnoise.steps.claims import JUDGED, claimed, toolings
-from toolnoise.study import config, grid, published
+from toolnoise.steps import parameters
+from toolnoise.study import config, figure_files, grid, job_code, published
+from toolnoise.study.cells import Whole
+from toolnoise.study.expected import METRICS
+
+JUDGED = {kind: METRICS[kind].columns for kind in job_code.JUDGED}
 
 # Verdicts on the numbers that the papers published
 
@@ -209,10 +212,12 @@ def test_no_two_claims_compare_the_same_arms_and_disagree():
 def test_nor_do_they_on_a_finished_study(evidence):
     folder = evidence("gpu-h100")
     study = grid.load(folder / "study.json")
-    files = {kind: folder / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
+    files = {kind: folder / "metrics" / Path(name).name for kind, name in figure_files.collected(study).items()}
     read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 2
-    assert disagreeing(claimed(study), judging.by_study(read, toolings(study))) == []
+    judged = parameters.claims(study, Whole())
+    claims = job_code.claims_with_those_of_papers(judged["claims"], config.registered("claims"))
+    assert disagreeing(claims, judging.by_study(read, judged["toolings"])) == []
 
 
 def test_a_study_without_single_sources_asks_two_papers_the_same(evidence):
@@ -349,7 +354,8 @@ def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_i
     """On an H200 the cost of determinism rises with the kernel's size in PyTorch, and falls in JAX."""
     folder = evidence("gpu-cost-h200")
     read = judging.read_tables({kind: [folder / f"metrics/{kind}.csv"] for kind in ("overhead", "kernels")}, JUDGED)
-    side = judging.by_study(read, toolings(grid.load(folder / "study.json")))
+    toolings = parameters.claims(grid.load(folder / "study.json"), Whole())["toolings"]
+    side = judging.by_study(read, toolings)
     found = pd.DataFrame(judging.verdicts(CLAIMED, side), columns=list(CLAIMS)).set_index(["claim", "part"])
     assert found.loc[("kernel-skew", "all"), "verdict"] == "supported"
     assert found.loc[("kernel-skew", "all"), "note"] == "of 8 parts, 4 supported and 4 refuted"

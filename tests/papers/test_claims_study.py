@@ -18,8 +18,8 @@ from toolnoise.papers.claims import judging, sentences
 from toolnoise.papers.claims.arms import Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.papers.claims.tests import rounded
-from toolnoise.steps import claims as whole
-from toolnoise.study import config
+from toolnoise.steps import parameters
+from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
 
 CLAIM = {
@@ -426,28 +426,28 @@ def test_claims_are_adjusted_within_their_paper_only():
     assert judged([one, others[1]], rows)[0]["adjusted"] == pytest.approx(alone["adjusted"])
 
 
-def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
+def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
     tiny = built(written | {"claims": {"mine": CLAIM}})
-    step = steps.STEPS["judge-claims"]
-    parameters = step.parameters(tiny, Whole())
-    assert [claim["name"] for claim in parameters["claims"]] == ["mine"]
-    judged = step.work.implied(parameters)["claims"]
+    asked = parameters.claims(tiny, Whole())
+    assert [claim["name"] for claim in asked["claims"]] == ["mine"]
+    judged = job_code._implied("judge-claims", asked, {})["claims"]
     assert [claim["name"] for claim in judged] == [*config.registered("claims"), "mine"]
-    assert judged == whole.claimed(tiny)
-    assert "resources/claims.yaml" in step.work.files(parameters), "a change of the papers' claims makes verdicts stale"
+    # A change of the papers' claims makes verdicts stale.
+    assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
     # Statements of earlier versions have the papers' claims, too.
-    assert step.work.implied({"claims": judged})["claims"] == judged
-    given = step.given(tiny, Whole())
-    assert given["runs"] == ["results/tiny/metrics/runs.csv"]
-    assert given["remedies"] == []
+    assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
+    (job,) = (job for job in steps.jobs(tiny) if job.verb == "judge-claims")
+    read = {role: path for path, role in job.inputs}
+    assert read["runs"] == "results/tiny/metrics/runs.csv"
+    assert "remedies" not in read
 
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):
     study = built(written | {"claims": dict.fromkeys(("second", "first"), CLAIM)})
-    names = [claim["name"] for claim in whole.claimed(study)]
-    assert names[-2:] == ["first", "second"]
+    asked = parameters.claims(study, Whole())["claims"]
+    assert [claim["name"] for claim in asked] == ["first", "second"]
     kept = built(json.loads(json.dumps(study.config, sort_keys=True)))
-    assert whole.claimed(kept) == whole.claimed(study)
+    assert parameters.claims(kept, Whole())["claims"] == asked
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ def measured(written, built, tmp_path):
 
 def written_files(study, records, folder):
     paths = folder / "overhead.csv", folder / "kernels.csv"
-    measures_overhead.measure(*ABOUT, study.config["overhead"], records, *paths)
+    overhead = study.config["overhead"]
+    measures_overhead.measure(*ABOUT, overhead, records, out_overhead=paths[0], out_kernels=paths[1])
     return paths
 
 

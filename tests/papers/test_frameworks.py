@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.formulas.equal_runs import first_epochs
@@ -21,9 +20,10 @@ from toolnoise.papers.frameworks.metric import (
     total,
 )
 from toolnoise.stats.estimates import Estimate
-from toolnoise.steps import STEPS
-from toolnoise.study import layout
+from toolnoise.steps import parameters
+from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
+from toolnoise.study.expected import METRICS
 
 
 def logits(predicted):
@@ -127,7 +127,6 @@ def test_of_runs_that_part_the_first_epochs_are_averaged_and_the_others_counted(
     assert np.isnan(none).all()
 
 
-STEP = STEPS["predict-elsewhere"]
 PAIR = Pair("smallcnn", "digits", "cpu", "other", "control")
 N_EXAMPLES = 6
 
@@ -146,12 +145,12 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert len(three.pairs) == 6
     ways = {(pair.hardware, pair.other_hardware, pair.variant) for pair in three.exchanged}
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
-    assert {"frameworks", "partings"} <= set(steps.collected(three))
-    assert steps.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
+    assert {"frameworks", "partings"} <= set(figure_files.collected(three))
+    assert figure_files.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
     (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
     assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
-    assert steps.metric_files(three, shown)["frameworks"] == [
-        three.path(STEPS["measure-frameworks"].writes["out"].pattern, of) for of in three.frameworks
+    assert figure_files.metric_files(three, shown)["frameworks"] == [
+        three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]
 
 
@@ -159,42 +158,23 @@ def test_a_study_of_one_framework_exchanges_nothing(written, built):
     tiny = built(written)
     assert tiny.pairs
     assert tiny.frameworks == tiny.exchanged == ()
-    assert not {"frameworks", "partings"} & set(steps.collected(tiny))
+    assert not {"frameworks", "partings"} & set(figure_files.collected(tiny))
     assert not {"frameworks", "partings"} & set(tiny.figure_kinds)
 
 
 def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
     way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
-    asked = STEP.parameters(three, way)
+    asked = parameters.exchange(three, way)
     assert asked["trained_on"] == "cpu-other"
     assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
-    assert STEP.modules(asked) == (
+    assert job_code.modules("predict-elsewhere", asked) == (
         "toolnoise.dumps.prediction_dump",
         "toolnoise.engines.tensorflow",
         "toolnoise.models.smallcnn",
     )
-    back = STEP.parameters(three, way.reversed)
-    assert "toolnoise.engines.torch" in STEP.modules(back)
+    back = parameters.exchange(three, way.reversed)
+    assert "toolnoise.engines.torch" in job_code.modules("predict-elsewhere", back)
     assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
-
-
-@pytest.mark.parametrize(
-    ("changed", "line"),
-    [
-        (
-            {"other_hardware": "noisy"},
-            "grid: no predict-elsewhere of smallcnn/digits/cpu/noisy/control; "
-            "allowed: two toolings of different engines",
-        ),
-        ({"other_hardware": "elsewhere"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/elsewhere/control"),
-        ({"variant": "impl"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/cpu-other/impl"),
-        ({"model": "resnet18"}, "grid: no predict-elsewhere of resnet18/digits/cpu/cpu-other/control"),
-    ],
-    ids=str,
-)
-def test_what_is_no_exchange_of_two_frameworks_is_one_line(changed, line, three, refused):
-    asked = {**PAIR._asdict(), "other_hardware": "cpu-other"} | changed
-    assert refused(steps.asked, "predict-elsewhere", three, "study.json", asked).startswith(f"study.json: {line}")
 
 
 LOGITS = np.arange(N_EXAMPLES * 4, dtype=np.float32).reshape(1, N_EXAMPLES, 4) % 5
@@ -216,7 +196,7 @@ def measured(tmp_path, make_run, make_dump):
         there = [make_run(10 + seed, elsewhere(seed, change)) for seed in (1, 2)]
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
         one, other, one_there, other_there = paths
-        frameworks.measure(pair, one, one_there, here, other, other_there, there, *out)
+        frameworks.measure(pair, one, one_there, here, other, other_there, there, out=out[0], out_partings=out[1])
         return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
 
     return measure
@@ -318,7 +298,7 @@ def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_tha
 
     from toolnoise.verify.audit.rules import specs
 
-    asked = STEP.parameters(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
+    asked = parameters.exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
     output = SimpleNamespace(role="index", name="index.json")
     about = {
         "verb": "predict-elsewhere",

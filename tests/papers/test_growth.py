@@ -8,7 +8,7 @@ from toolnoise.base import arrays, files, metric_files
 from toolnoise.papers.growth import measure
 from toolnoise.papers.growth import metric as growth
 from toolnoise.papers.growth.metric import GROWTH, Course
-from toolnoise.study import kept_weights, runs
+from toolnoise.study import figure_files, kept_weights, runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.kept_weights import schedule
 
@@ -205,7 +205,7 @@ def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several
 def test_what_has_another_start_is_compared_with_nothing(growing):
     study = growing({"variants": ["control", "algo", "init", "init+bit"]})
     assert study.growing() == {}
-    assert "growth" not in steps.collected(study)
+    assert "growth" not in figure_files.collected(study)
 
 
 def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
@@ -247,7 +247,7 @@ def measured(tmp_path, make_spec):
         records = [write(*one) for one in of_runs]
         names = dict.fromkeys(one[0] for one in of_runs)
         references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
-        measure.measure(*HOME, references, records, tmp_path / "growth.csv")
+        measure.measure(*HOME, references, records, out=tmp_path / "growth.csv")
         return metric_files.read(tmp_path / "growth.csv", GROWTH)
 
     return call

@@ -33,7 +33,7 @@ def measured(tmp_path, make_dump):
         dumps = [] if stack is None else [make_dump(stack, "remedied", **{"remedies": NAMES, **RUNS, **index})[0]]
         others = [] if single is None else [make_dump(single, "other")[0]]
         read = tmp_path / "data.npz", *cell, dumps, others
-        measures_remedies.measure(CELL, 0, *read, tmp_path / "out.csv")
+        measures_remedies.measure(CELL, 0, *read, out=tmp_path / "out.csv")
         rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
         assert set(rows["group"]) == {"all"}
         assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}

@@ -121,7 +121,7 @@ def measured_pair(tmp_path, make_run, make_dump):
             logits[diverged] = np.nan
             paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(SOURCES, draws))
             sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
-        pair.measure(NAMES, tmp_path / "d.npz", *sides, tmp_path / "out.csv")
+        pair.measure(NAMES, tmp_path / "d.npz", *sides, out=tmp_path / "out.csv")
         return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
 
     return measure

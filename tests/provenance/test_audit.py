@@ -167,7 +167,7 @@ def test_every_verb_that_makes_results_has_paths(built, written):
     assert len(set(names)) == len(names)
     made = set()
     for job in found:
-        assert STEPS[job.verb].where.of(json.loads(json.dumps(job.parameters))) == job.place
+        assert STEPS[job.verb].place_of(json.loads(json.dumps(job.parameters))) == job.place
         assert job.outputs == outputs(job.verb, job.parameters, study.name)
         assert {name for name, _ in job.inputs} <= made | set(names)
         made |= {name for name, _ in job.outputs}

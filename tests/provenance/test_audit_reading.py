@@ -15,7 +15,6 @@ from toolnoise.base import code_digest, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.record.statements import CODE, Artifact, Statement
-from toolnoise.steps import STEPS
 from toolnoise.verify import tree
 from toolnoise.verify.audit import beside, digests, examine
 from toolnoise.verify.audit.digests import Stamp
@@ -100,7 +99,7 @@ def test_of_a_file_that_grows_no_more_is_read_than_its_size(root):
 
 
 def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp_path, monkeypatch):
-    module = STEPS["collect"].module
+    module = "toolnoise.measures.collect"
     # What only messages import may have come after the result.
     names = code_digest.sources(module).keys() - (code_digest.uncounted(module) - {*code_digest.UNCOUNTED})
     known = {name for name in names if not code_digest.is_docstring(program.path_of(name))}

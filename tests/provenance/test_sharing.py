@@ -17,11 +17,10 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps
-from toolnoise.base import code_digest, files
+from toolnoise.base import files
 from toolnoise.record import archive, statements
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
-from toolnoise.steps import STEPS
-from toolnoise.study import config
+from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
 from toolnoise.verify import signing, tree
 from toolnoise.verify.audit import examine
@@ -58,8 +57,7 @@ def stated(folder, job, content):
     inputs = [described(folder / name, name, role, INPUT) for name, role in job.inputs]
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
-    verb = STEPS[job.verb]
-    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.work.files(job.parameters))
+    made_by = job_code.digests_of_sources(job.verb, job.parameters)
     inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
     about = (job.parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
     statement = Statement(job.verb, tuple(outputs), tuple(inputs), *about)

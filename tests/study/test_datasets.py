@@ -13,7 +13,7 @@ DIGITS = {"reader": "digits", "test_examples": 500}
 def digits(tmp_path_factory):
     """The digits in their prepared form."""
     path = tmp_path_factory.mktemp("digits") / "digits.npz"
-    preparation.prepare("digits", DIGITS, path)
+    preparation.prepare("digits", DIGITS, out=path)
     return path
 
 
@@ -35,8 +35,9 @@ def prepare_npz(tmp_path):
 
     def prepare(outside, save=np.savez):
         save(tmp_path / "mine.npz", **outside)
-        preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, tmp_path / "prepared.npz")
-        return tmp_path / "prepared.npz"
+        path = tmp_path / "prepared.npz"
+        preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, out=path)
+        return path
 
     return prepare
 
@@ -45,7 +46,7 @@ def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, ou
     (tmp_path / "mine").mkdir()
     for name, array in outside.items():
         np.save(tmp_path / "mine" / f"{name}.npy", array)
-    preparation.prepare("mine", {"reader": "npy", "path": str(tmp_path / "mine")}, tmp_path / "of_folder.npz")
+    preparation.prepare("mine", {"reader": "npy", "path": str(tmp_path / "mine")}, out=tmp_path / "of_folder.npz")
     assert (tmp_path / "of_folder.npz").read_bytes() == prepare_npz(outside).read_bytes()
 
 
@@ -82,19 +83,19 @@ def test_a_builder_sees_of_data_that_is_not_prepared_what_it_sees_of_prepared_da
     monkeypatch.chdir(tmp_path)
     np.savez("mine.npz", **outside)
     first = preparation.first_image("mine", entry)
-    preparation.prepare("mine", entry, "prepared.npz")
+    preparation.prepare("mine", entry, out="prepared.npz")
     whole = prepared.load("prepared.npz")
     assert (first.train.shape, first.classes) == (whole.train.shape, whole.classes)
     assert (first.train.images == whole.train.images[:1]).all()
 
 
 def test_preparing_twice_gives_equal_bytes(digits, tmp_path):
-    preparation.prepare("digits", DIGITS, tmp_path / "again.npz")
+    preparation.prepare("digits", DIGITS, out=tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == digits.read_bytes()
 
 
 def test_the_last_examples_are_the_test_set(digits, tmp_path):
-    preparation.prepare("digits", DIGITS | {"test_examples": 400}, tmp_path / "more.npz")
+    preparation.prepare("digits", DIGITS | {"test_examples": 400}, out=tmp_path / "more.npz")
     more, fewer = arrays.read_npz(tmp_path / "more.npz"), arrays.read_npz(digits)
     assert (more["test_images"] == fewer["test_images"][100:]).all()
     assert (more["train_labels"][:1297] == fewer["train_labels"]).all()

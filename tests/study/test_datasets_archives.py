@@ -229,7 +229,7 @@ def prepare(tmp_path):
             for name, content in pictures.items():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
                 (path / name).write_bytes(content)
-        preparation.prepare("mine", {"reader": "image-folder", "path": str(path), **entry}, tmp_path / "out.npz")
+        preparation.prepare("mine", {"reader": "image-folder", "path": str(path), **entry}, out=tmp_path / "out.npz")
         return tmp_path / "out.npz"
 
     return make

@@ -83,7 +83,7 @@ def fetch(tmp_path, monkeypatch):
 
     def get(**source):
         source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}"} | source
-        fetching.fetch("made", {"reader": "npz", **source}, tmp_path / "sources.json")
+        fetching.fetch("made", {"reader": "npz", **source}, out=tmp_path / "sources.json")
         return files.read_json(tmp_path / "sources.json")["sources"][0]
 
     return get
@@ -265,7 +265,7 @@ def test_every_file_of_a_data_set_is_recorded(tmp_path):
     for role in ("images", "partition"):
         (tmp_path / role).write_text(role)
         entry["files"][role] = {"path": str(tmp_path / role)}
-    fetching.fetch("made", entry, tmp_path / "sources.json")
+    fetching.fetch("made", entry, out=tmp_path / "sources.json")
     records = files.read_json(tmp_path / "sources.json")["sources"]
     assert [record["sha256"] for record in records] == [
         hashlib.sha256(role.encode()).hexdigest() for role in ("images", "partition")

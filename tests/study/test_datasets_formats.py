@@ -45,7 +45,7 @@ def prepare(tmp_path):
     """Prepare a data set; returns its arrays."""
 
     def make(reader, **entry):
-        preparation.prepare("made", {"reader": reader, **entry}, tmp_path / "out.npz", threads=2)
+        preparation.prepare("made", {"reader": reader, **entry}, out=tmp_path / "out.npz", threads=2)
         return arrays.read_npz(tmp_path / "out.npz")
 
     return make
@@ -404,7 +404,7 @@ def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tm
             "asked": np.array(asked),
         },
     )
-    counting.count("celeba", tmp_path / "celeba.npz", tmp_path / "data.csv")
+    counting.count("celeba", tmp_path / "celeba.npz", out=tmp_path / "data.csv")
     lines = (tmp_path / "data.csv").read_text().splitlines()
     counts = {
         (row["split"], row["group"], row["label"]): int(row["count"])

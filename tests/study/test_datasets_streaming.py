@@ -30,7 +30,7 @@ def paths(tmp_path_factory):
     for streamed in (False, True):
         found.append(folder / f"{streamed}.npz")
         entry = {"reader": "npz", "path": str(folder / "raw.npz"), "streamed": streamed}
-        preparation.prepare("made", entry, found[-1])
+        preparation.prepare("made", entry, out=found[-1])
     return found
 
 
@@ -115,7 +115,7 @@ def test_streamed_data_without_its_checks_is_one_line(paths, tmp_path, refused):
 
 def test_preparing_streamed_data_twice_gives_equal_bytes(paths, tmp_path):
     entry = {"reader": "npz", "path": str(paths[0].parent / "raw.npz"), "streamed": True}
-    preparation.prepare("made", entry, tmp_path / "again.npz")
+    preparation.prepare("made", entry, out=tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == paths[1].read_bytes()
 
 

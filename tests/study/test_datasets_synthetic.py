@@ -22,7 +22,7 @@ FACES = {"reader": "faces", "train_examples": 3000, "test_examples": 3000, "imag
 @pytest.fixture(scope="module")
 def faces(tmp_path_factory):
     path = tmp_path_factory.mktemp("faces") / "faces.npz"
-    preparation.prepare("faces", FACES, path)
+    preparation.prepare("faces", FACES, out=path)
     return prepared.load(path)
 
 
@@ -83,7 +83,7 @@ def test_faces_can_be_learnt_but_not_without_errors_and_groups_differ(faces):
 
 def test_faces_can_have_several_attributes_each_of_which_can_be_learnt(faces, tmp_path):
     attributes = 4
-    preparation.prepare("faces", FACES | {"attributes": attributes}, tmp_path / "out.npz")
+    preparation.prepare("faces", FACES | {"attributes": attributes}, out=tmp_path / "out.npz")
     data = prepared.load(tmp_path / "out.npz")
     assert data.asked == ("Blond_Hair", "Smiling", "Eyeglasses", "Wearing_Hat")
     assert (data.classes, data.outputs) == (("no", "yes"), attributes)
@@ -121,7 +121,7 @@ def test_faces_without_a_key_are_one_line(key, tmp_path, refused):
 
 
 def prepare(entry, tmp_path):
-    preparation.prepare("made", entry, tmp_path / "out.npz", threads=2)
+    preparation.prepare("made", entry, out=tmp_path / "out.npz", threads=2)
     return arrays.read_npz(tmp_path / "out.npz")
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise import steps, streams
+from toolnoise import streams
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
-from toolnoise.steps import STEPS
-from toolnoise.study import config, grid, layout
+from toolnoise.study import config, figure_files, grid, job_code, layout, places
 from toolnoise.study.cells import MODES, Cell, Pair, Profile
+from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.variants import VARIANTS
 
 
@@ -121,8 +121,8 @@ def test_remedies_change_no_run(written, built):
         block.pop("remedies", None)
     without = built(plain)
     assert [tiny.spec(cell, 1) for cell in tiny.cells] == [without.spec(cell, 1) for cell in tiny.cells]
-    assert "remedies" in steps.collected(tiny)
-    assert "remedies" not in steps.collected(without)
+    assert "remedies" in figure_files.collected(tiny)
+    assert "remedies" not in figure_files.collected(without)
 
 
 def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_files_alone(written, built):
@@ -132,8 +132,8 @@ def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_fil
     assert figure.tasks == (("smallcnn", "digits"), ("smallcnn-snapshots", "digits"))
     stem = "results/tiny/metrics/remedies"
     assert (
-        steps.metric_files(tiny, figure)["remedies"]
-        == steps.metric_files(tiny)["remedies"]
+        figure_files.metric_files(tiny, figure)["remedies"]
+        == figure_files.metric_files(tiny)["remedies"]
         == [
             f"{stem}/{model}/digits/cpu/{variant}.csv"
             for model in ("smallcnn", "smallcnn-snapshots")
@@ -537,11 +537,8 @@ NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).m
 PATTERNS = [
     value for value in vars(layout).values() if isinstance(value, str) and value.startswith(("results/", "logs/"))
 ]
-PATTERNS += [
-    pattern
-    for verb, step in STEPS.items()
-    for pattern in (*(write.pattern for write in step.writes.values()), step.log(verb))
-]
+PATTERNS += [metric.pattern for metric in METRICS.values()]
+PATTERNS += [pattern for one in EXPECTED.values() for pattern in one.patterns]
 WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "mode", "figure", "kind", "file")
 
 
@@ -561,15 +558,13 @@ def test_layers_are_those_of_the_blocks_that_say_so(written, built):
     tiny = built(written)
     assert set(tiny.layers.values()) == {50}
     assert {cell.hardware for cell in tiny.layers} == {"cpu"}
-    assert steps.collected(tiny)["layers"] == "results/tiny/metrics/layers.csv"
+    assert figure_files.collected(tiny)["layers"] == "results/tiny/metrics/layers.csv"
     mine = [cell for cell in tiny.cells if cell.hardware == "cpu"]
-    assert steps.metric_files(tiny)["layers"] == [
-        tiny.path(STEPS["measure-layers"].writes["out"].pattern, cell) for cell in mine
-    ]
+    assert figure_files.metric_files(tiny)["layers"] == [tiny.path(METRICS["layers"].pattern, cell) for cell in mine]
     assert {figure.hardware for figure in tiny.figures if figure.notebook == "layers"} == {("cpu",)}
     written["grid"][0].pop("layers")
     bare = built(written)
-    assert "layers" not in steps.collected(bare)
+    assert "layers" not in figure_files.collected(bare)
     assert "layers" not in bare.figure_kinds
     assert [bare.spec(cell, 1) for cell in mine] == [tiny.spec(cell, 1) for cell in mine]
 
@@ -578,8 +573,8 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
     tiny = built(written)
-    figures = {figure.name: steps.metric_files(tiny, figure) for figure in tiny.figures}
-    gates = {figure.name: steps.gates(tiny, figure) for figure in tiny.figures}
+    figures = {figure.name: figure_files.metric_files(tiny, figure) for figure in tiny.figures}
+    gates = {figure.name: figure_files.gates(tiny, figure) for figure in tiny.figures}
     stem = "results/tiny/metrics"
     on_cpu = figures["noise_by_source-cpu"]
     models = ("smallcnn", "smallcnn-bn")
@@ -605,10 +600,10 @@ def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
     written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
     written["grid"][0]["datasets"] = ["digits", "mine"]
     tiny = built(written)
-    assert [place.dataset for place in STEPS["fetch"].where.all(tiny)] == ["mine"]
+    assert [place.dataset for place in places.from_files(tiny)] == ["mine"]
     (source,) = sources.sources(tiny.config["datasets"]["mine"])
     assert (source["path"], sources.is_own(source)) == ("my.npz", True)
-    modules = STEPS["predict"].modules(STEPS["predict"].parameters(tiny, CELL))
+    modules = job_code.modules("predict", {"spec": tiny.spec(CELL, 1).as_json()})
     assert modules[1:] == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
 
 

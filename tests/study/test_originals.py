@@ -160,7 +160,7 @@ def entry(folder):
 
 @pytest.fixture
 def path(entry, tmp_path):
-    preparation.prepare("photographs", entry, tmp_path / "originals.npz", threads=2)
+    preparation.prepare("photographs", entry, out=tmp_path / "originals.npz", threads=2)
     return tmp_path / "originals.npz"
 
 
@@ -187,7 +187,7 @@ def test_the_files_are_stored_as_they_are(path, folder):
 
 def test_an_image_folder_has_the_same_originals(path, folder, entry, tmp_path):
     entry = {key: value for key, value in entry.items() if key != "files"} | {"reader": "image-folder"}
-    preparation.prepare("photographs", entry | {"path": str(folder)}, tmp_path / "other.npz")
+    preparation.prepare("photographs", entry | {"path": str(folder)}, out=tmp_path / "other.npz")
     assert (tmp_path / "other.npz").read_bytes() == path.read_bytes()
     assert preparation.first_image("photographs", entry | {"path": str(folder)}).train.images.shape == (
         1,
@@ -204,7 +204,7 @@ def test_the_digest_covers_the_bytes_of_the_files(path, photographs, entry, tmp_
     content = first.read_bytes()
     first.write_bytes(content[:2] + b"\xff\xfe\x00\x04ab" + content[2:])
     files = {part: {"path": str(tmp_path / part)} for part in ("train", "test")}
-    preparation.prepare("photographs", entry | {"files": files}, tmp_path / "other.npz")
+    preparation.prepare("photographs", entry | {"files": files}, out=tmp_path / "other.npz")
     one, other = prepared.load(path), prepared.load(tmp_path / "other.npz")
     assert one.train.images.tobytes() == other.train.images.tobytes()
     assert one.sha256 != other.sha256

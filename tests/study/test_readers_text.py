@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise.base import code_digest
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import text
 from toolnoise.datasets.sources import sources
-from toolnoise.steps import STEPS
-from toolnoise.study import config
+from toolnoise.study import config, job_code
 from toolnoise.study.entries import has_groups
 
 POEM = ROOT / "resources/texts/paradise-lost.txt"
@@ -263,11 +261,10 @@ def test_the_words_of_the_poem_are_counted_as_in_the_file():
 
 def test_the_embedded_text_is_part_of_what_the_data_set_is_made_by():
     parameters = {"dataset": "poem", "entry": config.registered("datasets")["paradise-lost"]}
-    step = STEPS["prepare"]
-    made_by = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
+    made_by = job_code.digests_of_sources("prepare", parameters)
     assert made_by["resources/texts/paradise-lost.txt"] == hashlib.sha256(POEM.read_bytes()).hexdigest()
     assert "workflow/toolnoise/datasets/readers/text.py" in made_by
-    assert step.work.files({"dataset": "digits", "entry": {"reader": "digits"}}) == ()
+    assert job_code.files("prepare", {"dataset": "digits", "entry": {"reader": "digits"}}) == ()
 
 
 # Files as they are published.

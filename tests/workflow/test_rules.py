@@ -70,10 +70,8 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(plann
     # One for each set of formats.
     assert verbs.pop("render") == 3
     assert verbs == dict.fromkeys((job_code.JOBS.keys() - {"render"}) | FOR_PEOPLE, 1)
-    lacking = {
-        (name, what) for name, rule in calling.items() for what in ("docstring", "log", "conda") if not rule[what]
-    }
-    assert lacking == set()
+    assert [name for name, rule in calling.items() if not all(rule.values())] == []
+    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} == {"{study}", "fuzz"}
 
 
 def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):

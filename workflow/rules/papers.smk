@@ -168,7 +168,7 @@ rule judge_claims:
     conda:
         ENVIRONMENT
     params:
-        claims=json.dumps(CLAIMS["claims"], ensure_ascii=False),
+        claims=json.dumps(CLAIMS["claims"], ensure_ascii=False, sort_keys=True),
         toolings=text(CLAIMS["toolings"]),
         label_of=text(CLAIMS.get("label_of", {})),
         synthetic=CLAIMS.get("synthetic", []),

@@ -182,8 +182,9 @@ def stream(study_file, _data_file, last, streamed_file, *part_bytes):
     for size in part_bytes:
         streaming.PART_BYTES = int(size)
         out = Path(last).with_name(f"{size}.npz")
-        outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
-        loop.train(spec, streamed_file, *outputs)
+        outputs = {"history": ".csv", "record": ".json", "checkpoint": ".checkpoint.npz"}
+        beside = {part: out.with_suffix(suffix) for part, suffix in outputs.items()}
+        loop.train(spec, streamed_file, weights=out, **beside)
 
 
 STEPS = 6

@@ -18,14 +18,14 @@ _DECODER = json.JSONDecoder()
 
 
 def text(values: Mapping[str, Any]) -> str:
-    """Values as text, in their order."""
-    return " ".join(f"{key}={_value(value)}" for key, value in values.items())
+    """Values as text: the name first, then by their keys, so that the order in a file changes nothing."""
+    return " ".join(f"{key}={_value(values[key])}" for key in sorted(values, key=lambda key: (key != "name", key)))
 
 
 def _value(value: Any) -> str:
     if isinstance(value, str) and _WORD.fullmatch(value) and value not in _OF_JSON:
         return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def parsed(line: str, option: str) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def run(profile: str | None, words: Sequence[str]) -> int:
     """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
     study, snakemake = command(profile, words)
     given.require_readable(snakemake[1:])
+    _require_writable(Path(".snakemake"))
     print(shlex.join(snakemake), file=sys.stderr, flush=True)
     for line in other_interpreters(study):
         print(line, file=sys.stderr, flush=True)
@@ -143,6 +144,12 @@ def _names(words: Sequence[str], *options: str) -> bool:
 def _shown(path: Path) -> str:
     """A path as a person would type it in this folder."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _require_writable(folder: Path) -> None:
+    """Refuse a folder that Snakemake may not make or write to: it would end in a traceback, even in a dry run."""
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise BadInput(folder, "", "no permission to write", "a folder of your own")
 
 
 def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:

@@ -7,6 +7,7 @@ files are not trusted: if one makes Python raise, `each` reports that as a findi
 import csv
 import functools
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ from toolnoise.study import config, layout, runs
 from toolnoise.study.cells import Shown, Whole
 from toolnoise.study.layout import NARROW
 from toolnoise.study.runs import Run
+from toolnoise.study.study import Study
 from toolnoise.verify.audit.digests import Cache, Hashed
 from toolnoise.verify.signing import Verdict
 from toolnoise.verify.tree import AUDITED, SHOW_AUDIT, STATEMENTS, Tree
@@ -313,4 +315,14 @@ def _without_study_file(tree: Tree, job: Job) -> Job:
     if made is None or not made.statement.parameters:
         return job
     inputs = tuple(needed for needed in job.inputs if needed[1] != "study")
-    return job._replace(parameters=made.statement.parameters, inputs=inputs)
+    return job._replace(parameters=job.parameters or _said_of(tree.study, job.verb), inputs=inputs)
+
+
+def _said_of(study: Study, verb: str) -> steps.Parameters:
+    if verb != PAGE:
+        return {"study": study.name, "figure_kinds": list(study.figure_kinds)}
+    # Imported here: pages need more than audits.
+    from toolnoise.pages import study_page
+
+    said = study_page.page_of(study, {})._asdict()
+    return json.loads(json.dumps({name: value for name, value in said.items() if name != "files"}))
