@@ -305,7 +305,8 @@ def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_o
     assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(figure_kinds.KINDS)
     for kind, about in figure_kinds.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
-        assert study_page.plain(about.caption_in("a-study")).endswith(".") and "a-study" in about.caption_in("a-study")
+        caption = figure_kinds.caption_in(kind, "a-study")
+        assert study_page.plain(caption).endswith(".") and "a-study" in caption
         assert set(about.reads) <= {*METRICS, "claims"}
 
 

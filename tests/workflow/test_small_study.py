@@ -203,9 +203,10 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     notebook = json.loads((tree / "notebooks/noise_by_source.ipynb").read_text())
     notebook["cells"][-1]["source"].append("\nchanged = True")
     (tree / "notebooks/noise_by_source.ipynb").write_text(json.dumps(notebook))
-    caption = '\nKINDS["table4"] = KINDS["table4"]._replace(caption="Examples once more.")\n'
     shutil.copyfile(tree / "notebooks/table4.ipynb", tree / "notebooks/mine.ipynb")
-    change(package / "study/figure_kinds.py", f'{caption}KINDS["mine"] = KINDS["table4"]\n')
+    change(package / "study/figure_kinds.py", '\nKINDS["mine"] = KINDS["table4"]\n')
+    captions = tree / figure_kinds.CAPTIONS
+    captions.write_text(captions.read_text().replace("table4: |-", "mine: Examples once more.\n\ntable4: |-\n  Again:"))
     change_study(copied, lambda study: study["figures"].append("mine"))
     assert planned(copied, source=tree) == {
         "measure_pair": 1,
@@ -341,7 +342,7 @@ def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(cop
     # Besides them there is the caption of the metric files.
     found = captions(report)
     assert len(found) == len(KINDS) + 1
-    assert {study_page.plain(figure_kinds.KINDS[kind].caption_in("small")) for kind in KINDS} < found
+    assert {study_page.plain(figure_kinds.caption_in(kind, "small")) for kind in KINDS} < found
 
 
 # The control gate: a study whose control runs are not bit-equal fails, and says where they part

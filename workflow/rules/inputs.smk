@@ -226,7 +226,7 @@ def shown_by(wildcards):
 
 
 def caption_of(wildcards):
-    return figure_kinds.KINDS[notebook_of(wildcards)].caption_in(study.name)
+    return figure_kinds.caption_in(notebook_of(wildcards), study.name)
 
 
 def category_of(wildcards):

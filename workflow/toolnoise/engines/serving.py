@@ -8,7 +8,7 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import accelerators, environment
 from toolnoise.study import environments, programs
-from toolnoise.study.program_variables import interpreter_variables
+from toolnoise.study.programs import interpreter_variables
 
 # The file that describes a framework's build, and the pattern in it that means GPU support.
 BUILDS = {

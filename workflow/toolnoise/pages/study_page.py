@@ -22,7 +22,7 @@ from toolnoise.pages.document import document, part
 from toolnoise.pages.first_screen import Measured
 from toolnoise.study import figure_files, grid, layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure_kinds import FIGURES, KINDS
+from toolnoise.study.figure_kinds import FIGURES, KINDS, caption_in
 from toolnoise.study.layout import NARROW
 from toolnoise.study.study import Study
 
@@ -154,7 +154,7 @@ def plain(caption: str) -> str:
 def _figure(figure: Mapping[str, Any], page: Page) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
     files = dict(figure["files"])
-    shown |= {"files": files, "caption": plain(KINDS[figure["kind"]].caption_in(page.study))}
+    shown |= {"files": files, "caption": plain(caption_in(figure["kind"], page.study))}
     if not figure["picture"]:
         title = page_tables.rendered(page.files[files["html"]])["title"]
         return shown | {"title": title or figure["name"]}

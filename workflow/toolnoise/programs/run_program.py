@@ -31,7 +31,7 @@ from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators, environment
 from toolnoise.formulas import outcome_files
-from toolnoise.study.program_variables import interpreter_variables, thread_variables
+from toolnoise.study.programs import interpreter_variables, thread_variables
 from toolnoise.study.runs import OUTCOME, TENSOR_DIGITS, weight_digests
 
 # Which of its tensors a program trains, it does not say. These are statistics by name, in PyTorch and in Keras.

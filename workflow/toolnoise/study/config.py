@@ -21,7 +21,7 @@ from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import claims, datasets, environments, layout, programs, remedies, strict_yaml
+from toolnoise.study import entry_checks, environments, layout, programs, remedies, strict_yaml
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
@@ -58,9 +58,9 @@ def resolve(config: object, file: str | Path) -> Config:
     _require_possible_recipes(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
     _settle_control_seeds(config["grid"], file)
-    datasets.require_possible(config["datasets"], "datasets.", file)
+    entry_checks.require_possible_datasets(config["datasets"], "datasets.", file)
     programs.require_possible(config["models"], "models.", file)
-    claims.require_possible(config["claims"], registered("claims"), "claims.", file)
+    entry_checks.require_possible_claims(config["claims"], registered("claims"), "claims.", file)
     remedies.require_possible(config["grid"], registered("datasets") | config["datasets"], file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
@@ -212,7 +212,7 @@ def registered(name: str) -> Config:
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
     if name == "claims":
-        claims.require_possible(entries, (), "", path)
+        entry_checks.require_possible_claims(entries, (), "", path)
     return entries
 
 

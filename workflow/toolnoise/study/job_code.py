@@ -117,7 +117,7 @@ def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
         return tuple(map(_columns, JUDGED))
     if verb == "render":
         return code_digest.imports_of(figure_kinds.notebook_of(parameters["notebook"]))
-    # It shows captions.
+    # It shows categories.
     return (figure_kinds.__name__,) if verb == "report" else ()
 
 
@@ -136,9 +136,9 @@ def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
         notebook = parameters["notebook"]
         return (figure_kinds.notebook_of(notebook), *KINDS[notebook].files)
     if verb == "write-page":
-        return tuple(map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))))
+        return (*map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))), figure_kinds.CAPTIONS)
     if verb == "report":
-        return tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure"))
+        return (*(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")), figure_kinds.CAPTIONS)
     return ()
 
 

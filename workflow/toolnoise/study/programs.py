@@ -3,6 +3,7 @@
 A program has no recipe, and its tooling runs nothing but programs. Its data set is what its outcomes bring.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ ENGINE, READER = "command", "outcome"
 BELONGING = {"hardware": ("engine", ENGINE), "datasets": ("reader", READER)}
 # The recipe in the spec of a run: the program has its own.
 RECIPE = {"name": "program"}
+# On a CPU the number of threads decides bits, and libraries would otherwise take all cores.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 # What a model is, each with the keys that it may have.
 KEYS = {
     "builder": ("options",),
@@ -114,3 +117,24 @@ def require_separable(
         if source != "impl" and source not in model["sources"]:
             allowed = f"its sources are {', '.join(model['sources'])}; the others are not separable"
             raise BadInput(file, key, f"found {source} for {name!r}", allowed)
+
+
+# How a tooling runs a program
+
+
+def thread_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that a tooling sets and a statement records."""
+    return dict.fromkeys(THREADS, str(tooling["threads"])) if tooling["accelerator"] == "cpu" else {}
+
+
+def interpreter_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
+    """The variables by which a program finds its own interpreter; none without a `python`."""
+    if "python" not in tooling:
+        return {}
+    python = Path(tooling["python"]).absolute()
+    binaries = python / "bin" if python.is_dir() else python.parent
+    if not binaries.is_dir():
+        wanted = "a virtual environment or an interpreter"
+        raise BadInput(f"hardware {tooling['name']}", "python", f"{tooling['python']} is not there", wanted)
+    variables = {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return variables | ({"VIRTUAL_ENV": str(python)} if python.is_dir() else {})

@@ -11,7 +11,7 @@ from toolnoise.engines import accelerators, environment
 from toolnoise.record.statements import COMMIT, TIME, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import programs
-from toolnoise.study.program_variables import thread_variables
+from toolnoise.study.programs import thread_variables
 from toolnoise.verify import history
 from toolnoise.verify.audit.evidence import Evidence, Found, each, shows_earlier_page
 
