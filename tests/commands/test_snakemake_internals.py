@@ -134,6 +134,6 @@ def test_a_huge_figure_is_one_line_with_the_limit(gib, tmp_path):
     with figure.open("wb") as file:
         file.truncate(int(gib * 2**30))
     with pytest.raises(BadInput) as refused:
-        snakemake_report.write("study", [], [str(figure)], tmp_path / "report.html")
+        snakemake_report.write("study.json", [str(figure)], out=str(tmp_path / "report.html"))
     assert str(refused.value) == f"{figure}: has {int(gib * 2**30)} bytes; at most {files.LARGEST_TEXT}"
     assert not (tmp_path / "report.html").exists()

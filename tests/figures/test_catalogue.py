@@ -1,7 +1,6 @@
 """Which figures a study has, and which of them the paper's names mean."""
 
 import functools
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -428,16 +427,6 @@ def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused)
     study = grid.build(config.resolve(written, PAPER), PAPER)
     line = refused(paper_items.of_target, "fig9b", study.figures, PAPER, written)
     assert line == f"{PAPER}: fig9b: the study has no overhead-kernel-size; it has overhead-networks"
-
-
-def test_a_name_like_an_items_is_told_from_other_names_and_refused_with_those_that_there_are(refused):
-    like = ["fig1", "fig10", "Figure3", "fig-12", "tab2", "table_9", "FIG5", *paper_items.TARGETS]
-    for name in set(like) - {"paper_vs_ours", "claims"}:
-        assert re.fullmatch(paper_items.ITEM, name), name
-    for name in ("figures", "figures/table2.html", "table2.csv", "pictures1", "stable1", "paper_vs_ours", "table"):
-        assert not re.fullmatch(paper_items.ITEM, name), name
-    line = refused(paper_items.refuse, "fig1", "mine.yaml")
-    assert line == f"mine.yaml: fig1: no table or figure of this name; allowed: {', '.join(paper_items.TARGETS)}"
 
 
 def networks(*models, hardware=("cpu", "v100")):

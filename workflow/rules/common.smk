@@ -17,15 +17,7 @@ from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.record.statements import path_for
 from toolnoise.steps import parameters as parameters_at
-from toolnoise.study import (
-    config as configuration,
-    entries,
-    expected,
-    figure_files,
-    figure_kinds,
-    given,
-    grid,
-)
+from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, given, grid
 from toolnoise.study import job_code, layout, places
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Control, Dataset, Network, Pair, Profile, Variants, Whole

@@ -4,7 +4,6 @@ from typing import Any
 
 from toolnoise.papers import notebook_values
 from toolnoise.study import layout, programs
-from toolnoise.study import remedies as plan
 from toolnoise.study.cells import (
     Cell,
     Control,
@@ -74,7 +73,7 @@ def profile(study: Study, place: Profile) -> Parameters:
 
 def remedies(study: Study, cell: Cell) -> Parameters:
     """The spec, and the remedies that are applied."""
-    return spec(study, cell) | {"remedies": list(plan.applied(study, cell))}
+    return spec(study, cell) | {"remedies": list(study.remedies_of(cell))}
 
 
 def layers(study: Study, cell: Cell) -> Parameters:
@@ -176,12 +175,12 @@ def profile_records(study: Study, network: Network) -> list[str]:
 
 def remedied_dump(study: Study, cell: Cell) -> list[str]:
     """The cell's dump under remedies; a cell without a remedy of its own has none."""
-    return [study.path(layout.REMEDIED, cell)] if plan.applied(study, cell) else []
+    return [study.path(layout.REMEDIED, cell)] if study.remedies_of(cell) else []
 
 
 def single_dump(study: Study, cell: Cell) -> list[str]:
     """The dump of the runs that it is compared with; none if these are its own."""
-    single = plan.single(study, cell)
+    single = study.without_remedy(cell)
     return [study.path(layout.LOGITS, single)] if single != cell else []
 
 

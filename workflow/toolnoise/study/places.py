@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from toolnoise.datasets import sources
 from toolnoise.formulas.outcomes import SCORED
-from toolnoise.study import programs, remedies
+from toolnoise.study import programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Shown, Training, Variants, Whole
 from toolnoise.study.entries import of_text
@@ -125,7 +125,7 @@ def compared(study: Study) -> tuple[Variants, ...]:
 
 def remedied(study: Study) -> list[Cell]:
     """Cells with a dump under remedies."""
-    return [cell for cell in study.views if remedies.applied(study, cell)]
+    return [cell for cell in study.views if study.remedies_of(cell)]
 
 
 def with_remedies(study: Study) -> list[Cell]:
