@@ -155,7 +155,7 @@ def by_hand(folder):
         (folder / "runs.csv").write_text("accuracy\n0.9\n0.91\n0.92\n")
         (folder / "new.csv").write_text("accuracy\n0.91\n")
         judged = verb("gate", "--reference", "runs.csv", "--new", "new.csv", "--metric", "accuracy")
-        shutil.copyfile(ROOT / "tests/workflow/drivers/trained_in_numpy.py", folder / "train.py")
+        shutil.copyfile(ROOT / "tests/checking/drivers/trained_in_numpy.py", folder / "train.py")
         program = [python, "train.py", "--seed", "{init}", "--data-seed", "{shuffle}"]
         checked = verb("check", "--sources", "init,shuffle", "--", *map(str, program))
         adopted = verb("adopt", "{arm}/{seed}.npy", "--labels", "y.npy", "--name", "mine")
