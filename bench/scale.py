@@ -69,7 +69,13 @@ BARE = """
 CELLS = [f"network-{{number}}/digits/cpu/algo_impl" for number in range({cells})]
 SEEDS = range(1, {seeds} + 1)
 KINDS = ["stability", "runs", "identical", "convergence", "ensembles"]
-RUN = ["weights.npz", "history.csv", "run.json"]
+RUN = ["weights", "history", "record"]
+SPEC = "name=any " + 300 * "x"
+
+
+wildcard_constraints:
+    cell="[^/]+/[^/]+/[^/]+/[^/]+",
+    seed="[0-9]+",
 
 
 def runs(*names):
@@ -95,13 +101,19 @@ rule prepare:
 
 rule train:
     input: "digits.npz"
-    output: expand("runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}", name=[*RUN, "weights.intoto.json"])
-    params: recipe="epochs=5", code="digest"
-    shell: "touch {{output}}"
+    output: **{{name: f"runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}" for name in ["weights", "history", "record", "statement"]}}
+    log: "logs/{{cell}}/{{seed}}.log"
+    threads: lambda wildcards: 1
+    resources: mem_mb=lambda wildcards, attempt: 16000 * attempt, runtime=lambda wildcards, attempt: 240 * attempt,
+        gpu=lambda wildcards: 0
+    params: **{{name: lambda wildcards: SPEC for name in ["model", "data", "recipe", "tooling", "variant", "seed", "code"]}}
+    shell: "train --model {{params.model:q}} --dataset {{params.data:q}} --recipe {{params.recipe:q}}"
+        " --tooling {{params.tooling:q}} --variant {{params.variant:q}} --seed {{params.seed:q}} --data {{input:q}}"
+        " --weights {{output.weights:q}} --history {{output.history:q}} --record {{output.record:q}} >{{log:q}}"
 
 
 rule predict:
-    input: "digits.npz", runs("run.json", "weights.npz")
+    input: "digits.npz", runs("record", "weights")
     output: "logits/{{cell}}.npy", "logits/{{cell}}.json", "logits/{{cell}}.intoto.json"
     params: recipe="epochs=5", code="digest"
     shell: "touch {{output}}"
