@@ -70,6 +70,7 @@ CELLS = [f"network-{{number}}/digits/cpu/algo_impl" for number in range({cells})
 SEEDS = range(1, {seeds} + 1)
 KINDS = ["stability", "runs", "identical", "convergence", "ensembles"]
 RUN = ["weights", "history", "record"]
+PARTS = ["model", "data", "recipe", "tooling", "variant", "seed"]
 SPEC = "name=any " + 300 * "x"
 
 
@@ -101,12 +102,12 @@ rule prepare:
 
 rule train:
     input: "digits.npz"
-    output: **{{name: f"runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}" for name in ["weights", "history", "record", "statement"]}}
+    output: **{{name: f"runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}" for name in [*RUN, "statement"]}}
     log: "logs/{{cell}}/{{seed}}.log"
     threads: lambda wildcards: 1
     resources: mem_mb=lambda wildcards, attempt: 16000 * attempt, runtime=lambda wildcards, attempt: 240 * attempt,
         gpu=lambda wildcards: 0
-    params: **{{name: lambda wildcards: SPEC for name in ["model", "data", "recipe", "tooling", "variant", "seed", "code"]}}
+    params: **{{name: lambda wildcards: SPEC for name in [*PARTS, "code"]}}
     shell: "train --model {{params.model:q}} --dataset {{params.data:q}} --recipe {{params.recipe:q}}"
         " --tooling {{params.tooling:q}} --variant {{params.variant:q}} --seed {{params.seed:q}} --data {{input:q}}"
         " --weights {{output.weights:q}} --history {{output.history:q}} --record {{output.record:q}} >{{log:q}}"
