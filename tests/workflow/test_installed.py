@@ -83,6 +83,7 @@ def plan(run, installed, folder):
         command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
         done = run(folder, *command, *(asked or ["--dry-run"]))
         assert done.returncode == 0, done.stdout + done.stderr
+        assert f"workflow specific profile {Path(file).parent}/profiles/default" in done.stderr
         return done.stdout + done.stderr
 
     return start

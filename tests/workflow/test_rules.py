@@ -71,7 +71,21 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(plann
     assert verbs.pop("render") == 3
     assert verbs == dict.fromkeys((job_code.JOBS.keys() - {"render"}) | FOR_PEOPLE, 1)
     assert [name for name, rule in calling.items() if not all(rule.values())] == []
-    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} == {"{study}", "fuzz"}
+    logs = [log for rule in calling.values() for log in rule["log"]]
+    assert [log for log in logs if not log.startswith(("logs/{study,fuzz}/", "logs/fuzz/"))] == []
+
+
+def test_a_rule_gives_every_option_of_its_verb(planned):
+    lacking = set()
+    for rule in planned["rules"].values():
+        for verb in re.findall(r"toolnoise ([\w-]+)", rule["command"] or ""):
+            if verb in job_code.JOBS:
+                given = set(re.findall(r" (--[\w-]+) ", rule["command"]))
+                lacking |= {(verb, option) for option in jobs.verb(verb).arguments.keys() - given}
+    # Only profiles are of images and steps, and of no data set; only what is exchanged was trained elsewhere.
+    assert {option for _, option in lacking} == {"--dataset", "--images", "--steps", "--trained-on"}
+    assert {verb for verb, option in lacking if option == "--dataset"} == {"profile"}
+    assert {verb for verb, option in lacking if option == "--trained-on"} == {"predict"}
 
 
 def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):
