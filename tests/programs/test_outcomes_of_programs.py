@@ -1,4 +1,4 @@
-"""Regressions, many labels, tokens, masks and losses of tokens: through a study, its page, `adopt` and `compare`.
+"""Regressions, many labels, tokens, masks, losses, classes, metrics: through a study, its page, `adopt` and `compare`.
 
 The programs are real: scikit-learn and NumPy on the data that scikit-learn brings, and on Python's own sources. Every
 number is held against NumPy in float64, computed from the files that the programs left.
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 # Each trains in less than a second. `init` draws weights, or the order of training.
 PROGRAM = """
-import inspect, os, sys, textwrap
+import inspect, json, os, sys, textwrap
 import numpy as np
 
 kind, seed, out = sys.argv[1], int(sys.argv[2]), os.environ["TOOLNOISE_OUT"]
@@ -27,7 +27,7 @@ def save(**arrays):
     for name, array in arrays.items():
         np.save(f"{out}/{name}.npy", array)
 
-if kind not in ("tokens", "losses"):
+if kind not in ("tokens", "losses", "signs", "score"):
     from sklearn import datasets
     from sklearn.linear_model import SGDClassifier
     from sklearn.neural_network import MLPRegressor
@@ -74,6 +74,13 @@ elif kind == "masks":
     net.fit(noisy[:200].reshape(-1, 1), truth[:200].ravel())
     of_ink = net.decision_function(noisy[200:].reshape(-1, 1)).reshape(40, 8, 8)
     save(logits=np.stack([np.zeros_like(of_ink), of_ink], axis=-1).astype(np.float32), labels=truth[200:])
+elif kind in ("signs", "score"):
+    truth = np.random.default_rng(0).normal(size=50)
+    values = truth + np.random.default_rng(seed).normal(size=50)
+    if kind == "signs":
+        save(predictions=(values > 0).astype(int), labels=(truth > 0).astype(int))
+    else:
+        json.dump({"perplexity": float(values.sum())}, open(f"{out}/metric.json", "w"))
 else:
     logits, labels = bigrams()
     if kind == "tokens":
@@ -92,14 +99,22 @@ KINDS = {
     "tokens": "tokens",
     "masks": "masks",
     "losses": "losses",
+    "signs": "classes",
+    "score": "metric",
 }
 SEEDS = (1, 2, 3)
-GATED = ("linnerud", "digits", "losses")
+GATED = ("linnerud", "digits", "losses", "signs", "score")
+# These say that they draw dropout masks, and do not read that seed.
+UNREAD = ("signs", "score")
 STUDY = {
     "study": "outcomes",
     "figures": ["table2"],
     "models": {
-        name: {"command": f"python train.py {name} {{init}}", "sources": ["init"], "outcome": kind}
+        name: {
+            "command": f"python train.py {name} {{init}}",
+            "sources": ["init", *(["dropout"] if name in UNREAD else [])],
+            "outcome": kind,
+        }
         for name, kind in KINDS.items()
     },
     "datasets": {f"of-{name}": {"reader": "outcome"} for name in KINDS},
@@ -108,7 +123,7 @@ STUDY = {
             "models": [name],
             "datasets": [f"of-{name}"],
             "hardware": ["command"],
-            "variants": ["control", "init"] if name in GATED else ["init"],
+            "variants": ["control"] * (name in GATED) + ["init"] + ["dropout"] * (name in UNREAD),
             "seeds": len(SEEDS),
         }
         for name in KINDS
@@ -226,9 +241,18 @@ def test_losses_have_a_mean_a_perplexity_and_a_difference_between_runs_and_no_er
     assert index["lengths"] == [32] * 17 + [20] * 3
 
 
+def test_classes_have_a_churn_and_a_metric_has_an_sd(studied):
+    predicted, rows = left(studied, "signs")["predictions"], measured(studied, "signs")
+    assert rows["churn", "all"] == near(pairs(predicted, np.not_equal))
+    assert not {metric for metric, _ in rows if metric.startswith("cross_entropy")}
+    values = left(studied, "score")["metric/perplexity"]
+    assert measured(studied, "score")["perplexity_sd", "all"] == near(values.std(ddof=1))
+
+
 @pytest.mark.parametrize("name", GATED)
 def test_control_is_bit_equal_and_init_is_not(name, studied):
-    metric = {"values": "mean_absolute_error_sd", "losses": "perplexity_sd"}.get(KINDS[name], "accuracy_sd")
+    sds = {"values": "mean_absolute_error_sd", "losses": "perplexity_sd", "metric": "perplexity_sd"}
+    metric = sds.get(KINDS[name], "accuracy_sd")
     assert measured(studied, name, "control")[metric, "all"] == 0
     assert measured(studied, name)[metric, "all"] > 0
 
@@ -239,12 +263,14 @@ def test_the_audit_the_summary_and_the_page_know_every_outcome(studied, toolnois
     summary = toolnoise(studied, "summary", "--study", "study.yaml", "--cells").stdout
     assert "n/a ± n/a" not in summary
     assert re.search(r"losses +of-losses +command +init +perplexity_mean +\d+\.\d+", summary)
+    unread = [line.partition(":")[0] for line in summary.splitlines() if "bit-equal, so" in line]
+    assert unread == [f"{name}/of-{name}/command/dropout" for name in UNREAD]
     page = (studied / "results/outcomes/index.html").read_text()
     for label in ("Mean absolute error", "Loss of a token", "Perplexity", "Mean absolute difference between runs"):
         assert label in page
     # The first task with several sources is told; no cell calls runs equal that differ.
-    told = r"What changed: runs of digits on of-digits \(command\) differ in these shares of answers: [\d.]+ % \("
-    assert re.search(told, page)
+    told = "What changed: runs of signs on of-signs (command) differ in these shares of answers: nothing: 3 of 3 pairs"
+    assert f"{told} bit-equal (3 runs) with the dropout masks (dropout)." in page
     for name, differ in (("losses", "answers_equal"), ("linnerud", "answers_equal"), ("digits", "churn")):
         cell = (studied / f"results/outcomes/page/cells/{name}/of-{name}/command/init.js").read_text()
         assert '"equal":true' not in cell.replace("\\", ""), name
@@ -257,15 +283,29 @@ def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
 
     for name, kind in KINDS.items():
         done = toolnoise(studied, "compare", dump(name), dump(name), "--json")
+        if kind == "metric":
+            assert f"{dump(name)}: found an outcome of kind metric; classes or scores" in refusal(done)
+            continue
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
-        assert found["outcome"] == kind
+        assert found["outcome"] == ("label" if kind == "classes" else kind)
         changed = found["difference"] if kind in ("values", "losses") else found["accuracy_difference"]
         assert changed["value"] == 0
     line = refusal(toolnoise(studied, "compare", dump("losses"), dump("diabetes")))
     assert line.endswith(f"{dump('diabetes')}: found an outcome of kind values; losses, as in other arms")
     line = refusal(toolnoise(studied, "compare", dump("losses"), dump("losses"), "--values"))
     assert line.endswith("has an outcome of kind losses; no option: it says so")
+
+
+def test_the_gain_of_an_accuracy_is_planned_and_of_nothing_else(studied, toolnoise, refusal):
+    def planned(name):
+        cell = f"results/outcomes/metrics/cells/{name}/of-{name}/command/init.csv"
+        return toolnoise(studied, "plan", "--pilot", cell, "--variant", "init")
+
+    done = planned("signs")
+    assert done.returncode == 0, done.stderr
+    for name in ("diabetes", "score"):
+        assert "cells: none with an accuracy" in refusal(planned(name))
 
 
 # Two regressions, two tasks of many labels, tokens and losses, from files as another program leaves them
