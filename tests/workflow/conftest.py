@@ -1,13 +1,14 @@
 """What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
 import hashlib
+import importlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +17,13 @@ from scripts import loaded
 
 from toolnoise import cli, streams
 from toolnoise.base import arrays, files
+from toolnoise.base.program import ROOT
 from toolnoise.record import recorder
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify import left_out, tree
+
+
+EVERY_TARGET = ("all", "paper", "speed", "results/fuzz/report.html")
 
 
 @pytest.fixture
@@ -127,6 +132,53 @@ def installed(once, wheel):
     return once("installed", make) / "env/bin"
 
 
+@pytest.fixture(scope="session")
+def jobs_of(run):
+    """The rules, and all jobs that the study file in a folder has for some targets, finished or not."""
+
+    def plan(folder, *targets):
+        program = ROOT / "tests/planned_jobs.py"
+        done = run(folder, sys.executable, program, ROOT / "Snakefile", "study.yaml", *targets)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return plan
+
+
+@pytest.fixture(scope="session")
+def every_kind_of_job(once, jobs_of):
+    """A study that has a job of every kind, in a folder with its inputs: its rules and its jobs."""
+
+    def make(folder):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(ROOT / "tests/fuzz")
+            importlib.import_module("fuzz_base").write_inputs(folder)
+        (folder / "planned.json").write_text(json.dumps(jobs_of(folder, *EVERY_TARGET)))
+
+    folder = once("every-kind-of-job", make)
+    return json.loads((folder / "planned.json").read_text()) | {"folder": folder}
+
+
+@pytest.fixture(scope="session")
+def command_for(once, small_study, jobs_of):
+    """What the rule calls that makes a file of the small study, with other values for some options."""
+
+    def make(folder):
+        shutil.copyfile(small_study / "study.yaml", folder / "study.yaml")
+        (folder / "planned.json").write_text(json.dumps(jobs_of(folder, "all")))
+
+    jobs = json.loads((once("commands", make) / "planned.json").read_text())["jobs"]
+
+    def words(output, **changed):
+        (found,) = (job["words"] for job in jobs if f"results/small/{output}" in job["outputs"])
+        for option, value in changed.items():
+            place = found.index(f"--{option}") + 1
+            found = [*found[:place], str(value), *found[place + 1 :]]
+        return found
+
+    return words
+
+
 TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}
 OTHER = {
     "study": "other",
@@ -196,4 +248,4 @@ def other_study(once, write_study, snakemake):
 def bench():
     """Import a program of bench/ by its name."""
 
-    return lambda name: loaded(Path(__file__).parents[2] / f"bench/{name}.py")
+    return lambda name: loaded(ROOT / f"bench/{name}.py")

@@ -1,0 +1,169 @@
+"""What a plan says before anything runs: of a study with a job of every kind, of config.yaml, and of a large one."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from toolnoise.base.program import ROOT
+
+# Rules that write the same files, each for models, data sets or figures of its own.
+TWINS = [
+    ({"train_run", "run_program", "adopt_run"}, "weights.npz"),
+    ({"prepare_data", "gather_labels"}, "results/fuzz/data/"),
+    ({"dump_predictions", "dump_outcomes"}, "results/fuzz/predictions/"),
+    ({"check_control", "check_program"}, "results/fuzz/control/"),
+    ({"measure_cell", "measure_program", "measure_outcomes"}, "results/fuzz/metrics/cells/"),
+    ({"render_figure", "render_table", "render_wide_figure"}, "results/fuzz/notebooks/"),
+]
+TARGETS = {"page", "all", "paper", "figures", "metrics", "speed"}
+WITHOUT_RUNS = {"metrics/data.csv", "metrics/labels.csv", "metrics/overhead.csv", "metrics/kernels.csv"}
+
+
+@pytest.fixture(scope="module")
+def jobs(every_kind_of_job):
+    return every_kind_of_job["jobs"]
+
+
+@pytest.fixture(scope="module")
+def rules(every_kind_of_job):
+    return every_kind_of_job["rules"]
+
+
+@pytest.fixture(scope="module")
+def before(jobs):
+    """All files that come before a file, at any distance."""
+    inputs = {path: job["inputs"] for job in jobs for path in job["outputs"]}
+
+    def collect(paths):
+        known, waiting = set(), list(paths)
+        while waiting:
+            if (path := waiting.pop()) not in known:
+                known.add(path)
+                waiting += inputs.get(path, [])
+        return known
+
+    return collect
+
+
+def gates_of(paths):
+    return {path for path in paths if re.fullmatch(r"results/\w+/control/.*\.json", path)}
+
+
+def test_no_metric_file_and_no_figure_of_runs_is_made_before_all_its_gates(jobs, before):
+    # Dumps and gates lead to these, too; it is they themselves that wait.
+    every = gates_of(path for job in jobs for path in job["outputs"])
+    assert len(every) > 10
+    for job in jobs:
+        if job["rule"] == "collect_metrics":
+            is_of_runs = not any(path.endswith(tuple(WITHOUT_RUNS)) for path in job["outputs"])
+            assert gates_of(job["inputs"]) == (every if is_of_runs else set()), job["outputs"]
+        if job["rule"].startswith("render_"):
+            shown = {tuple(path.split("/")[4:7]) for path in job["inputs"] if "/metrics/cells/" in path}
+            gates = {tuple(path.removesuffix(".json").split("/")[3:]) for path in gates_of(job["inputs"])}
+            assert shown <= gates, job["outputs"]
+    (claims,) = (job for job in jobs if job["rule"] == "judge_claims")
+    assert gates_of(before(claims["inputs"])) == every
+
+
+def test_own_models_are_built_and_programs_pass_their_gate_before_other_runs(jobs, rules):
+    trained = [job for job in jobs if job["rule"] == "train_run"]
+    checked = {job["outputs"][0] for job in trained if any("/models/" in path for path in job["inputs"])}
+    assert checked == {path for path in (job["outputs"][0] for job in trained) if re.search("/runs/(own|text)/", path)}
+    assert rules["profile_step"]["priority"] > rules["check_model"]["priority"] > rules["train_run"]["priority"] > 0
+    assert rules["run_program"]["priority"] == rules["train_run"]["priority"]
+    assert {rule["priority"] for name, rule in rules.items() if name.startswith(("measure_", "render_"))} == {0}
+
+
+def test_what_asks_the_network_or_needs_no_machine_runs_where_snakemake_does(rules):
+    assert {name for name, rule in rules.items() if rule["local"] and rule["log"]} == {
+        *("write_study", "fetch_data", "estimate", "audit", "crate"),
+    }
+
+
+def test_no_file_has_two_jobs_and_twins_share_the_models_among_them(jobs):
+    written = Counter(path for job in jobs for path in job["outputs"])
+    assert {path for path, count in written.items() if count > 1} == set()
+    for twins, part in TWINS:
+        making = {job["rule"] for job in jobs if any(part in path for path in job["outputs"])}
+        assert making <= twins, part
+        assert len(making) > 1, part
+
+
+def test_every_target_writes_the_study_down(jobs, before):
+    targets = {job["rule"]: job for job in jobs if not job["outputs"]}
+    assert targets.keys() <= TARGETS
+    (written,) = (job for job in jobs if job["rule"] == "write_study")
+    assert written["outputs"][0] == "results/fuzz/study.json"
+    for job in targets.values():
+        assert "results/fuzz/study.json" in before(job["inputs"]), job["rule"]
+
+
+def block(hardware, variant, seeds, **further):
+    task = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": [hardware]}
+    return task | {"variants": [variant], "seeds": seeds} | further
+
+
+LARGE = {
+    "study": "large",
+    "grid": [block("cpu", "algo", 100), block("cpu", "impl", 101), block("v100", "control", 2)],
+    "recipes": {"here": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+    "figures": ["table2", "noise_by_source"],
+}
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory, write_study, jobs_of):
+    return jobs_of(write_study(tmp_path_factory.mktemp("large"), LARGE), "all")["jobs"]
+
+
+def test_small_cells_and_figures_share_jobs_of_a_cluster_and_a_large_cell_does_not(large):
+    # While jobs share one, Snakemake looks at all their inputs whenever a run ends: quadratic in the runs of a cell.
+    groups = {}
+    for job in large:
+        variant = re.search(r"/(algo|impl|control)\.(csv|json)", " ".join(job["outputs"]))
+        if job["rule"] in ("measure_cell", "show_cell"):
+            groups.setdefault(variant[1], set()).add(job["group"])
+        elif job["rule"].startswith("render_"):
+            groups.setdefault("figures", set()).add(job["group"])
+    assert {"algo": {"cells"}, "control": {"cells"}, "impl": {None}, "figures": {"figures"}} == groups
+
+
+def test_what_computes_on_a_gpu_has_no_conda_environment(large):
+    for job in large:
+        on_gpu = job["rule"] in ("train_run", "dump_predictions") and any("/v100/" in path for path in job["outputs"])
+        assert job["in conda"] == (bool(job["words"]) and not on_gpu), job["outputs"]
+
+
+def test_the_rules_of_the_demo_fit_on_a_screen(snakemake, tmp_path):
+    done = snakemake(tmp_path, "--rulegraph", "--quiet", "all", study=ROOT / "config.yaml")
+    assert done.returncode == 0, done.stderr
+    nodes = re.findall(r"^\s*(\d+)\[label", done.stdout, re.MULTILINE)
+    into = Counter(re.findall(r"^\s*\d+ -> (\d+)$", done.stdout, re.MULTILINE))
+    assert 10 < len(nodes) <= 25
+    assert max(into.values()) <= 8
+
+
+OUTSIDE = {
+    "results/small/runs/smallcnn/digits/cpu/impl/999/run.json": ("smallcnn/digits/cpu/impl/999", "train"),
+    "results/small/metrics/cells/smallcnn/digits/v100/impl.csv": ("smallcnn/digits/v100/impl", "stability"),
+    "fig10": ("fig10: no table or figure of this name; allowed: table1, table2, ",),
+    "fig4": ("fig4: the study has no subgroups; it needs a data set with sub-groups: faces, celeba with groups",),
+}
+
+
+@pytest.mark.parametrize("target", OUTSIDE)
+def test_a_target_outside_of_the_study_is_one_line(target, tmp_path, write_study, snakemake, refusal):
+    small = LARGE | {"study": "small", "grid": [block("cpu", "impl", 2)]}
+    line = refusal(snakemake(write_study(tmp_path, small), target, "--dry-run"))
+    assert line.startswith(f"toolnoise: {tmp_path}/study.yaml: ")
+    assert all(words in line for words in OUTSIDE[target])
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".snakemake"] == ["study.yaml"]
+
+
+def test_a_file_that_no_rule_makes_is_refused_without_a_traceback(tmp_path, write_study, snakemake):
+    done = snakemake(write_study(tmp_path, LARGE), "results/large/metrics/nope.csv", "--dry-run")
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "nope.csv" in said
+    assert "Traceback" not in said
