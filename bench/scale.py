@@ -33,8 +33,9 @@ from unittest import mock
 
 import numpy as np
 
-from toolnoise import steps
-from toolnoise.base import arrays, files
+from toolnoise import steps, streams
+from toolnoise.base import arrays, files, key_values
+from toolnoise.base.job import Files
 from toolnoise.base.program import ROOT
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
@@ -42,7 +43,7 @@ from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
 from toolnoise.record import recorder
 from toolnoise.steps import STEPS
-from toolnoise.study import config, grid, layout, runs
+from toolnoise.study import config, grid, job_code, layout, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.training.loop import HISTORY
@@ -157,13 +158,11 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
 def measuring(study: Study) -> list[str]:
     """The command line that measures the first cell of a study."""
     job = next(job for job in steps.jobs(study) if job.verb == "measure")
-    named = {**job.place._asdict(), **files_of(study, job)}
-    words = [
-        word
-        for option, value in named.items()
-        for word in (f"--{option}", *(value if isinstance(value, list) else [value]))
-    ]
-    return [*TOOLNOISE, "measure", "--study", study.path(layout.STUDY), *words]
+    identical = key_values.text(job.parameters["identical"])
+    words = ["--cell", "/".join(job.place), "--study-seed", str(job.parameters["study_seed"]), "--identical", identical]
+    for argument, value in files_of(job).items():
+        words += [f"--{argument.replace('_', '-')}", *(value if isinstance(value, list) else [value])]
+    return [*TOOLNOISE, "measure", *words]
 
 
 def used_by(command: list[str], folder: Path) -> Used:
@@ -219,22 +218,23 @@ def invent(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lam
         recorder.write_study(study.path(layout.STUDY), study.config, FILE)
         spec = next(Spec.read(job.parameters["spec"]) for job in jobs if job.verb == "train")
         work = _Work(start_engine(spec)[1])
-        with mock.patch.object(steps, "perform", work.perform):
+        with mock.patch.object(job_code, "perform", work.perform):
             for job in jobs:
-                aside = dict.fromkeys(STEPS[job.verb].work.aside)
-                recorder.perform(job.verb, job.parameters, files_of(study, job) | aside, "")
+                parameters = {name: value for name, value in job.parameters.items() if name != "keys"}
+                recorder.perform(job.verb, parameters, files_of(job), {}, "")
 
 
-def files_of(study: Study, job: steps.Job) -> steps.Files:
-    """The inputs and outputs of a job by the options that name them."""
-    step = STEPS[job.verb]
-    written = {
-        option: [name for name, role in job.outputs if role == option]
-        if option in step.several
-        else next(name for name, role in job.outputs if role == option)
-        for option in step.writes
+def files_of(job: steps.Job) -> Files:
+    """The inputs and outputs of a job by the arguments that name them."""
+    by_role: dict[str, list[str]] = {}
+    for name, role in (*job.inputs, *job.outputs):
+        by_role.setdefault("metrics" if role.startswith("read ") else role, []).append(name)
+    return {
+        argument: by_role.get(argument.replace("_", "-"), [])
+        if about.several
+        else by_role[argument.replace("_", "-")][0]
+        for argument, about in job_code.function_of(job.verb).files.items()
     }
-    return step.given(study, job.place) | written
 
 
 @contextmanager
@@ -249,21 +249,22 @@ class _Work:
 
     def __init__(self, observed: dict[str, Any]) -> None:
         self.observed, self.labels = observed, np.empty(0, int)
-        self.real, self.measured = steps.perform, {}
+        self.real, self.measured = job_code.perform, {}
 
-    def perform(self, verb: str, parameters: steps.Parameters, named: steps.Files) -> dict[str, Any] | None:
+    def perform(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
         """Do the work of a job, or what looks like it."""
         invented = {"train": self._train, "predict": self._predict, "render": self._render, "measure": self._measure}
         return invented.get(verb, self._really)(verb, parameters, named)
 
-    def _really(self, verb: str, parameters: steps.Parameters, named: steps.Files) -> dict[str, Any] | None:
+    def _really(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
         return self.real(verb, parameters, named)
 
-    def _train(self, _verb: str, parameters: steps.Parameters, named: steps.Files) -> dict[str, Any]:
+    def _train(self, _verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any]:
         if not len(self.labels):
             self.labels = prepared.load(named["data"]).test.labels
             self.data = prepared.load(named["data"]).sha256
-        spec, keys = Spec.read(parameters["spec"]), parameters["keys"]
+        spec = Spec.read(parameters["spec"])
+        keys = streams.keys(spec)
         chance = np.random.default_rng(_number(keys))
         accuracy = float((_logits(spec, self.labels).argmax(axis=1) == self.labels).mean())
         drawn = {source: key for source, key in keys.items() if source not in ("init", "bit")}
@@ -288,7 +289,7 @@ class _Work:
         files.write_json(named["record"], {"spec": spec.as_json(), "observed": self.observed, **about})
         return self.observed
 
-    def _predict(self, _verb: str, parameters: steps.Parameters, named: steps.Files) -> dict[str, Any]:
+    def _predict(self, _verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any]:
         spec, cell = Spec.read(parameters["spec"]), [runs.read(record) for record in named["records"]]
         shape = (len(cell), len(self.labels), TENSORS["dense/bias"][0])
         layers = (_logits(run.spec, self.labels) for run in cell)
@@ -296,13 +297,14 @@ class _Work:
         files.write_json(named["index"], prediction_dump.about(spec, cell, shape, self.observed, Timings()))
         return self.observed
 
-    def _render(self, _verb: str, _parameters: steps.Parameters, named: steps.Files) -> None:
+    def _render(self, _verb: str, _parameters: dict[str, Any], named: Files) -> None:
         for name in (*named["out"], named["executed"]):
             files.write_text(name, f"<caption>{name}</caption>\n")
 
-    def _measure(self, verb: str, parameters: steps.Parameters, named: steps.Files) -> None:
+    def _measure(self, verb: str, parameters: dict[str, Any], named: Files) -> None:
         cell = Cell(*parameters["cell"])
-        written = {option: named[option] for option in STEPS[verb].writes}
+        outputs = (name for name, about in job_code.function_of(verb).files.items() if about.written)
+        written = {name: named[name] for name in outputs}
         if cell.variant not in self.measured:
             self._really(verb, parameters, named)
             texts = {option: Path(name).read_text() for option, name in written.items()}

@@ -31,16 +31,21 @@ CONFIGFILES, CONFIG_WORDS = internals.given(workflow)
 DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
-if not IS_MODULE:
-    with errors_in_one_line():
+# Snakemake reads 010 as 8, and 1e-3 in a file as text: what is written counts.
+with errors_in_one_line():
+    if IS_MODULE:
+        contents = [given.as_written(dict(config), CONFIGFILES)]
+    else:
         contents = given.read(CONFIGFILES or [FILE], CONFIG_WORDS)
+
+if not IS_MODULE:
 
     configfile: FILE
 
-    # Snakemake reads 010 as 8, and 1e-3 in a file as text: what is written counts.
-    config.clear()
-    for content in contents:
-        update_config(config, content)
+
+config.clear()
+for content in contents:
+    update_config(config, content)
 
 
 with errors_in_one_line():

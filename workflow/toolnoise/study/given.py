@@ -37,6 +37,27 @@ def read(files: Iterable[str | Path], entries: Iterable[str]) -> list[config.Con
     return [*contents, *map(_entry, entries)]
 
 
+def as_written(config_of_module: config.Config, files: Iterable[str | Path]) -> config.Config:
+    """What a module is given, as the files are written from which the other workflow has read it.
+
+    It may be all of them, or what they have under one key. What the other workflow has changed is taken as it is.
+    """
+    from snakemake.common.configfile import load_configfile
+    from snakemake.utils import update_config
+
+    loaded: config.Config = {}
+    strictly: config.Config = {}
+    for file in files:
+        update_config(loaded, load_configfile(str(file)))
+    parts = {"": loaded, **{key: value for key, value in loaded.items() if isinstance(value, dict)}}
+    same = next((key for key, value in parts.items() if value == config_of_module), None)
+    if same is None:
+        return config_of_module
+    for file in files:
+        update_config(strictly, config.read_yaml(file))
+    return strictly[same] if same else strictly
+
+
 def _entry(entry: str) -> config.Config:
     key, equals, text = entry.partition("=")
     known = config.schema()["properties"]
