@@ -101,14 +101,20 @@ EXPECTED = {
 
 def places_of(study: Study, kind: str) -> set[tuple[str, ...]]:
     """The places of a kind of file, each as the names in its path."""
-    pattern, places = METRICS[kind][:2] if kind in METRICS else (EXPECTED[kind].patterns[0], EXPECTED[kind].places)
-    in_path = [name for name in re.findall(r"{(\w+)}", pattern) if name != "study"]
+    places = METRICS[kind].places if kind in METRICS else EXPECTED[kind].places
+    in_path = _names_in_path(kind)
     return {tuple(str(getattr(place, name)) for name in in_path) for place in places(study)}
+
+
+def _names_in_path(kind: str) -> list[str]:
+    pattern = METRICS[kind].pattern if kind in METRICS else EXPECTED[kind].patterns[0]
+    return [name for name in re.findall(r"{(\w+)}", pattern) if name != "study"]
 
 
 def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, str], file: str) -> None:
     """Refuse a file of some kind whose path has the names of no place that is known."""
-    asked = tuple(name for key, name in names.items() if key != "study")
+    # Snakemake has them in the order of the job that asks for the file.
+    asked = tuple(names[name] for name in _names_in_path(kind))
     if asked not in known:
         near = difflib.get_close_matches("/".join(asked), sorted(map("/".join, known)), 1, 0)
         raise BadInput(
