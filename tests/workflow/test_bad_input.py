@@ -2,29 +2,9 @@
 
 import pytest
 
-RESULTS = "results/small"
-CELL = ("smallcnn", "digits", "cpu", "control")
-NAMES = [
-    part
-    for name, value in zip(("model", "dataset", "hardware", "variant"), CELL, strict=True)
-    for part in (f"--{name}", value)
-]
-
 
 def everything(folder):
     return {path: path.read_bytes() for path in (folder / "results").rglob("*") if path.is_file()}
-
-
-def dump(folder, verb):
-    stem = folder / RESULTS / "predictions" / "/".join(CELL)
-    records = [folder / RESULTS / "runs" / "/".join(CELL) / seed / "run.json" for seed in ("1", "2")]
-    data = folder / RESULTS / "data/digits.npz"
-    given = [] if verb == "check-control" else ["--data", data]
-    return [*given, "--logits", f"{stem}.npy", "--index", f"{stem}.json", "--records", *records]
-
-
-def truncate(path):
-    path.write_bytes(path.read_bytes()[:-100])
 
 
 # tests/study/test_config.py has the other keys.
@@ -76,80 +56,3 @@ def test_what_is_planned_is_what_is_written_in_files_and_in_values(tmp_path, sna
     done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--config seed: found 1_0, which YAML" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))
-
-
-def verb(name, *arguments):
-    return lambda folder: [name, *arguments, *dump(folder, name)]
-
-
-STUDY = ["--study", f"{RESULTS}/study.json"]
-TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json", "--checkpoint", "c.npz"]
-TABLE = ["table2.html", "table2.csv", "table2.md", "table2.tex"]
-RENDERS = ["render", *STUDY, "--figure", "table2", "--executed", "e", "--out"]
-STABILITY = f"{RESULTS}/metrics/stability.csv"
-MEASURES = [
-    *("--out", "out.csv", "--out-runs", "out.runs.csv"),
-    *("--out-identical", "out.identical.csv", "--out-convergence", "out.convergence.csv"),
-    *("--out-ensembles", "out.ensembles.csv"),
-]
-DAMAGED = {
-    "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
-    "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, *MEASURES)),
-    "gate": (
-        f"{RESULTS}/predictions/{'/'.join(CELL)}.npy",
-        verb("check-control", *STUDY, *NAMES[:6], "--out", "out.json"),
-    ),
-    "record": (f"{RESULTS}/runs/{'/'.join(CELL)}/1/run.json", verb("measure", *STUDY, *NAMES, *MEASURES)),
-    "data": (f"{RESULTS}/data/digits.npz", verb("measure", *STUDY, *NAMES, *MEASURES)),
-}
-
-
-@pytest.mark.parametrize("case", DAMAGED)
-def test_a_truncated_file_is_one_line_that_names_it(copied, monkeypatch, toolnoise, refusal, refused_by_verb, case):
-    monkeypatch.chdir(copied)
-    damaged, command = DAMAGED[case]
-    truncate(copied / damaged)
-    before = everything(copied)
-    # The one that imports a framework does so in a process of its own.
-    line = refusal(toolnoise(copied, *command(copied))) if case == "predict" else refused_by_verb(*command(copied))
-    assert damaged in line
-    assert everything(copied) == before
-    assert not list(copied.glob("out.*"))
-
-
-@pytest.mark.parametrize("name", ["collect", "render"])
-def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, toolnoise, refusal, name):
-    path = copied / STABILITY
-    path.write_text(path.read_text().replace(",n_missing", "", 1))
-    before = everything(copied)
-    command = {
-        "collect": [*STUDY, "--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
-        "render": [
-            *[*STUDY, "--figure", "table2", "--read", "stability", STABILITY],
-            *["--executed", f"{RESULTS}/notebooks/table2.ipynb"],
-            *["--out", *(f"{RESULTS}/figures/{name}" for name in TABLE)],
-        ],
-    }[name]
-    assert "n_missing" in refusal(toolnoise(copied, name, *command))
-    assert everything(copied) == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["tarin"], "tarin"),
-        (["summary", "--study", "study.yaml", "--loud"], "--loud"),
-        (["train"], "--study"),
-        (["train", *STUDY, *NAMES, *TRAINS, "--seed", "one"], "'one'"),
-        (["train", *STUDY, *NAMES, *TRAINS, "--seed", "9"], "seed 9"),
-        (["prepare", *STUDY, "--dataset", "mnist", "--out", "o"], "mnist"),
-        (["report", "--study", "nowhere.yaml", "--shows", STABILITY, "--out", "o"], "nowhere.yaml"),
-        ([*RENDERS, *TABLE, "--read", "counts", "c.csv"], "it reads stability"),
-        ([*RENDERS, *TABLE, "--read", "stability", STABILITY, "--read", "counts", "c.csv"], "it reads stability"),
-        ([*RENDERS, *TABLE, "--read", "stability"], "found stability without a file"),
-        ([*RENDERS, *TABLE[1:], "--read", "stability", STABILITY], "one path with each of html"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(small_study, monkeypatch, refused_by_verb, arguments, word):
-    monkeypatch.chdir(small_study)
-    assert word in refused_by_verb(*arguments)

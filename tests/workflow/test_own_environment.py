@@ -1,7 +1,6 @@
 """A tooling with an environment of its own, from its runs to the comparison of toolings, the audit and a rebuild."""
 
 import json
-import os
 import subprocess
 import sys
 import sysconfig
@@ -107,13 +106,3 @@ def test_a_run_is_rebuilt_in_its_environment(apart, toolnoise):
     done = toolnoise(folder, "rebuild", f"results/apart/runs/{CELL}/1/weights.npz")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bit-equal" in done.stdout
-
-
-def test_without_its_environment_a_job_ends_in_one_line(apart, toolnoise, refusal, tmp_path):
-    folder, _ = apart
-    place = ("--model", "smallcnn", "--dataset", "digits", "--hardware", "elsewhere", "--variant", "control")
-    files = [part for name in ("data", "weights", "history", "record", "checkpoint") for part in (f"--{name}", "x")]
-    study = os.path.relpath(folder / "results/apart/study.json", tmp_path)
-    line = refusal(toolnoise(tmp_path, "train", "--study", study, *place, "--seed", "1", *files))
-    wanted = f".environments/{NAME} is missing: run `make .environments/{NAME}`"
-    assert line == f"toolnoise: hardware elsewhere: environment: {wanted}"
