@@ -14,9 +14,8 @@ from toolnoise.base.program import ROOT
 from toolnoise.commands.trial import is_current
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
-from toolnoise.steps import STEPS
-from toolnoise.study import config, grid
-from toolnoise.study.cells import Variants
+from toolnoise.record import statements
+from toolnoise.study import config
 
 pytestmark = pytest.mark.long
 
@@ -75,22 +74,39 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     assert (first / "results/mine/index.html").exists()
 
 
-def test_a_change_to_a_users_own_model_plans_its_runs_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-    assert planned(copy) == {}
+@pytest.fixture
+def copy(first, tmp_path):
+    return shutil.copytree(first, tmp_path / "copy")
+
+
+def test_a_change_to_a_users_own_model_plans_its_check_and_its_runs_again(copy, planned):
     path = copy / "my_model.py"
     path.write_text(path.read_text().replace("0.2", "0.5"))
-    assert planned(copy)["train_run"] == 2
+    jobs = planned(copy)
+    assert (jobs["check_model"], jobs["train_run"]) == (1, 2)
 
 
-def test_one_changed_bit_of_a_users_own_data_plans_everything_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
+def test_one_changed_bit_of_a_users_own_data_plans_everything_again(copy, planned):
     with np.load(copy / "my-data.npz") as raw:
         arrays = dict(raw)
     arrays["train_images"][5, 3, 2, 0] ^= 1
     np.savez(copy / "my-data.npz", **arrays)
     jobs = planned(copy)
     assert (jobs["prepare_data"], jobs["train_run"]) == (1, 2)
+
+
+def test_a_check_that_has_gone_or_a_further_variant_is_no_reason_to_train_again(copy, change_study, planned):
+    check = copy / "results/mine/models/my-model/my-data/cpu.json"
+    found = json.loads(check.read_text())
+    assert (found["input_shape"], found["classes"]) == ([8, 8, 1], 10)
+    assert found["tensors"]["logits/kernel"][1] == 10
+    check.rename(copy / "kept.json")
+    assert planned(copy) == {}
+    (copy / "kept.json").rename(check)
+    change_study(copy, lambda study: study["grid"][0]["variants"].insert(0, "algo"))
+    jobs = planned(copy)
+    assert jobs["train_run"] == 2
+    assert "check_model" not in jobs
 
 
 @pytest.mark.parametrize(
@@ -136,34 +152,11 @@ def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, 
     assert done.stdout.splitlines()[-1] == "2 reproduced"
 
 
-def test_the_check_of_a_users_own_model_is_kept_and_is_no_reason_to_train_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-    check = copy / "results/mine/models/my-model/my-data/cpu.json"
-    found = json.loads(check.read_text())
-    assert (found["input_shape"], found["classes"]) == ([8, 8, 1], 10)
-    assert found["tensors"]["logits/kernel"][1] == 10
-    check.unlink()
-    assert planned(copy) == {}
-
-
-def test_a_further_variant_is_no_reason_to_check_or_to_train_again(first, change_study, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-
-    def add(study):
-        study["grid"][0]["variants"].insert(0, "algo")
-
-    change_study(copy, add)
-    jobs = planned(copy)
-    assert jobs["train_run"] == 2
-    assert "check_model" not in jobs
-
-
-def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_path, monkeypatch):
-    copy = shutil.copytree(first, tmp_path / "copy")
+def test_a_check_is_current_until_the_builder_or_its_options_change(copy, monkeypatch):
     monkeypatch.chdir(copy)
     output = "results/mine/models/my-model/my-data/cpu.json"
-    study = grid.build(config.read("results/mine/study.json"), "study.json")
-    given = STEPS["check-model"].parameters(study, Variants("my-model", "my-data", "cpu"))
+    made = statements.read(statements.path_for(output)).parameters
+    given = {name: value for name, value in made.items() if name != "keys"}
     assert is_current(given, output)
     assert not is_current(given | {"spec": given["spec"] | {"study_seed": 1}}, output)
     assert not is_current(given, "results/mine/models/other/my-data/cpu.json")
@@ -174,8 +167,7 @@ def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_p
 
 
 @pytest.mark.parametrize("dry", [True, False])
-def test_a_model_without_logits_is_refused_before_its_first_run(dry, first, change_study, snakemake, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy", ignore=shutil.ignore_patterns("results", ".snakemake", "logs"))
+def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, change_study, snakemake):
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
 
@@ -184,6 +176,7 @@ def test_a_model_without_logits_is_refused_before_its_first_run(dry, first, chan
         study["grid"][0]["models"].append("soft")
 
     change_study(copy, add)
+    shutil.rmtree(copy / "results")
     done = snakemake(copy, "--logger", "toolnoise", *(["-n"] if dry else []))
     line = "toolnoise: model soft: builder: soft:build ends in a softmax"
     assert line in done.stdout + done.stderr
