@@ -309,22 +309,19 @@ def test_a_dump_of_a_large_vocabulary_keeps_exact_answers_and_losses_in_little_r
 
 def test_measures_of_a_large_vocabulary_follow_from_its_dump(of_words):
     stack = np.load(of_words / "predictions/wide/words/cpu/algo.npy")
-    _, labels = by_hand(of_words, "algo", 1)
     predicted, losses = stack["classes"][..., 0], -stack["label"].astype(np.float64)
+    found = values(of_words, "stability", STABILITY, "wide", "cpu", "algo")
+    found = found[found["group"] == "all"].set_index("metric")["value"]
     pairs = list(itertools.combinations(range(3), 2))
     expected = {
-        "accuracy_mean": (predicted == labels).mean(),
         "cross_entropy_mean": losses.mean(),
         "cross_entropy_sd": losses.mean(axis=1).std(ddof=1),
         "churn": np.mean([(predicted[a] != predicted[b]).mean() for a, b in pairs]),
     }
-    rows = metric_files.read([of_words / "metrics/stability.csv"], STABILITY)
-    found = rows[(rows["variant"] == "algo") & (rows["group"] == "all")].set_index("metric")["value"]
     np.testing.assert_allclose(found[list(expected)], list(expected.values()), rtol=1e-12)
     # All scores are needed for these, and not kept.
     assert not {"correlation_pearson", "cka", "ensemble_accuracy_change"} & set(found.index)
-    language = metric_files.read([of_words / "metrics/language.csv"], LANGUAGE)
-    of_runs = language[language["variant"] == "algo"].set_index("metric")["value"]
+    of_runs = values(of_words, "language", LANGUAGE, "wide", "cpu", "algo").set_index("metric")["value"]
     np.testing.assert_allclose(of_runs["perplexity_mean"], np.exp(losses.mean(axis=1)).mean(), rtol=1e-12)
     shares = [np.exp(by_hand(of_words, "algo", seed)[0]) for seed in (1, 2, 3)]
     exact = np.mean([np.mean(jensenshannon(shares[a], shares[b], base=2, axis=1) ** 2) for a, b in pairs])
