@@ -1,4 +1,4 @@
-"""Networks that answer more than one question an example: text, masks, many labels and CelebA as it was published.
+"""Networks that answer more than one question an example: text, masks, and CelebA as it was published.
 
 From files to the page. What is stored and measured is computed again here, in float64, from the dumps alone.
 """
@@ -44,13 +44,8 @@ def mask(shape, classes):
     values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
     return keras.Model(images, layers.Conv2D(classes, 1, name="logits")(values))
 
-
-def many(shape, classes):
-    images = keras.Input(shape, name="images")
-    values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
-    return keras.Model(images, layers.Dense(classes, name="logits")(layers.Flatten(name="flat")(values)))
 """
-TASKS = {"text": "chain", "mask": "masks", "many": "labels"}
+TASKS = {"text": "chain", "mask": "masks"}
 VARIANTS, TOOLINGS = ("algo_impl", "control"), ("cpu", "cpu-jax")
 STUDY = {
     "study": "outcomes",
@@ -58,7 +53,6 @@ STUDY = {
     "datasets": {
         "chain": {"reader": "npz", "path": "chain.npz", "outcome": "tokens"},
         "masks": {"reader": "npz", "path": "masks.npz", "outcome": "masks"},
-        "labels": {"reader": "npz", "path": "labels.npz", "outcome": "labels"},
     },
     "recipes": {"short": {"epochs": 2, "batch_size": 40, "learning_rate": 0.01, "schedule": "constant"}},
     "grid": [
@@ -80,7 +74,7 @@ GROUPS = {"Male": ("Male", "1"), "Female": ("Male", "-1"), "Young": ("Young", "1
 
 
 def write_data(folder):
-    """A chain of signs, and pictures whose pixels and parts are bright or not."""
+    """A chain of signs, and pictures whose pixels are bright or not."""
     draw = np.random.default_rng(0)
     following = draw.dirichlet(np.full(12, 0.3), size=12).cumsum(axis=1)
 
@@ -92,23 +86,12 @@ def write_data(folder):
 
     def drawn(count):
         images = draw.integers(0, 256, (count, 8, 8, 1)).astype(np.uint8)
-        masks = (images[..., 0].astype(int) + np.roll(images[..., 0], 1, 1) > 256).astype(int)
-        labels = [images[:, rows].mean((1, 2, 3)) > 127 for rows in (slice(8), slice(4), slice(4, 8))]
-        return images, masks, np.stack(labels, axis=1).astype(int)
+        return images, (images[..., 0].astype(int) + np.roll(images[..., 0], 1, 1) > 256).astype(int)
 
-    text, shown = [chain(count) for count in (200, 60)], [drawn(count) for count in (200, 60)]
-    for name, parts, further in (
-        ("chain", text, {"classes": list("abcdefghijkl")}),
-        ("masks", [(images, masks) for images, masks, _ in shown], {"classes": ["dark", "bright"]}),
-        ("labels", [(images, labels) for images, _, labels in shown], {"asked": ["bright", "top", "bottom"]}),
-    ):
-        named = zip(("train", "test"), parts, strict=True)
-        arrays = {
-            f"{part}_{what}": values
-            for part, pair in named
-            for what, values in zip(("images", "labels"), pair, strict=False)
-        }
-        np.savez(folder / f"{name}.npz", **arrays, **further)
+    for name, make, classes in (("chain", chain, list("abcdefghijkl")), ("masks", drawn, ["dark", "bright"])):
+        (seen, asked), (test, answers) = make(200), make(60)
+        arrays = {"train_images": seen, "train_labels": asked, "test_images": test, "test_labels": answers}
+        np.savez(folder / f"{name}.npz", **arrays, classes=classes)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +126,7 @@ def values(study, file, columns, model, tooling, variant):
 @pytest.mark.parametrize(("model", "tooling"), CELLS)
 def test_dumps_have_the_scores_of_every_unit_and_measures_follow_from_them(study, model, tooling):
     logits, labels = stacked(study, model, tooling, "algo_impl")
-    assert logits.shape == (3, len(labels), {"text": 12, "mask": 2, "many": 2}[model])
+    assert logits.shape == (3, len(labels), {"text": 12, "mask": 2}[model])
     losses = logsumexp(logits, axis=2) - np.take_along_axis(logits, labels[None, :, None], axis=2)[..., 0]
     predicted = logits.argmax(axis=2)
     pairs = list(itertools.combinations(range(3), 2))
