@@ -67,7 +67,7 @@ def test_no_metric_file_and_no_figure_of_runs_is_made_before_all_its_gates(jobs,
     assert gates_of(before(claims["inputs"])) == every
 
 
-def test_own_models_are_built_and_programs_pass_their_gate_before_other_runs(jobs, rules):
+def test_own_models_are_built_and_steps_are_timed_before_other_runs(jobs, rules):
     trained = [job for job in jobs if job["rule"] == "train_run"]
     checked = {job["outputs"][0] for job in trained if any("/models/" in path for path in job["inputs"])}
     assert checked == {path for path in (job["outputs"][0] for job in trained) if re.search("/runs/(own|text)/", path)}
@@ -105,9 +105,12 @@ def block(hardware, variant, seeds, **further):
     return task | {"variants": [variant], "seeds": seeds} | further
 
 
+PROGRAM = {"models": ["mine"], "datasets": ["outcome"], "hardware": ["command"], "seeds": 2}
+PROGRAM["variants"] = ["algo", "control"]
 LARGE = {
     "study": "large",
-    "grid": [block("cpu", "algo", 100), block("cpu", "impl", 101), block("v100", "control", 2)],
+    "grid": [block("cpu", "algo", 100), block("cpu", "impl", 101), block("v100", "control", 2), PROGRAM],
+    "models": {"mine": {"command": "train --seed {init} --out {out}", "sources": ["init"]}},
     "recipes": {"here": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
     "figures": ["table2", "noise_by_source"],
 }
@@ -123,17 +126,26 @@ def test_small_cells_and_figures_share_jobs_of_a_cluster_and_a_large_cell_does_n
     groups = {}
     for job in large:
         variant = re.search(r"/(algo|impl|control)\b", " ".join(job["outputs"]))
-        if job["rule"] in ("measure_cell", "show_cell"):
+        if job["rule"] in ("measure_cell", "show_cell") and "/mine/" not in job["outputs"][0]:
             groups.setdefault(variant[1], set()).add(job["group"])
         elif job["rule"].startswith("render_"):
             groups.setdefault("figures", set()).add(job["group"])
-    assert {"algo": {"cells"}, "control": {"cells"}, "impl": {None}, "figures": {"figures"}} == groups
+    assert groups == {"algo": {"cells"}, "control": {"cells"}, "impl": {None}, "figures": {"figures"}}
 
 
-def test_what_computes_on_a_gpu_has_no_conda_environment(large):
+def test_runs_of_a_program_wait_for_its_control(large):
+    gates = {job["outputs"][0]: job["inputs"] for job in large if job["rule"] == "run_program"}
+    runs = "results/large/runs/mine/outcome/command"
+    gate = ["results/large/control/mine/outcome/command.json"]
+    waiting = {f"{runs}/algo/{seed}/weights.npz": gate for seed in (1, 2)}
+    assert gates == waiting | {f"{runs}/control/{seed}/weights.npz": [] for seed in (1, 2)}
+
+
+def test_what_computes_on_a_gpu_or_runs_a_program_has_no_conda_environment(large):
     for job in large:
-        on_gpu = job["rule"] in ("train_run", "dump_predictions") and any("/v100/" in path for path in job["outputs"])
-        assert job["in conda"] == (bool(job["words"]) and not on_gpu), job["outputs"]
+        computes = job["rule"] in ("train_run", "run_program", "dump_predictions")
+        elsewhere = computes and not any("/cpu/" in path for path in job["outputs"])
+        assert job["in conda"] == (bool(job["words"]) and not elsewhere), job["outputs"]
 
 
 def test_the_rules_of_the_demo_fit_on_a_screen(snakemake, tmp_path):
