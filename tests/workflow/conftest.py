@@ -22,7 +22,6 @@ from toolnoise.record import recorder
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify import left_out, tree
 
-
 EVERY_TARGET = ("all", "paper", "speed", "results/fuzz/report.html")
 
 

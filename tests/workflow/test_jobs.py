@@ -57,9 +57,7 @@ def test_a_truncated_file_is_one_line_that_names_it_and_changes_nothing(
 
 
 @pytest.mark.parametrize("made", ["metrics/stability.csv", "figures/table2.csv"])
-def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(
-    made, copied, command_for, toolnoise, refusal
-):
+def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(made, copied, command_for, toolnoise, refusal):
     path = copied / f"results/small/{MEASURED}"
     path.write_text(path.read_text().replace(",n_missing", "", 1))
     before = everything(copied)

@@ -100,7 +100,12 @@ def test_a_finished_study_plans_nothing_is_clean_and_its_dumps_and_measures_can_
     assert planned(other_study, "all", "speed") == {}
     done = toolnoise(other_study, "audit")
     assert done.returncode == 0, done.stdout
-    made = (f"exchanged/{CELL}/cpu-jax.npy", "metrics/partings.csv", f"remedies/{CELL}.npy", f"metrics/remedies/{CELL}.csv")
+    made = (
+        f"exchanged/{CELL}/cpu-jax.npy",
+        "metrics/partings.csv",
+        f"remedies/{CELL}.npy",
+        f"metrics/remedies/{CELL}.csv",
+    )
     done = toolnoise(other_study, "rebuild", *(f"results/other/{name}" for name in made))
     assert done.stdout.splitlines()[-1] == "4 reproduced", done.stdout
 

@@ -168,7 +168,9 @@ def test_every_attribute_of_celeba_has_its_rates_in_each_sub_group(study):
     people = dict(zip(names.split(), np.array(chosen).T, strict=True))
     logits = np.load(study / "predictions/smallcnn/celeba/cpu/algo_impl.npy").astype(np.float64)
     assert (len(people), logits.shape) == (40, (3, 40 * 40, 2))
-    found = values(study, "stability", STABILITY, "smallcnn", "cpu", "algo_impl").set_index(["metric", "group"])["value"]
+    found = values(study, "stability", STABILITY, "smallcnn", "cpu", "algo_impl").set_index(["metric", "group"])[
+        "value"
+    ]
     odds = (logits[..., 1] - logits[..., 0]).reshape(3, 40, 40)
     for place, (label, answers) in enumerate(people.items()):
         for group, (attribute, sign) in {"all": ("", ""), **GROUPS}.items():

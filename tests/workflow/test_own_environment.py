@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
 
 import pytest
 

@@ -48,7 +48,9 @@ def as_json(value):
 
 
 def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every_kind_of_job):
-    calling = {name: rule for name, rule in every_kind_of_job["rules"].items() if "toolnoise " in (rule["command"] or "")}
+    calling = {
+        name: rule for name, rule in every_kind_of_job["rules"].items() if "toolnoise " in (rule["command"] or "")
+    }
     verbs = Counter(re.search(r"toolnoise ([\w-]+)", rule["command"])[1] for rule in calling.values())
     # One for each set of formats.
     assert verbs.pop("render") == 3
@@ -56,7 +58,11 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     assert [name for name, rule in calling.items() if not (rule["log"] and rule["conda"])] == []
     assert [name for name, rule in every_kind_of_job["rules"].items() if not rule["docstring"]] == []
     # With the constraint of the wildcard.
-    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} <= {"{study,fuzz}", "{study}", "fuzz"}
+    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} <= {
+        "{study,fuzz}",
+        "{study}",
+        "fuzz",
+    }
 
 
 def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):

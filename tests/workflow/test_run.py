@@ -1,6 +1,7 @@
 """`snakemake` and `toolnoise run` as people type them, from a folder that is not the clone: results, and bad input.
 
-Bad input is one line with exit code 2, and results stay as they were. tests/system/faults/test_ended_runs.py has signals.
+Bad input is one line with exit code 2, and results stay as they were.
+tests/system/faults/test_ended_runs.py sends it signals.
 """
 
 import shlex

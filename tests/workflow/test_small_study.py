@@ -24,6 +24,7 @@ from toolnoise.study import figure_kinds
 
 TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
+ACROSS = "across_toolings-smallcnn-digits"
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 
 
@@ -170,7 +171,13 @@ def test_only_some_toolings_plans_new_tables_and_no_run(copied, plan):
     _, jobs = plan(copied, "--config", "only=[cpu]")
     assert jobs["table2"] == 1
     assert jobs["collect_metrics"] > 0
-    assert not {"train_run", "dump_predictions", "measure_cell", "measure_pair", "across_toolings-smallcnn-digits"} & set(jobs)
+    assert not {
+        "train_run",
+        "dump_predictions",
+        "measure_cell",
+        "measure_pair",
+        ACROSS,
+    } & set(jobs)
 
 
 def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, plan, change_study, tmp_path):
@@ -196,7 +203,13 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     captions.write_text(captions.read_text().replace("table4: |-", "mine: Examples once more.\n\ntable4: |-\n  Again:"))
     change_study(copied, lambda study: study["figures"].append("mine"))
     _, jobs = plan(copied, source=tree)
-    shown = {"across_toolings-smallcnn-digits": 1, "noise_by_source-cpu": 1, "noise_by_source-cpu-eigen": 1, "mine": 1, "table4": 1}
+    shown = {
+        ACROSS: 1,
+        "noise_by_source-cpu": 1,
+        "noise_by_source-cpu-eigen": 1,
+        "mine": 1,
+        "table4": 1,
+    }
     assert jobs == {"measure_pair": 1, "collect_metrics": 1, "write_study": 1, "write_page": 1, "default": 1} | shown
 
 

@@ -162,9 +162,7 @@ def test_a_job_that_is_ended_takes_its_child_with_it(number, fetching, templates
     signal.signal(signal.SIGINT, before)
 
 
-def test_all_ends_with_the_workflow_even_if_that_is_killed(
-    small_study, command_for, toolnoise, tmp_path, until
-):
+def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, command_for, toolnoise, tmp_path, until):
     text = f"""
 import os, time
 from toolnoise.warm import template
