@@ -2,45 +2,14 @@
 
 import importlib
 import json
-import re
 import shutil
 import sys
 
 import pytest
-import yaml
 
 from toolnoise.base.program import ROOT
 
 EVERY_TARGET = ("all", "paper", "speed", "results/fuzz/report.html")
-
-
-@pytest.fixture(scope="session")
-def change_study():
-    """Change the study file in a folder."""
-
-    def change(folder, edit):
-        path = folder / "study.yaml"
-        study = yaml.safe_load(path.read_text())
-        edit(study)
-        path.write_text(yaml.safe_dump(study, sort_keys=False))
-
-    return change
-
-
-@pytest.fixture(scope="session")
-def planned(snakemake):
-    """How many jobs of each rule a dry run plans."""
-
-    def plan(folder, *targets, **options):
-        done = snakemake(folder, *targets, "--dry-run", **options)
-        said = done.stdout + done.stderr
-        assert done.returncode == 0, said
-        if "Nothing to be done" in said:
-            return {}
-        table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", said, re.MULTILINE | re.DOTALL)
-        return {rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())}
-
-    return plan
 
 
 @pytest.fixture(scope="session")
