@@ -3,8 +3,10 @@
 import copy
 import fcntl
 import functools
+import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +19,9 @@ import numpy as np
 import pytest
 import yaml
 from hypothesis import settings
+from scripts import loaded
 
-from toolnoise import cli
+from toolnoise import cli, streams
 from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
@@ -30,8 +33,14 @@ from toolnoise.study.variants import VARIANTS
 from toolnoise.training import loop
 
 ROOT = Path(__file__).parents[1]
-# Folders whose files take longest come first: at the end, no worker then waits for long.
-FIRST = ("tests/workflow", "tests/engines")
+# What takes longest comes first: at the end, no worker then waits for long.
+FIRST = (
+    "tests/workflow",
+    "tests/engines",
+    "tests/provenance/test_audit_mutations.py",
+    "tests/provenance/test_audit_deletions.py",
+    "tests/figures/test_rendered_figures.py",
+)
 
 # The same examples every time, however busy the machine.
 settings.register_profile("toolnoise", deadline=None, derandomize=True)
@@ -153,6 +162,35 @@ def write_study():
 
 
 @pytest.fixture(scope="session")
+def change_study():
+    """Change the study file in a folder."""
+
+    def change(folder, edit):
+        path = folder / "study.yaml"
+        study = yaml.safe_load(path.read_text())
+        edit(study)
+        path.write_text(yaml.safe_dump(study, sort_keys=False))
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def planned(snakemake):
+    """How many jobs of each rule a dry run plans."""
+
+    def plan(folder, *targets, **options):
+        done = snakemake(folder, *targets, "--dry-run", **options)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, said
+        if "Nothing to be done" in said:
+            return {}
+        table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", said, re.MULTILINE | re.DOTALL)
+        return {rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())}
+
+    return plan
+
+
+@pytest.fixture(scope="session")
 def photographs():
     """Write JPEGs of many sizes, parts of two photographs, as train/<class>/<image> and test/<class>/<image>."""
 
@@ -230,6 +268,77 @@ def small_study(once, write_study, snakemake):
     return once("small", make)
 
 
+@pytest.fixture
+def copied(small_study, tmp_path):
+    """A finished study of one's own, to change."""
+    return shutil.copytree(small_study, tmp_path / "copy")
+
+
+TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}
+OTHER = {
+    "study": "other",
+    "grid": [
+        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"], "layers": 12},
+        TASK | {"variants": ["bit"], "seeds": 1},
+        TASK | {"variants": ["control"], "seeds": 2, "hardware": ["cpu-jax"]},
+    ],
+    "recipes": {
+        "short": {
+            "epochs": 2,
+            "batch_size": 16,
+            "learning_rate": 0.01,
+            "schedule": "cosine",
+            "cycles": 2,
+            "record_steps": True,
+        }
+    },
+    "overhead": {
+        "models": ["smallcnn"],
+        "hardware": ["cpu"],
+        "batch_size": 4,
+        "image_size": 8,
+        "classes": 4,
+        "warmup": 1,
+        "steps": 1,
+        "repeats": 1,
+    },
+    "figures": [
+        "overhead",
+        "layers",
+        "frameworks",
+        "framework_parts",
+        "partings",
+        "growth",
+        "identical_runs",
+    ],
+}
+
+
+@pytest.fixture(scope="session")
+def other_study(once, write_study, snakemake):
+    """A study's folder, run to its page and its speed; read-only.
+
+    It has what the small one lacks: files from outside, snapshots, recorded steps, one bit, two frameworks, overhead,
+    speed.
+    """
+
+    def pictures(part, count):
+        images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
+        return {f"{part}_images": images, f"{part}_labels": np.arange(count) % 4}
+
+    def make(folder):
+        arrays.write_npz(folder / "mine.npz", pictures("train", 64) | pictures("test", 16))
+        checksum = hashlib.sha256((folder / "mine.npz").read_bytes()).hexdigest()
+        data = {"mine": {"reader": "npz", "path": "mine.npz", "checksum": f"sha256:{checksum}"}}
+        write_study(folder, OTHER | {"datasets": data})
+        # Its speed first: the page does not wait for it, and names the statement of it only if it is there.
+        for target in ("speed", "all"):
+            done = snakemake(folder, target)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("other", make)
+
+
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
     """A fresh copy of this source tree, as git would check it out: no results, and every file new."""
@@ -259,6 +368,49 @@ def as_repository(checkout):
         return head.stdout.strip()
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def wheel(once, checkout):
+    """The wheel of this source tree, built in a copy of it."""
+
+    def make(folder):
+        shutil.copytree(checkout, folder / "tree", symlinks=True)
+        program = "from setuptools import build_meta; build_meta.build_wheel('..')"
+        subprocess.run([sys.executable, "-c", program], cwd=folder / "tree", check=True, capture_output=True)
+        shutil.rmtree(folder / "tree")
+
+    (found,) = once("wheel", make).glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def installed(once, wheel):
+    """The programs of an environment with the wheel.
+
+    It borrows the packages of this one. None is downloaded, and this checkout's own package is not among them.
+    """
+
+    def make(folder):
+        subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+        pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*pip, wheel], check=True, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+        (packages,) = folder.glob("env/lib/python*/site-packages")
+        borrowed = [path for path in sys.path if path.endswith("-packages")]
+        (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in borrowed))
+        # pip would write the script of a package that it installs.
+        script = folder / "env/bin/snakemake"
+        script.write_text(f"#!{folder}/env/bin/python\nfrom snakemake.cli import main\n\nmain()\n")
+        script.chmod(0o755)
+
+    return once("installed", make) / "env/bin"
+
+
+@pytest.fixture(scope="session")
+def bench():
+    """Import a program of bench/ by its name."""
+
+    return lambda name: loaded(ROOT / f"bench/{name}.py")
 
 
 # A study that is not run, and what its runs would leave
@@ -337,6 +489,20 @@ def refused_by_verb(capsys):
         (line,) = said.err.splitlines()
         assert (ended.value.code, said.out) == (2, "")
         return line
+
+    return call
+
+
+@pytest.fixture
+def printed_by_verb(capsys):
+    """Call a verb in this process and return what it prints, which no warning accompanies."""
+
+    def call(*words):
+        capsys.readouterr()
+        cli.main(list(map(str, words)))
+        said = capsys.readouterr()
+        assert said.err == ""
+        return said.out
 
     return call
 

@@ -15,8 +15,6 @@ import yaml
 from toolnoise.base import program, times
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import outcome, tensors, unmodified
-from toolnoise.programs import left_arrays as program_left
-from toolnoise.study.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
 LOGITS = np.eye(3, dtype=np.float32)[LABELS]
@@ -274,15 +272,6 @@ def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
 def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
     (tmp_path / "metric.json").write_text(f'{{"loss": {value}}}')
     assert refused(outcome.read, tmp_path).endswith("a finite number")
-
-
-def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
-    run = Run({}, tmp_path)
-    program_left.require_same_labels(run, {"labels": LABELS}, LABELS)
-    for other in (LABELS[:-1], LABELS[::-1]):
-        line = refused(program_left.require_same_labels, run, {"labels": other}, LABELS)
-        assert f"found other labels than the study's, of shape ({len(other)},)" in line
-        assert line.endswith("another data set, reader: outcome")
 
 
 @pytest.fixture

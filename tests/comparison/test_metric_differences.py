@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,11 +17,7 @@ from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.figures import style
-from toolnoise.formulas.outcomes import METRIC
-from toolnoise.formulas.per_run import RUNS
-from toolnoise.programs import adopted_arms
 from toolnoise.stats.power import runs_needed
-from toolnoise.study.cells import Cell
 
 ARMS = ("base", "wide", "deep")
 PLACE = ("outcome", "adopted", "algo_impl")
@@ -747,21 +742,3 @@ def test_a_pilot_that_makes_no_sense_is_refused_in_one_line(words, says, files, 
     (tmp_path / "cost.csv").write_text("cost\n0.9\n0.8\n")
     (tmp_path / "time.csv").write_text("step_time,host\n0.9,1\n0.8,1\n")
     assert says in refused_by_verb("plan", "--pilot", *words)
-
-
-def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(monkeypatch):
-    """Each arm is compared with the first: without names, two sentences could be of any arms."""
-    runs = drawn(dict.fromkeys(ARMS, range(1, 5)))
-    cells = [Cell(arm, *PLACE) for arm in ARMS]
-    rows = [
-        {**cell._asdict(), "seed": seed, "metric": "accuracy", "group": "all", "value": accuracy}
-        for cell in cells
-        for seed, (accuracy, _) in runs[cell.model].items()
-    ]
-    table = pd.DataFrame(rows)
-    monkeypatch.setattr(adopted_arms.metric_files, "read", lambda _, columns: table if columns is RUNS else None)
-    models = {arm: {"adopted": f"adopted/mine/{arm}", "outcome": METRIC} for arm in ARMS}
-    study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
-    _, heading, *said = adopted_arms.summary(study)
-    assert "; others compared with base; " in heading
-    assert [line.partition(": ")[0] for line in said[:2]] == ["wide - base", "deep - base"]

@@ -11,8 +11,6 @@ from toolnoise.base.spec import Spec
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
-from toolnoise.programs import run_program
-from toolnoise.programs.left_arrays import read as read_left
 from toolnoise.study import kept_weights, runs
 from toolnoise.training import loop
 
@@ -167,63 +165,6 @@ def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.arange(3)}))
     line = refused(runs.read(record).trained_vector)
     assert line.endswith("weights.npz: a/bias: found int64 of shape (3,); floats, since it was trained")
-
-
-@pytest.mark.parametrize(
-    ("name", "array"),
-    [("metric/score:", np.zeros(1)), ("group/odd:", np.zeros(3)), ("logits:", np.zeros(3)), ("labels:", np.array("x"))],
-)
-def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
-    record = make_run(1, lambda parts: parts["final"].update({name: array}))
-    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(read_left, runs.read(record))
-
-
-def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
-    left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
-    run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
-    assert refused(read_left, run) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
-
-
-@pytest.mark.parametrize(
-    ("outcome", "missing"),
-    [("logits", "logits"), ("logits", "labels"), ("classes", "predictions"), ("values", "labels")],
-)
-def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
-    left = {"logits": np.zeros((4, 3), np.float32), "predictions": np.zeros(4, int), "labels": np.zeros(4, int)}
-
-    def change(parts):
-        parts["record"]["spec"]["model"]["outcome"] = outcome
-        parts["final"].update({f"{name}:": array for name, array in left.items() if name != missing})
-
-    run = runs.read(make_run(1, change))
-    line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
-    assert refused(read_left, run) == line
-
-
-@pytest.mark.parametrize("name", ["checkpoint", "", ".", "..", "/", "ck.", ".npz", "a.b/c", "results/study.json"])
-def test_a_checkpoint_whose_name_does_not_end_in_npz_is_refused(name, refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    line = refused(run_program.folder_of, name)
-    assert line == f"command line: --checkpoint: found {name!r}; a file whose name ends in .npz"
-
-
-def test_a_folder_with_other_files_is_never_taken(refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run_program.folder_of("results.npz") == Path("results")
-    for name in ("out", "checkpoint"):
-        (tmp_path / "results" / name).mkdir(parents=True)
-    (tmp_path / "results/job.json").touch()
-    (tmp_path / "results/.job.json.abcd1234.json").touch()
-    assert run_program.folder_of("results.npz") == Path("results")
-    (tmp_path / "results/study.json").touch()
-    line = "results: has other files than a training program's; another --checkpoint, or remove it"
-    assert refused(run_program.folder_of, "results.npz") == line
-    (tmp_path / "plain").touch()
-    assert run_program.folder_of("plain.npz") == Path("plain")
-    Path("checkpoint.npz").mkdir()
-    assert (
-        refused(run_program.folder_of, "checkpoint.npz") == "checkpoint.npz: a folder is in the way; a file, or nothing"
-    )
 
 
 PARAMETERS = (

@@ -594,7 +594,7 @@ def _import_ahead(base: Base) -> None:
     engines.load("tensorflow").import_ahead(tooling={"name": "cpu", **spec}, deterministic=True)
     for verb in job_code.JOBS:
         job_code.function_of(verb)
-    for folder in ("commands", "comparison", "checking", "programs", "record", "verify", "dumps", "pages"):
+    for folder in ("commands", "comparison", "programs", "record", "verify", "dumps", "pages"):
         for path in (program.PACKAGE / folder).rglob("*.py"):
             name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
             importlib.import_module(name.removesuffix(".__init__"))

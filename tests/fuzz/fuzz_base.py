@@ -220,7 +220,7 @@ def _foreign(folder: Path) -> None:
     rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
     (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
     # Metrics: a model a line, and a chart that W&B exported.
-    (folder / "wide.csv").write_text("model,seed1,seed2,seed3\na,0.5,0.25,\nb,0.75,0.5,nan\nc,90,80,70\n")
+    (folder / "wide.csv").write_text("model,seed1,seed2,seed3\na,0.5,0.25,\nb,0.75,0.5,nan\nc,0.9,0.8,0.7\n")
     curves = [f'"{arm}-seed{seed} - acc{end}"' for arm in "ab" for seed in (1, 2) for end in ("", "__MIN", "__MAX")]
     steps = [",".join([str(step), *([f"0.{step + 1}"] * 9), *["", "", ""]]) for step in range(3)]
     (folder / "curves.csv").write_text("\n".join([",".join(['"Step"', *curves]), *steps]) + "\n")

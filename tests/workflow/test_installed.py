@@ -76,6 +76,7 @@ def plan(run, installed, folder):
         command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
         done = run(folder, *command, *(asked or ["--dry-run"]))
         assert done.returncode == 0, done.stdout + done.stderr
+        assert f"workflow specific profile {Path(file).parent}/profiles/default" in done.stderr
         return done.stdout + done.stderr
 
     return start
@@ -148,7 +149,7 @@ def by_hand(folder):
         (folder / "runs.csv").write_text("accuracy\n0.9\n0.91\n0.92\n")
         (folder / "new.csv").write_text("accuracy\n0.91\n")
         judged = verb("gate", "--reference", "runs.csv", "--new", "new.csv", "--metric", "accuracy")
-        shutil.copyfile(ROOT / "tests/workflow/drivers/trained_in_numpy.py", folder / "train.py")
+        shutil.copyfile(ROOT / "tests/checking/drivers/trained_in_numpy.py", folder / "train.py")
         program = [python, "train.py", "--seed", "{init}", "--data-seed", "{shuffle}"]
         checked = verb("check", "--sources", "init,shuffle", "--", *map(str, program))
         adopted = verb("adopt", "{arm}/{seed}.npy", "--labels", "y.npy", "--name", "mine")

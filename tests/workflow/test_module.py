@@ -118,9 +118,12 @@ def test_snakedeploy_lays_out_a_workflow_that_plans_the_demo(deployed, checkout,
     declared = snakefile.read_text()
     assert declared.count('"workflow/Snakefile"') == 1
     snakefile.write_text(declared.replace('"workflow/Snakefile"', repr(str(checkout / "workflow/Snakefile"))))
-    done = run(deployed, sys.executable, "-m", "snakemake", "--dry-run")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "train_run" in done.stdout
+    # The profile is laid out, too, and taken unasked: both run as they are typed.
+    for words in ([], ["fig5"]):
+        done = run(deployed, sys.executable, "-m", "snakemake", *words, "--dry-run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "train_run" in done.stdout
+        assert "workflow specific profile profiles/default" in done.stderr
 
 
 def test_the_catalogue_finds_what_it_asks_for():

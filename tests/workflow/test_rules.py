@@ -65,6 +65,19 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     }
 
 
+def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):
+    lacking = set()
+    for rule in every_kind_of_job["rules"].values():
+        for verb in re.findall(r"toolnoise ([\w-]+)", rule["command"] or ""):
+            if verb in job_code.JOBS:
+                given = set(re.findall(r" (--[\w-]+) ", rule["command"]))
+                lacking |= {(verb, option) for option in jobs.verb(verb).arguments.keys() - given}
+    # Only profiles are of images and steps, and of no data set; only what is exchanged was trained elsewhere.
+    assert {option for _, option in lacking} == {"--dataset", "--images", "--steps", "--trained-on"}
+    assert {verb for verb, option in lacking if option == "--dataset"} == {"profile"}
+    assert {verb for verb, option in lacking if option == "--trained-on"} == {"predict"}
+
+
 def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):
     """What is pasted from `snakemake --printshellcmds` is what the audit expects statements to say."""
     # Where the module of an own model lies.

@@ -4,7 +4,8 @@
 rule write_study:
     """Write the whole study, every default and registry entry written out, beside its results."""
     output:
-        study=study.path(layout.STUDY),
+        # Not removed before: the study may be read from it.
+        study=update(study.path(layout.STUDY)),
         statement=study.path(statement_of(layout.STUDY)),
     log:
         study.path("logs/{study}/write_study.log"),

@@ -1,6 +1,6 @@
 """The table of the verbs that people call, in the order of the help.
 
-The verbs of jobs follow from the table of steps.
+The verbs of jobs follow from their functions: JOBS in study/job_code.py.
 """
 
 from functools import partial

@@ -18,6 +18,7 @@ from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
 from toolnoise.commands.verb import Verb
 from toolnoise.study import environments, job_code
+from toolnoise.study.cells import Cell, Pair
 
 GROUP = "jobs, which Snakemake runs"
 # The parts of a spec by the options that give them, as key=value text. The last two are those of a profile.
@@ -32,6 +33,8 @@ SPEC = {
     "steps": "the numbers of timed steps",
 }
 _OPTIONAL_PARTS = ("dataset", "images", "steps")
+# The places that an argument names with all of their names.
+PLACES = {"cell": Cell, "pair": Pair}
 _HELP = {
     "checkpoint": "checkpoint of an interrupted run, to resume from; deleted when the run ends",
     "threads": "threads for decoding images",
@@ -103,7 +106,10 @@ def parameters_of(job: JobFunction, options: Mapping[str, Any]) -> dict[str, Any
 
 def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
     if annotation_of(parameter) == "place":
-        return value.split("/")
+        names, wanted = value.split("/"), PLACES[parameter.name]._fields
+        if len(names) != len(wanted) or not all(names):
+            raise BadInput("command line", option, f"found {value[:60]!r}", "/".join(wanted))
+        return names
     if parameter.annotation in (int, str) or annotation_of(parameter) == "words":
         return value
     if _is_values(parameter):

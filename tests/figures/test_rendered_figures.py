@@ -71,6 +71,27 @@ def each_runs(rows):
                 yield (*cell, seed, *draws, metric.removesuffix("_mean"), group, own)
 
 
+COLUMNS = {
+    "stability": STABILITY,
+    "remedies": REMEDIES,
+    "counts": COUNTS,
+    "kernels": KERNELS,
+    "overhead": OVERHEAD,
+    "identical": IDENTICAL,
+    "convergence": CONVERGENCE,
+    "ensembles": ENSEMBLES,
+    "layers": LAYERS,
+    "cross_tooling": CROSS_TOOLING,
+    "frameworks": FRAMEWORKS,
+    "partings": PARTINGS,
+    "ratios": RATIOS,
+    "growth": GROWTH,
+    "labels": LABELS_OF_CLASSES,
+    "language": LANGUAGE,
+    "runs": RUNS_OF_CELLS,
+}
+
+
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
@@ -93,51 +114,13 @@ def written(tmp_path, monkeypatch):
                 if cell["metadata"].get("tags"):
                     names |= parameters  # as papermill injects them
 
-    def render(
-        kind,
-        rows=(),
-        counts=(),
-        kernels=(),
-        overhead=(),
-        remedies=(),
-        identical=(),
-        convergence=(),
-        ensembles=(),
-        layers=(),
-        cross_tooling=(),
-        frameworks=(),
-        partings=(),
-        ratios=(),
-        growth=(),
-        labels=(),
-        language=(),
-        runs=None,
-        formats=("svg",),
-        **parameters,
-    ):
-        files = {
-            "stability": (STABILITY, rows),
-            "remedies": (REMEDIES, remedies),
-            "counts": (COUNTS, counts),
-            "kernels": (KERNELS, kernels),
-            "overhead": (OVERHEAD, overhead),
-            "identical": (IDENTICAL, identical),
-            "convergence": (CONVERGENCE, convergence),
-            "ensembles": (ENSEMBLES, ensembles),
-            "layers": (LAYERS, layers),
-            "cross_tooling": (CROSS_TOOLING, cross_tooling),
-            "frameworks": (FRAMEWORKS, frameworks),
-            "partings": (PARTINGS, partings),
-            "ratios": (RATIOS, ratios),
-            "growth": (GROWTH, growth),
-            "labels": (LABELS_OF_CLASSES, labels),
-            "language": (LANGUAGE, language),
-            "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
-        }
-        for name, (columns, values) in files.items():
-            if values:
-                metric_files.write(tmp_path / f"{name}.csv", columns, values)
-                parameters[name] = [str(tmp_path / f"{name}.csv")]
+    def render(kind, rows=(), counts=(), runs=None, formats=("svg",), **given):
+        metrics = {name: given.pop(name) for name in COLUMNS if name in given}
+        metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
+        written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
+        for name, path in written.items():
+            metric_files.write(path, COLUMNS[name], metrics[name])
+        parameters = given | {name: [str(path)] for name, path in written.items()}
         if "width" in figure_kinds.KINDS[kind].takes:
             narrow = {"width": sheets.COLUMN, "stem": str(tmp_path / "narrow")}
             execute(kind, parameters | narrow, sheets.COLUMN)

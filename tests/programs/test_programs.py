@@ -392,42 +392,6 @@ def test_a_study_of_other_outcomes_is_clean_and_its_summary_names_what_is_never_
     assert audit.returncode == 0, audit.stdout
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"command": "python train.py {seed}"}, "unknown placeholder {seed}"),
-        ({"command": "python 'train.py"}, "cannot be split"),
-        ({"sources": ["shuffle"]}, "{init} stands in the command, and sources are shuffle"),
-        ({"builder": "a:b"}, "found it beside command"),
-        ({"outcome": "words"}, 'found "words"'),
-    ],
-)
-def test_a_bad_program_is_refused_when_the_study_is_read(changed, says, write_study, toolnoise, refusal, tmp_path):
-    study = {**STUDY, "models": {"mine": {**STUDY["models"]["mine"], **changed}}}
-    line = refusal(toolnoise(write(tmp_path / "bad", write_study, study), "estimate", "--study", "study.yaml"))
-    assert says in line
-
-
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        (
-            {"variants": ["dropout"]},
-            "found dropout for 'mine'; its sources are init, shuffle; the others are not separable",
-        ),
-        ({"variants": ["bit"]}, "found a moved bit"),
-        ({"hardware": ["cpu"]}, "hardware: found 'cpu'; hardware with engine command for training programs"),
-        ({"datasets": ["digits"]}, "datasets: found 'digits'; datasets with reader outcome"),
-        ({"recipe": "plain"}, "recipe"),
-        ({"models": ["mine", "smallcnn"], "recipe": "paper"}, "training programs in blocks of their own"),
-    ],
-)
-def test_what_does_not_belong_to_programs_is_refused(changed, says, write_study, toolnoise, refusal, tmp_path):
-    study = {**STUDY, "grid": [{**STUDY["grid"][0], **changed}]}
-    line = refusal(toolnoise(write(tmp_path / "bad", write_study, study), "estimate", "--study", "study.yaml"))
-    assert says in line
-
-
 @pytest.fixture
 def seconds():
     """The processor's seconds of all child processes so far."""

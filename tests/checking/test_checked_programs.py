@@ -26,12 +26,6 @@ DIFFERENT = {
         x, _ = train_test_split(np.arange(99))  # here
         np.save('preds.npy', x)
     """,
-    "clock": """
-        import time
-        import numpy as np
-        np.random.seed(time.time_ns() % 2**32)  # here
-        np.save('preds.npy', np.random.rand(9))
-    """,
     "speed": """
         import time
         import numpy as np
@@ -134,7 +128,6 @@ DIFFERENT = {
     """,
 }  # fmt: skip
 CLEAN = {
-    "numpy": "import numpy as np\nnp.random.seed(1)\nnp.save('preds.npy', np.random.normal(size=9))",
     "times": """
         import time
         import numpy as np

@@ -1,0 +1,263 @@
+"""Runs that are already there: what `adopt` takes and writes, what it refuses, and what `summary` says of the arms."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise.base.errors import BadInput
+from toolnoise.formulas.outcomes import LOSSES, METRIC, VALUES
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.programs import adopted_arms, existing_runs
+from toolnoise.study import config
+from toolnoise.study.cells import Cell
+
+EXAMPLES = 12
+SEGMENTS = np.ones((EXAMPLES, 5))
+ALLOWED = "floats from 0 up, segment x token or token: each token's negative log-likelihood, NaN for padding"
+
+
+@pytest.fixture
+def saved(here):
+    """Save arrays under their names in the folder where the test runs."""
+
+    def save(**named):
+        for name, array in named.items():
+            np.save(here / f"{name}.npy", array)
+
+    return save
+
+
+@pytest.fixture
+def drawn():
+    return np.random.Generator(np.random.Philox(1))
+
+
+def adopted(pattern, name, labels=None, asked=None):
+    existing_runs.adopt(pattern, name, labels, existing_runs.Columns(), asked)
+    folder = f"adopted/{name}/runs/1"
+    return lambda file: np.load(f"{folder}/{file}.npy")
+
+
+def test_adopt_takes_each_outcome_as_it_is(saved, drawn):
+    truth, odds = drawn.integers(0, 2, (EXAMPLES, 3)), drawn.normal(size=(EXAMPLES, 3)).astype(np.float32)
+    words = drawn.integers(0, 6, (EXAMPLES, 5))
+    scores = drawn.normal(size=(EXAMPLES, 5, 6)).astype(np.float32)
+    losses = np.where(np.arange(5) < 4, SEGMENTS, np.nan)
+    saved(y=truth, odds1=odds, chance1=1 / (1 + np.exp(-odds.astype(float))), words=words, scores1=scores)
+    saved(losses1=losses, several1=odds.astype(float), truth=truth.astype(float))
+    left = adopted("odds{seed}.npy", "odds", "y.npy")
+    np.testing.assert_array_equal(left("logits"), odds)
+    np.testing.assert_array_equal(left("labels"), truth)
+    assert adopted("chance{seed}.npy", "chance", "y.npy")("logits") == pytest.approx(odds, rel=1e-5, abs=1e-6)
+    left = adopted("scores{seed}.npy", "scores", "words.npy")
+    np.testing.assert_array_equal(left("logits"), scores)
+    np.testing.assert_array_equal(left("labels"), words)
+    np.testing.assert_array_equal(adopted("losses{seed}.npy", "losses", asked=LOSSES)("nll"), losses)
+    np.testing.assert_array_equal(adopted("several{seed}.npy", "several", "truth.npy", VALUES)("predictions"), odds)
+
+
+def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
+    saved(y=drawn.integers(0, 6, (EXAMPLES, 5)), a1=drawn.integers(0, 6, (EXAMPLES, 5)), nll=SEGMENTS, b1=-SEGMENTS)
+
+    def refuse(pattern, labels=None, asked=None):
+        return refused(existing_runs.adopt, pattern, "mine", labels, existing_runs.Columns(), asked)
+
+    assert refuse("a{seed}.npy", "y.npy").startswith("a1.npy: found predicted classes of tokens; scores, which a study")
+    assert refuse("b{seed}.npy", asked=LOSSES) == f"b1.npy: [0, 0]: found -1.0; {ALLOWED}"
+    assert refuse("a{seed}.npy", asked=LOSSES) == f"a1.npy: found int64 of shape (12, 5); {ALLOWED}"
+    assert refuse("b{seed}.npy", "y.npy", LOSSES).endswith("found y.npy; none: a loss is no prediction of a label")
+    saved(short=np.ones((EXAMPLES, 4)))
+    assert refuse("b{seed}.npy", "short.npy", VALUES) == (
+        "b1.npy: found shape (12, 5); 12 x 4 or run x 12 x 4, as the true values are"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("lr≤1e-3", "lr≥1e-3"), ("模型1", "方法1"), ("adam (lr=0.1)", "adam lr 0.1"), ("a" * 64 + "b", "a" * 64 + "c")],
+)
+def test_adopt_refuses_names_that_a_study_cannot_tell_apart(one, other, here, refused):
+    (here / "a.csv").write_text(f"arm,acc\n{one},0.9\n{one},0.8\n{other},0.7\n{other},0.6\n")
+    line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+    assert line.startswith(f"a.csv: arm: found {one!r} and {other!r}, both ")
+    (here / "a.csv").write_text(f"arm,{one},{other}\na,0.9,0.8\n")
+    line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=(one, other)))
+    assert line.startswith(f"command line: --metric: found {one!r} and {other!r}, both ")
+    assert [path.name for path in here.iterdir()] == ["a.csv"]
+
+
+def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn, here, refused):
+    truth, order = drawn.integers(0, 3, EXAMPLES), np.arange(EXAMPLES)
+    saved(y=truth)
+    for seed, places in ((1, order), (2, order[::-1])):
+        lines = [f"image{place},{truth[place]}" for place in places]
+        (here / f"p{seed}.csv").write_text("\n".join(["id,pred", *lines]) + "\n")
+    line = refused(existing_runs.adopt, "p{seed}.csv", "mine", "y.npy", existing_runs.Columns())
+    assert line.startswith("p2.csv: found other examples than in p1.csv, or in another order; ")
+    labels = [f"image{place},{label}" for place, label in enumerate(truth)]
+    (here / "y.csv").write_text("\n".join(["id,label", *labels]) + "\n")
+    existing_runs.adopt("p{seed}.csv", "mine", "y.csv", existing_runs.Columns())
+    for seed in (1, 2):
+        np.testing.assert_array_equal(np.load(f"adopted/mine/runs/{seed}/predictions.npy"), truth)
+
+
+def test_adopt_takes_the_values_of_an_archive_and_not_its_labels(here, drawn):
+    truth, predicted = drawn.normal(size=(2, EXAMPLES))
+    np.savez(here / "p1.npz", predictions=predicted, labels=truth)
+    np.testing.assert_array_equal(adopted("p{seed}.npz", "mine", "p1.npz", VALUES)("predictions"), predicted)
+
+
+def test_adopt_refuses_losses_of_other_segments(here, refused):
+    ids = np.arange(len(SEGMENTS))
+    np.savez(here / "a1.npz", losses=SEGMENTS, ids=ids)
+    np.savez(here / "a2.npz", losses=SEGMENTS, ids=7 * ids)
+    line = refused(existing_runs.adopt, "a{seed}.npz", "mine", None, existing_runs.Columns(), LOSSES)
+    assert line.startswith("a2.npz: found other examples than in a1.npz, or in another order; ")
+
+
+def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, drawn, refused):
+    scores = drawn.dirichlet(np.ones(10), EXAMPLES).round(1)
+    assert np.abs(scores.sum(axis=1) - 1).max() > 0.05
+    saved(y=drawn.integers(0, 10, EXAMPLES), p1=scores)
+    line = refused(existing_runs.adopt, "p{seed}.npy", "mine", "y.npy", existing_runs.Columns())
+    assert line.startswith("p1.npy: found scores that are neither logits nor probabilities that sum to 1; ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (("arm,step,acc", "a,1,0.1", "a,2,0.5", "b,1,0.1", "b,2,0.6"), "step: found several in one arm, which may be"),
+        (
+            ("model,seed,acc", "a,1,0.1", "b,2,0.5"),
+            "--arm-column: missing, and no column is named arm; one of these: model;",
+        ),
+        (
+            ("arm,Seed,acc", "a,1,0.1", "a,1,0.5"),
+            "--seed-column: missing, and no column is named seed; one of these: Seed;",
+        ),
+        (("arm,seed,dataset,acc", "a,1,c10,0.9", "a,2,c100,0.5"), "dataset: found several in one arm; a table for"),
+        (("arm,seed,acc", "a,1,0.1", "a,mean,0.1"), "line 3: seed: found 'mean'; a finished run in each line"),
+        (("arm,run,acc", "a,1,0.1", "a,Std. dev,0.1"), "line 3: run: found 'Std. dev'; a finished run"),
+        ((",acc", "0,0.1", "mean,0.1"), "line 3: found 'mean'; a finished run in each line"),
+        (("arm,seed,status,acc", "a,1,finished,0.9", "a,2,FAILED,0.5"), "line 3: status: found 'FAILED'; a finished"),
+        (("arm,seed,acc", "a,1,0.9", "a,2,0.8", "b,1,91"), "acc: found 91 to 91 in b, and 0.8 to 0.9 in a; one scale"),
+    ],
+)
+def test_adopt_refuses_lines_of_a_table_that_are_no_runs(lines, says, here, refused):
+    (here / "a.csv").write_text("\n".join(lines) + "\n")
+    assert says in refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("arm,epochs,acc", "a,90,0.1", "a,90,0.5", "b,30,0.4"),
+        ("arm,seed,epochs,acc", "a,1,71,0.1", "a,2,90,0.5"),
+        ("model,dataset,seed,status,acc", "a,c10,1,done,0.1", "a,c10,2,done,0.5"),
+    ],
+)
+def test_adopt_takes_runs_that_end_at_different_steps_or_have_one_model_and_data_set(lines, here):
+    (here / "a.csv").write_text("\n".join(lines) + "\n")
+    said = existing_runs.adopt("a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
+    assert said.startswith(f"mine.yaml: {len(lines) - 1} runs (")
+
+
+def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch):
+    folder, *_ = existing_arms
+    monkeypatch.chdir(folder)
+    lines = [f"runs/wide/seed{seed}/preds.npy,wide,{seed},y.npy" for seed in (3, 5)]
+    (folder / "table.csv").write_text("\n".join(["file,arm,seed,labels", *lines]) + "\n")
+    existing_runs.adopt("table.csv", "tabled", None, existing_runs.Columns())
+    assert config.read("tabled.yaml")["models"]["wide"] == {"adopted": "adopted/tabled/wide", "outcome": "logits"}
+    origin = json.loads((folder / "adopted/tabled/wide/3/origin.json").read_text())
+    assert origin["adopted_from"] == "runs/wide/seed3/preds.npy"
+
+
+def test_predictions_of_a_regression_are_taken_as_they_are(saved, drawn, refused):
+    truth = drawn.normal(size=EXAMPLES)
+    saved(y=truth, run1=truth + 0.5)
+    left = adopted("run{seed}.npy", "mine", "y.npy", VALUES)
+    assert config.read("mine.yaml")["models"]["runs"]["outcome"] == "values"
+    assert np.array_equal(left("predictions"), truth + 0.5)
+    assert np.array_equal(left("labels"), truth)
+    saved(run2=truth[:-1])
+    line = refused(adopted, "run{seed}.npy", "other", "y.npy", VALUES)
+    assert line == "run2.npy: found shape (11,); 12 or run x 12, as the true values are"
+
+
+def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(here):
+    rows = ["a,0,0.9", "a,4294967295,0.8", "a,7,0.7", "b,7,0.6"]
+    (here / "export.csv").write_text("\n".join(["arm,seed,accuracy", *rows]) + "\n")
+    said = existing_runs.adopt("export.csv", "mine", None, existing_runs.Columns(metrics=("accuracy",)))
+    assert "Their seeds are numbered from 1 in their order" in said
+    assert [block["seeds"] for block in config.read("mine.yaml")["grid"]] == [[1, 2, 3], [2]]
+    own = {
+        f"{arm}/{number}": json.loads((here / f"adopted/mine/{arm}/{number}/origin.json").read_text())["seed"]
+        for arm, number in (("a", 1), ("a", 2), ("a", 3), ("b", 2))
+    }
+    assert own == {"a/1": 0, "a/2": 7, "a/3": 4294967295, "b/2": 7}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["runs/{arm}/{run}.npy"], "found {run}; allowed: {arm} and {seed}"),
+        (["none/{arm}/{seed}.npy"], "no file matches none/{arm}/{seed}.npy"),
+        (["runs/{arm}{seed}.npy"], "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"),
+        (["runs/{arm}/seed{seed}/preds.npy"], "--labels: missing"),
+        (["y.csv"], "no column 'file'; its columns are label"),
+        (["twice.csv"], "found 2 columns 'arm'"),
+        (["runs/{arm}/seed{seed}/preds.npy", "--labels", "short.npy"], "39 labels"),
+    ],
+)
+def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(
+    arguments, says, existing_arms, monkeypatch, refused_by_verb
+):
+    folder, labels, _ = existing_arms
+    monkeypatch.chdir(folder)
+    (folder / "y.csv").write_text("label\n1\n")
+    (folder / "twice.csv").write_text("arm,file,arm\na,runs/a.npy,b\n")
+    np.save(folder / "short.npy", labels[:-1])
+    assert says in refused_by_verb("adopt", *arguments, "--name", "mine")
+    assert not (folder / "mine.yaml").exists()
+    assert not (folder / "adopted").exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "/tmp/evil", "..", "", "a b", "-x", "x" * 65, "a\nb", "é"])
+def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch):
+    folder, *_ = existing_arms
+    monkeypatch.chdir(folder)
+    before = sorted(folder.parent.rglob("*"))
+    with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
+        existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["010", "1e3", "yes", "1_0", "null"])
+def test_a_name_that_yaml_would_change_stands_in_quotes(name, existing_arms, monkeypatch):
+    folder, *_ = existing_arms
+    monkeypatch.chdir(folder)
+    (folder / "runs/plain net").rename(folder / "runs" / name)
+    existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
+    study = config.read(f"{name}.yaml")
+    assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))
+
+
+def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(drawn, monkeypatch):
+    """Each arm is compared with the first: without names, two sentences could be of any arms."""
+    cells = [Cell(arm, "outcome", "adopted", "algo_impl") for arm in ("base", "wide", "deep")]
+    rows = [
+        {**cell._asdict(), "seed": seed, "metric": "accuracy", "group": "all", "value": drawn.normal(0.9, 0.01)}
+        for cell in cells
+        for seed in range(1, 5)
+    ]
+    table = pd.DataFrame(rows)
+    monkeypatch.setattr(adopted_arms.metric_files, "read", lambda _, columns: table if columns is RUNS else None)
+    models = {cell.model: {"adopted": f"adopted/mine/{cell.model}", "outcome": METRIC} for cell in cells}
+    study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
+    _, heading, *said = adopted_arms.summary(study)
+    assert "; others compared with base; " in heading
+    assert [line.partition(": ")[0] for line in said[:2]] == ["wide - base", "deep - base"]

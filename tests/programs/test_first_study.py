@@ -1,0 +1,186 @@
+"""`toolnoise init`: a study of an existing program, or of a builder, that lies in the folder."""
+
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from toolnoise.base import command_words
+from toolnoise.base.program import ROOT
+from toolnoise.programs import first_study
+from toolnoise.study import config, grid
+from toolnoise.study.builders import require_builders
+
+SEEDED = """
+import argparse
+parser = argparse.ArgumentParser()
+for name in ("--seed", "--data_seed", "--output-dir"):
+    parser.add_argument(name)
+parser.add_argument("--deterministic", action="store_true")
+"""
+BUILDER = "import keras\ndef build(input_shape, classes, width=8):\n    return keras.Sequential([])\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder whose name a study may have."""
+    (tmp_path / "my study").mkdir()
+    monkeypatch.chdir(tmp_path / "my study")
+    return tmp_path / "my study"
+
+
+def written(kind=None):
+    """What was said, and the study that was written."""
+    said = first_study.write(kind)
+    return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
+
+
+@pytest.mark.parametrize("name", ["010", "yes", "2024", "1e3", "1_0"])
+def test_a_folder_whose_name_yaml_would_change_has_it_in_quotes(name, folder, monkeypatch):
+    (folder / name).mkdir()
+    monkeypatch.chdir(folder / name)
+    for module in ("no.py", "on.py"):
+        (folder / name / module).write_text(BUILDER)
+    found = written().study
+    assert (found["study"], list(found["models"])) == (name, ["no", "on"])
+
+
+def test_a_program_is_found_with_its_options(folder):
+    (folder / "fit.py").write_text(SEEDED)
+    (folder / "evaluate.py").write_text("print('no seed')\n")
+    found = written()
+    assert "Found fit.py." in found.said
+    assert found.study["study"] == "my-study"
+    assert found.study["models"]["mine"] == {
+        "command": "python fit.py --seed {init} --data_seed {shuffle} --output-dir {out}",
+        "sources": ["init", "shuffle"],
+        "deterministic": "--deterministic",
+    }
+    assert [cell.variant for cell in grid.load("study.yaml").cells] == ["control", "impl", "algo", "algo_impl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("torch", ["init", "shuffle", "augment", "dropout"]),
+        ("lightning", ["init", "shuffle", "dropout"]),
+        ("transformers", ["init", "shuffle", "dropout"]),
+    ],
+)
+def test_the_sources_of_programs_with_toolnoises_helpers_are_found(folder, name, sources):
+    shutil.copyfile(ROOT / f"examples/{name}_digits.py", folder / "train.py")
+    model = written().study["models"]["mine"]
+    assert model == {"command": "python train.py", "sources": sources}
+
+
+def test_of_several_programs_one_that_trains_is_taken_and_the_others_are_named(folder):
+    for name in ("finetune.py", "train_all.py"):
+        (folder / name).write_text("import os\nos.environ['TOOLNOISE_SEED_INIT']\n")
+    found = written()
+    assert found.study["models"]["mine"]["command"] == "python train_all.py"
+    assert "finetune.py may be meant instead" in found.said
+
+
+def test_without_a_program_an_example_is_written_and_said_to_be_one(folder):
+    (folder / "broken.py").write_text("def (:\n")
+    found = written("command")
+    assert "this is an example" in found.said
+    assert "{init}" in found.study["models"]["mine"]["command"]
+
+
+def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(folder):
+    (folder / "nets.py").write_text(f"{BUILDER}raise SystemExit('nothing is imported')\n")
+    found = written()
+    assert "Found nets:build." in found.said
+    study = grid.load("study.yaml")
+    require_builders(study.config["models"], "study.yaml")
+    assert study.datasets == ("digits",)
+    assert [cell.variant for cell in study.cells] == ["control", "impl", "algo", "algo_impl"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from tensorflow import keras\ndef one(a, b):\n    net = keras.Model(a, b)\n    return net\n", True),
+        ("from keras import Model\ndef one(a, b, *, depth=2):\n    return Model(a, b)\n", True),
+        ("import keras\ndef one(a, b, depth):\n    return keras.Model(a, b)\n", False),
+        ("import keras\ndef one(a, b, *, depth):\n    return keras.Model(a, b)\n", False),
+        ("import keras\ndef one(a):\n    return keras.Model(a)\n", False),
+        ("import keras\ndef one(a, b):\n    return 1\n", False),
+        ("import torch\ndef one(a, b):\n    return Model(a, b)\n", False),
+    ],
+)
+def test_a_builder_takes_a_shape_and_classes_and_returns_a_keras_model(folder, source, found):
+    (folder / "nets.py").write_text(source)
+    assert ("Found nets:one" in written("builder").said) == found
+
+
+def test_several_builders_are_several_models(folder):
+    (folder / "nets.py").write_text(BUILDER + BUILDER.replace("build", "wide"))
+    assert list(written().study["models"]) == ["nets", "nets-wide"]
+    assert {cell.model for cell in grid.load("study.yaml").cells} == {"nets", "nets-wide"}
+
+
+def test_data_of_the_folder_are_found(folder):
+    (folder / "nets.py").write_text(BUILDER)
+    np.savez(folder / "a.npz", weights=np.zeros(3))
+    (folder / "b.npz").write_text("no archive")
+    np.savez(folder / "c.npz", **{f"{part}_{kind}": [0] for part in ("train", "test") for kind in ("images", "labels")})
+    found = written()
+    assert found.study["datasets"] == {"mine": {"reader": "npz", "path": "c.npz"}}
+    assert found.study["grid"][0]["datasets"] == ["mine"]
+    (folder / "study.yaml").unlink()
+    (folder / "c.npz").unlink()
+    for part in ("train", "test"):
+        (folder / "pictures" / part).mkdir(parents=True)
+    assert written().study["datasets"] == {"mine": {"reader": "image-folder", "path": "pictures"}}
+
+
+def test_nothing_is_written_over(folder, refused):
+    (folder / "study.yaml").write_text("mine")
+    assert "study.yaml: exists already" in refused(first_study.write, "command")
+    assert (folder / "study.yaml").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("folder")
+def test_for_adopted_runs_the_verb_that_writes_their_study_is_named(refused):
+    assert "toolnoise adopt" in refused(first_study.write, "adopted")
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unknown_kind_is_refused(refused):
+    assert "allowed: command, builder" in refused(first_study.write, "bulider")
+
+
+def test_a_strange_name_of_a_program_stays_one_word(folder):
+    (folder / "train 'it\".py").write_text(SEEDED)
+    command = written().study["models"]["mine"]["command"]
+    assert command_words.words(command)[1] == "train 'it\".py"
+
+
+def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(folder, tmp_path, monkeypatch, capsys):
+    (folder / "train.py").write_text(SEEDED + "import json, torch\nprint(TOOLNOISE_OUT)\n")
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin/python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo \'["{python}", "{tmp_path}", ["torch"]]\'\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    study = written().study
+    assert study["hardware"]["here"] == {"engine": "command", "accelerator": "cpu", "python": str(tmp_path)}
+    assert study["grid"][0]["hardware"] == ["here"]
+    said = capsys.readouterr().err
+    assert said == f"train.py: warning: {python} lacks torch; name another Python under hardware\n"
+    (folder / "study.yaml").unlink()
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    study = written().study
+    assert (study.get("hardware"), study["grid"][0]["hardware"]) == (None, ["command"])
+
+
+def test_a_program_that_leaves_nothing_in_its_folder_is_told_so_before_it_runs(folder, monkeypatch, capsys):
+    (folder / "train.py").write_text("parser.add_argument('--seed')\n")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    written()
+    assert "train.py: warning: it leaves nothing in TOOLNOISE_OUT, as a study needs;" in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""A training program as a run of a study: its folder, its interpreter, and what it left."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.programs import left_arrays, run_program
+from toolnoise.study import runs
+from toolnoise.study.runs import Run
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("metric/score:", np.zeros(1)), ("group/odd:", np.zeros(3)), ("logits:", np.zeros(3)), ("labels:", np.array("x"))],
+)
+def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({name: array}))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read, runs.read(record))
+
+
+def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
+    left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
+    run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
+    assert refused(left_arrays.read, run) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "missing"),
+    [("logits", "logits"), ("logits", "labels"), ("classes", "predictions"), ("values", "labels")],
+)
+def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
+    left = {"logits": np.zeros((4, 3), np.float32), "predictions": np.zeros(4, int), "labels": np.zeros(4, int)}
+
+    def change(parts):
+        parts["record"]["spec"]["model"]["outcome"] = outcome
+        parts["final"].update({f"{name}:": array for name, array in left.items() if name != missing})
+
+    run = runs.read(make_run(1, change))
+    line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
+    assert refused(left_arrays.read, run) == line
+
+
+def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
+    run, labels = Run({}, tmp_path), np.array([0, 1, 2, 1])
+    left_arrays.require_same_labels(run, {"labels": labels}, labels)
+    for other in (labels[:-1], labels[::-1]):
+        line = refused(left_arrays.require_same_labels, run, {"labels": other}, labels)
+        assert f"found other labels than the study's, of shape ({len(other)},)" in line
+        assert line.endswith("another data set, reader: outcome")
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "", ".", "..", "/", "ck.", ".npz", "a.b/c", "results/study.json"])
+def test_a_checkpoint_whose_name_does_not_end_in_npz_is_refused(name, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = refused(run_program.folder_of, name)
+    assert line == f"command line: --checkpoint: found {name!r}; a file whose name ends in .npz"
+
+
+def test_a_folder_with_other_files_is_never_taken(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_program.folder_of("results.npz") == Path("results")
+    for name in ("out", "checkpoint"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+    (tmp_path / "results/job.json").touch()
+    (tmp_path / "results/.job.json.abcd1234.json").touch()
+    assert run_program.folder_of("results.npz") == Path("results")
+    (tmp_path / "results/study.json").touch()
+    line = "results: has other files than a training program's; another --checkpoint, or remove it"
+    assert refused(run_program.folder_of, "results.npz") == line
+    (tmp_path / "plain").touch()
+    assert run_program.folder_of("plain.npz") == Path("plain")
+    Path("checkpoint.npz").mkdir()
+    assert (
+        refused(run_program.folder_of, "checkpoint.npz") == "checkpoint.npz: a folder is in the way; a file, or nothing"
+    )
+
+
+def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -INT $$\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    said = refused(run_program._packages, {"name": "mine"}, "python")
+    signal.signal(signal.SIGINT, before)
+    assert said.startswith(f"{python}: was killed by SIGINT while it listed its packages")
+    python.write_text("#!/bin/sh\nexit 1\n")
+    assert run_program._packages({"name": "mine"}, "python") == ("", [])
