@@ -124,9 +124,10 @@ def test_every_official_data_set_can_be_planned_with_none_of_it_in_place(jobs_fo
     assert [verbs.count(verb) for verb in ("fetch", "prepare", "train")] == [4, 4, 4]
     # What only a person can get.
     (fetch,) = (one for one in words if one[:3] == ["fetch", "--dataset", "celeba"])
-    assert refusal(toolnoise(tmp_path / "here", *fetch)) == (
-        "toolnoise: data/celeba/img_align_celeba.zip: no such file;"
-        " get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and put it there"
+    line = refusal(toolnoise(tmp_path / "here", *fetch))
+    assert line.startswith("toolnoise: data/celeba/")
+    assert line.endswith(
+        ": no such file; get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and put it there"
     )
 
 

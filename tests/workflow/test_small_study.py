@@ -96,23 +96,6 @@ def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
     assert lines[-1].startswith("100%, 16 of 16 runs trained")
 
 
-def test_the_findings_are_one_screen_and_name_what_else_can_be_asked(
-    small_study, toolnoise, printed_by_verb, monkeypatch
-):
-    done = toolnoise(small_study, "summary", "--study", "results/small/study.json")
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) <= 15
-    assert max(map(len, lines)) <= 100
-    assert "bit-equal in 3 of 3 tasks" in done.stdout
-    assert lines[-1] == "each cell: toolnoise summary --cells; the page: results/small/index.html"
-    monkeypatch.chdir(small_study)
-    cells = printed_by_verb("summary", "--study", "results/small/study.json", "--cells")
-    assert sum("bit-equal" in line for line in cells.splitlines()) == 3
-    claims = printed_by_verb("summary", "--study", "results/small/study.json", "--claims")
-    assert claims.startswith("Zhuang et al.: ")
-
-
 # A plan takes seconds: here is one of each kind, and tests/base/test_code_digest.py has what each change makes anew
 
 
@@ -171,13 +154,7 @@ def test_only_some_toolings_plans_new_tables_and_no_run(copied, plan):
     _, jobs = plan(copied, "--config", "only=[cpu]")
     assert jobs["table2"] == 1
     assert jobs["collect_metrics"] > 0
-    assert not {
-        "train_run",
-        "dump_predictions",
-        "measure_cell",
-        "measure_pair",
-        ACROSS,
-    } & set(jobs)
+    assert not {"train_run", "dump_predictions", "measure_cell", "measure_pair", ACROSS} & set(jobs)
 
 
 def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, plan, change_study, tmp_path):
@@ -203,13 +180,7 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     captions.write_text(captions.read_text().replace("table4: |-", "mine: Examples once more.\n\ntable4: |-\n  Again:"))
     change_study(copied, lambda study: study["figures"].append("mine"))
     _, jobs = plan(copied, source=tree)
-    shown = {
-        ACROSS: 1,
-        "noise_by_source-cpu": 1,
-        "noise_by_source-cpu-eigen": 1,
-        "mine": 1,
-        "table4": 1,
-    }
+    shown = {ACROSS: 1, "noise_by_source-cpu": 1, "noise_by_source-cpu-eigen": 1, "mine": 1, "table4": 1}
     assert jobs == {"measure_pair": 1, "collect_metrics": 1, "write_study": 1, "write_page": 1, "default": 1} | shown
 
 
