@@ -38,11 +38,16 @@ def main() -> None:
             "command": rule.shellcmd,
             "log": list(map(str, rule.log)),
             "conda": rule.conda_env is not None,
+            "local": rule.name in workflow._localrules,
+            "priority": rule.priority,
         }
         for rule in workflow.rules
     }
     jobs = [
         {
+            "rule": job.rule.name,
+            "group": job.group,
+            "in conda": job.conda_env_spec is not None,
             "words": words_of(job.shellcmd),
             "inputs": list(job.input),
             "outputs": list(job.output),

@@ -77,7 +77,7 @@ def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
     # JAX is not among what environment.yml has: its training ran where Snakemake runs.
     assert sorted(verbs) == ["count", "prepare", "render", "train"]
     (training,) = [call for call in calls if " train " in call]
-    assert "--hardware cpu --" in training
+    assert "--tooling name=cpu " in training
     stated = json.loads((folder / f"results/small/statements/runs/{CELL}/1/weights.npz.intoto.json").read_text())
     dependencies = stated["predicate"]["buildDefinition"]["resolvedDependencies"]
     named = {one["name"] for one in dependencies}

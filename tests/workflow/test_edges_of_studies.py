@@ -1,6 +1,5 @@
 """Studies at the edge: one run of everything, runs that diverge, and a folder whose name has braces."""
 
-import re
 import shutil
 
 import pytest
@@ -31,13 +30,10 @@ def one_run(write_study, snakemake, tmp_path_factory):
     return folder / "results/edge"
 
 
-def test_a_study_with_one_seed_runs_through_and_its_table_says_one_run_and_no_sd(one_run):
+def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(one_run):
     text = (one_run / "figures/table2.md").read_text()
     assert "one run" in text
     assert "±" not in text.partition("\n\n")[0]
-
-
-def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(one_run):
     rows = metric_files.read(one_run / "metrics/stability.csv", STABILITY)
     rows = rows[rows["group"] == "all"].set_index("metric")["value"]
     assert rows["accuracy_mean"].notna().all()
@@ -65,18 +61,6 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
     summary = toolnoise(folder, "summary", "--study", "results/edge/study.json", "--cells")
     assert summary.stdout.count("2 diverged") == 2, summary.stdout
-
-
-def test_a_large_cell_shares_its_jobs_with_no_other(write_study, snakemake, tmp_path):
-    # While jobs share one, Snakemake looks at all their inputs whenever a run ends: quadratic in the runs of a cell.
-    cells = study(100, ["algo"])
-    (block,) = cells["grid"]
-    cells["grid"].append(block | {"variants": ["impl"], "seeds": 101})
-    done = snakemake(write_study(tmp_path, cells), "results/edge/metrics/stability.csv", "--dry-run")
-    assert done.returncode == 0, done.stdout + done.stderr
-    # The jobs of a group are indented.
-    measured = re.findall(r"^( *)rule measure_cell:\n.*?/cpu/(\w+)\.csv", done.stdout, re.MULTILINE | re.DOTALL)
-    assert {variant: bool(indent) for indent, variant in measured} == {"algo": True, "impl": False}
 
 
 def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, write_study, snakemake, tmp_path):

@@ -64,7 +64,10 @@ def whole(run, tmp_path):
     return start
 
 
-def test_a_module_has_the_configuration_that_it_is_given(whole, tmp_path):
+def test_a_module_has_the_configuration_that_it_is_given_and_a_mistake_in_it_is_one_line(whole, refusal, tmp_path):
+    line = refusal(whole({"noise": STUDY | {"seeds": 3}}, "--dry-run"))
+    assert "config.yaml" in line
+    assert "unknown key 'seeds'" in line
     config = {"noise": STUDY, "other": {"study": 7}}
     done = whole(config, "--dry-run", "--config", "study=not-this")
     said = done.stdout + done.stderr
@@ -75,12 +78,6 @@ def test_a_module_has_the_configuration_that_it_is_given(whole, tmp_path):
     done = whole(config, "noise_estimate", "--config", "study=not-this")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "results/part/study.json").read_text())["study"] == "part"
-
-
-def test_a_mistake_in_a_modules_configuration_is_one_line(whole, refusal):
-    line = refusal(whole({"noise": STUDY | {"seeds": 3}}, "--dry-run"))
-    assert "config.yaml" in line
-    assert "unknown key 'seeds'" in line
 
 
 def test_a_module_runs_to_its_page_and_to_a_report_and_is_a_study_like_any_other(whole, toolnoise, run, tmp_path):

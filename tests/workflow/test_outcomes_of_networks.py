@@ -1,18 +1,19 @@
-"""Networks that answer more than one question an example: text, masks and many labels, from arrays to the page.
+"""Networks that answer more than one question an example: text, masks, and CelebA as it was published.
 
-What is stored and measured is computed again here, in float64, from the dumps alone.
+From files to the page. What is stored and measured is computed again here, in float64, from the dumps alone.
 """
 
 import itertools
 import json
 
 import numpy as np
+import official_formats
+import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
 
 from toolnoise.base import metric_files
-from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.language.metric import LANGUAGE
 
@@ -43,13 +44,8 @@ def mask(shape, classes):
     values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
     return keras.Model(images, layers.Conv2D(classes, 1, name="logits")(values))
 
-
-def many(shape, classes):
-    images = keras.Input(shape, name="images")
-    values = layers.Conv2D(8, 3, padding="same", activation="relu", name="conv")(images)
-    return keras.Model(images, layers.Dense(classes, name="logits")(layers.Flatten(name="flat")(values)))
 """
-TASKS = {"text": "chain", "mask": "masks", "many": "labels"}
+TASKS = {"text": "chain", "mask": "masks"}
 VARIANTS, TOOLINGS = ("algo_impl", "control"), ("cpu", "cpu-jax")
 STUDY = {
     "study": "outcomes",
@@ -57,7 +53,6 @@ STUDY = {
     "datasets": {
         "chain": {"reader": "npz", "path": "chain.npz", "outcome": "tokens"},
         "masks": {"reader": "npz", "path": "masks.npz", "outcome": "masks"},
-        "labels": {"reader": "npz", "path": "labels.npz", "outcome": "labels"},
     },
     "recipes": {"short": {"epochs": 2, "batch_size": 40, "learning_rate": 0.01, "schedule": "constant"}},
     "grid": [
@@ -65,13 +60,21 @@ STUDY = {
         | {"recipe": "short"}
         for model, dataset in TASKS.items()
     ],
-    "figures": ["table2", "noise_by_source", "language", "table_language"],
+    "figures": ["noise_by_source", "language", "table_language", "table5"],
 }
 LENGTH = 16
+# CelebA, small: 40 attributes from files in its own format.
+FILES = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt", "partition": "list_eval_partition.txt"}
+STUDY["datasets"]["celeba"] = {
+    "files": {role: {"path": f"celeba/{name}", "checksum": "none"} for role, name in FILES.items()},
+    "image_size": 8,
+}
+STUDY["grid"].append(STUDY["grid"][-1] | {"models": ["smallcnn"], "datasets": ["celeba"], "hardware": ["cpu"]})
+GROUPS = {"Male": ("Male", "1"), "Female": ("Male", "-1"), "Young": ("Young", "1"), "Old": ("Young", "-1")}
 
 
 def write_data(folder):
-    """A chain of signs, and pictures whose pixels and parts are bright or not."""
+    """A chain of signs, and pictures whose pixels are bright or not."""
     draw = np.random.default_rng(0)
     following = draw.dirichlet(np.full(12, 0.3), size=12).cumsum(axis=1)
 
@@ -83,23 +86,12 @@ def write_data(folder):
 
     def drawn(count):
         images = draw.integers(0, 256, (count, 8, 8, 1)).astype(np.uint8)
-        masks = (images[..., 0].astype(int) + np.roll(images[..., 0], 1, 1) > 256).astype(int)
-        labels = [images[:, rows].mean((1, 2, 3)) > 127 for rows in (slice(8), slice(4), slice(4, 8))]
-        return images, masks, np.stack(labels, axis=1).astype(int)
+        return images, (images[..., 0].astype(int) + np.roll(images[..., 0], 1, 1) > 256).astype(int)
 
-    text, shown = [chain(count) for count in (200, 60)], [drawn(count) for count in (200, 60)]
-    for name, parts, further in (
-        ("chain", text, {"classes": list("abcdefghijkl")}),
-        ("masks", [(images, masks) for images, masks, _ in shown], {"classes": ["dark", "bright"]}),
-        ("labels", [(images, labels) for images, _, labels in shown], {"asked": ["bright", "top", "bottom"]}),
-    ):
-        named = zip(("train", "test"), parts, strict=True)
-        arrays = {
-            f"{part}_{what}": values
-            for part, pair in named
-            for what, values in zip(("images", "labels"), pair, strict=False)
-        }
-        np.savez(folder / f"{name}.npz", **arrays, **further)
+    for name, make, classes in (("chain", chain, list("abcdefghijkl")), ("masks", drawn, ["dark", "bright"])):
+        (seen, asked), (test, answers) = make(200), make(60)
+        arrays = {"train_images": seen, "train_labels": asked, "test_images": test, "test_labels": answers}
+        np.savez(folder / f"{name}.npz", **arrays, classes=classes)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +99,7 @@ def study(tmp_path_factory, write_study, snakemake):
     folder = tmp_path_factory.mktemp("outcomes")
     (folder / "networks.py").write_text(NETWORKS)
     write_data(folder)
+    official_formats.write("celeba", 200, folder / "celeba")
     write_study(folder, STUDY)
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -133,7 +126,7 @@ def values(study, file, columns, model, tooling, variant):
 @pytest.mark.parametrize(("model", "tooling"), CELLS)
 def test_dumps_have_the_scores_of_every_unit_and_measures_follow_from_them(study, model, tooling):
     logits, labels = stacked(study, model, tooling, "algo_impl")
-    assert logits.shape == (3, len(labels), {"text": 12, "mask": 2, "many": 2}[model])
+    assert logits.shape == (3, len(labels), {"text": 12, "mask": 2}[model])
     losses = logsumexp(logits, axis=2) - np.take_along_axis(logits, labels[None, :, None], axis=2)[..., 0]
     predicted = logits.argmax(axis=2)
     pairs = list(itertools.combinations(range(3), 2))
@@ -167,14 +160,37 @@ def test_runs_with_everything_fixed_have_the_same_bits(study, model, tooling):
         assert found[metric, "all"] == 0, metric
 
 
-def test_each_of_many_labels_has_measures_of_its_own(study):
-    logits, labels = stacked(study, "many", "cpu", "algo_impl")
-    right = (logits.argmax(axis=2) == labels).reshape(3, -1, 3)
-    found = values(study, "stability", STABILITY, "many", "cpu", "algo_impl").set_index(["metric", "group"])["value"]
-    for place, label in enumerate(("bright", "top", "bottom")):
-        np.testing.assert_allclose(found["accuracy_mean", f"{label}:all"], right[..., place].mean(), rtol=1e-12)
-        negative = labels.reshape(-1, 3)[:, place] == 0
-        np.testing.assert_allclose(found["fpr_mean", f"{label}:all"], 1 - right[:, negative, place].mean(), rtol=1e-12)
+def test_every_attribute_of_celeba_has_its_rates_in_each_sub_group(study):
+    folder = study.parents[1] / "celeba"
+    _, names, *rows = (folder / FILES["attributes"]).read_text().splitlines()
+    part_of = dict(line.split() for line in (folder / FILES["partition"]).read_text().splitlines())
+    chosen = [fields[1:] for fields in map(str.split, rows) if part_of[fields[0]] == "2"]
+    people = dict(zip(names.split(), np.array(chosen).T, strict=True))
+    logits = np.load(study / "predictions/smallcnn/celeba/cpu/algo_impl.npy").astype(np.float64)
+    assert (len(people), logits.shape) == (40, (3, 40 * 40, 2))
+    found = values(study, "stability", STABILITY, "smallcnn", "cpu", "algo_impl").set_index(["metric", "group"])[
+        "value"
+    ]
+    odds = (logits[..., 1] - logits[..., 0]).reshape(3, 40, 40)
+    for place, (label, answers) in enumerate(people.items()):
+        for group, (attribute, sign) in {"all": ("", ""), **GROUPS}.items():
+            member = people[attribute] == sign if attribute else np.ones(40, bool)
+            for rate, among in (("accuracy", member), ("fpr", member & (answers == "-1"))):
+                if not among.any():  # no man is among those who are not men
+                    assert np.isnan(found[f"{rate}_mean", f"{label}:{group}"])
+                    continue
+                wrong = ((odds[:, among, place] > 0) != (answers[among] == "1")).mean(axis=1)
+                rates = 1 - wrong if rate == "accuracy" else wrong
+                np.testing.assert_allclose(found[f"{rate}_mean", f"{label}:{group}"], rates.mean(), rtol=1e-12)
+                np.testing.assert_allclose(found[f"{rate}_sd", f"{label}:{group}"], rates.std(ddof=1), atol=1e-12)
+    by_label = [found["accuracy_mean", f"{label}:all"] for label in people]
+    np.testing.assert_allclose(found["accuracy_mean", "all"], np.mean(by_label), rtol=1e-12)
+    # Table 5 has the label of the paper and all labels side by side.
+    table = pd.read_csv(study / "figures/table5.csv", comment="#")
+    table = table[(table["group"] == "Old") & (table["rate"] == "accuracy") & (table["variant"] == "algo_impl")]
+    for place, name in (("celeba: Blond_Hair", "Blond_Hair:Old"), ("celeba: all labels", "Old")):
+        (points,) = table[table["dataset"] == place]["sd_points"]
+        np.testing.assert_allclose(points, 100 * found["accuracy_sd", name], rtol=1e-5)
 
 
 @pytest.mark.parametrize("tooling", TOOLINGS)
@@ -208,40 +224,16 @@ def test_language_models_are_measured_as_such(study, tooling):
     }
     found = values(study, "language", LANGUAGE, "text", tooling, "algo_impl").set_index("metric")["value"]
     np.testing.assert_allclose(found[list(expected)], list(expected.values()), rtol=1e-12)
+    # A continuation of each test segment begins with the answer at the end of its first half.
+    np.testing.assert_array_equal(texts[..., 0], answers[..., LENGTH // 2 - 1])
     control = values(study, "language", LANGUAGE, "text", tooling, "control").set_index("metric")["value"]
     assert (control[[name for name in expected if name != "perplexity_mean"]] == 0).all()
-
-
-def test_a_continuation_is_the_likeliest_token_each_time(study):
-    """The first token of each continuation is the dump's answer at the end of the beginning."""
-    logits, _ = stacked(study, "text", "cpu", "algo_impl")
-    texts = np.load(study / "continuations/text/chain/cpu/algo_impl.npy")
-    answers = logits.argmax(axis=2).reshape(3, -1, LENGTH)
-    # All 60 test segments are continued, in their order.
-    np.testing.assert_array_equal(texts[..., 0], answers[..., LENGTH // 2 - 1])
 
 
 def test_an_audit_finds_nothing_but_code_that_is_not_committed(study, toolnoise):
     done = toolnoise(study.parents[1], "audit", "results/outcomes", "--json")
     found = json.loads(done.stdout)
     assert {finding["rule"] for finding in found["findings"]} <= {"commit-is-known"}, done.stdout[-2000:]
-
-
-def test_single_runs_have_their_values(study):
-    rows = values(study, "runs", RUNS, "text", "cpu", "algo_impl")
-    assert set(rows["metric"]) >= {"accuracy", "cross_entropy", "churn"}
-    assert len(rows[(rows["metric"] == "accuracy") & (rows["group"] == "all")]) == 3
-
-
-@pytest.mark.parametrize(("key", "value"), [("crop", 1), ("flip", True)])
-def test_text_and_masks_are_not_cropped_or_mirrored(key, value, write_study, snakemake, tmp_path):
-    grid = [STUDY["grid"][0] | {"hardware": ["cpu"], "variants": ["control"], "seeds": 2}]
-    recipes = {"short": STUDY["recipes"]["short"] | {key: value}}
-    write_study(tmp_path, STUDY | {"grid": grid, "recipes": recipes, "figures": []})
-    done = snakemake(tmp_path)
-    assert done.returncode != 0
-    said = f"recipe 'short' has {key}: {str(value).lower()}, and data set 'chain' has tokens; recipes without {key}"
-    assert said in done.stdout + done.stderr
 
 
 VOCABULARY = 50_000
@@ -302,43 +294,22 @@ def test_a_dump_of_a_large_vocabulary_keeps_exact_answers_and_losses_in_little_r
 
 def test_measures_of_a_large_vocabulary_follow_from_its_dump(of_words):
     stack = np.load(of_words / "predictions/wide/words/cpu/algo.npy")
-    _, labels = by_hand(of_words, "algo", 1)
     predicted, losses = stack["classes"][..., 0], -stack["label"].astype(np.float64)
+    found = values(of_words, "stability", STABILITY, "wide", "cpu", "algo")
+    found = found[found["group"] == "all"].set_index("metric")["value"]
     pairs = list(itertools.combinations(range(3), 2))
     expected = {
-        "accuracy_mean": (predicted == labels).mean(),
         "cross_entropy_mean": losses.mean(),
         "cross_entropy_sd": losses.mean(axis=1).std(ddof=1),
         "churn": np.mean([(predicted[a] != predicted[b]).mean() for a, b in pairs]),
     }
-    rows = metric_files.read([of_words / "metrics/stability.csv"], STABILITY)
-    found = rows[(rows["variant"] == "algo") & (rows["group"] == "all")].set_index("metric")["value"]
     np.testing.assert_allclose(found[list(expected)], list(expected.values()), rtol=1e-12)
     # All scores are needed for these, and not kept.
     assert not {"correlation_pearson", "cka", "ensemble_accuracy_change"} & set(found.index)
-    language = metric_files.read([of_words / "metrics/language.csv"], LANGUAGE)
-    of_runs = language[language["variant"] == "algo"].set_index("metric")["value"]
+    of_runs = values(of_words, "language", LANGUAGE, "wide", "cpu", "algo").set_index("metric")["value"]
     np.testing.assert_allclose(of_runs["perplexity_mean"], np.exp(losses.mean(axis=1)).mean(), rtol=1e-12)
     shares = [np.exp(by_hand(of_words, "algo", seed)[0]) for seed in (1, 2, 3)]
     exact = np.mean([np.mean(jensenshannon(shares[a], shares[b], base=2, axis=1) ** 2) for a, b in pairs])
     assert 0 <= of_runs["divergence"] <= exact
     control = np.load(of_words / "predictions/wide/words/cpu/control.npy")
     assert control[0].tobytes() == control[1].tobytes()
-
-
-def test_a_dump_of_a_large_vocabulary_is_audited(of_words, toolnoise):
-    done = toolnoise(of_words.parents[1], "audit", "results/words", "--json")
-    found = json.loads(done.stdout)
-    assert {finding["rule"] for finding in found["findings"]} <= {"commit-is-known"}, done.stdout[-2000:]
-    dump = of_words / "predictions/wide/words/cpu/algo.npy"
-    history = of_words / "runs/wide/words/cpu/algo/1/history.csv"
-    kept = dump.read_bytes()
-    stack = np.load(dump)
-    stack["classes"][0, :, 0] = by_hand(of_words, "algo", 1)[1]  # every answer is right
-    np.save(dump, stack)
-    try:
-        again = json.loads(toolnoise(of_words.parents[1], "audit", "results/words", "--json").stdout)
-        rules = {finding["rule"] for finding in again["findings"]}
-        assert "accuracies-are-the-logits" in rules, history
-    finally:
-        dump.write_bytes(kept)

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +16,8 @@ from toolnoise.base.program import ROOT
 from toolnoise.commands.trial import is_current
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
-from toolnoise.steps import STEPS
-from toolnoise.study import config, grid
-from toolnoise.study.cells import Variants
+from toolnoise.record import statements
+from toolnoise.study import config
 
 pytestmark = pytest.mark.long
 
@@ -43,27 +44,21 @@ def start(folder, run, write_study):
     return folder
 
 
-def finished(folder, snakemake, **options):
-    done = snakemake(folder, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
 @pytest.fixture(scope="module")
 def first(tmp_path_factory, run, write_study, snakemake):
-    return finished(start(tmp_path_factory.mktemp("first"), run, write_study), snakemake)
+    folder = start(tmp_path_factory.mktemp("first"), run, write_study)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
 
 
 @pytest.fixture(scope="module")
 def second(tmp_path_factory, run, write_study, snakemake):
     # Another number of jobs at once and other surroundings.
     folder = start(tmp_path_factory.mktemp("second") / "deeper", run, write_study)
-    return finished(folder, snakemake, cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
-
-
-def found(folder, suffixes):
-    paths = [path for path in (folder / "results").rglob("*") if path.suffix in suffixes]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    done = snakemake(folder, cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
 
 
 def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
@@ -75,16 +70,19 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     assert (first / "results/mine/index.html").exists()
 
 
-def test_a_change_to_a_users_own_model_plans_its_runs_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-    assert planned(copy) == {}
+@pytest.fixture
+def copy(first, tmp_path):
+    return shutil.copytree(first, tmp_path / "copy")
+
+
+def test_a_change_to_a_users_own_model_plans_its_check_and_its_runs_again(copy, planned):
     path = copy / "my_model.py"
     path.write_text(path.read_text().replace("0.2", "0.5"))
-    assert planned(copy)["train_run"] == 2
+    jobs = planned(copy)
+    assert (jobs["check_model"], jobs["train_run"]) == (1, 2)
 
 
-def test_one_changed_bit_of_a_users_own_data_plans_everything_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
+def test_one_changed_bit_of_a_users_own_data_plans_everything_again(copy, planned):
     with np.load(copy / "my-data.npz") as raw:
         arrays = dict(raw)
     arrays["train_images"][5, 3, 2, 0] ^= 1
@@ -93,40 +91,45 @@ def test_one_changed_bit_of_a_users_own_data_plans_everything_again(first, plann
     assert (jobs["prepare_data"], jobs["train_run"]) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "suffixes", [(".npz", ".npy"), (".csv",), (".svg", ".png", ".pdf"), (".md", ".tex", ".html"), (".ipynb",)]
-)
-def test_a_second_run_in_another_folder_gives_the_same_bytes(first, second, suffixes):
-    one, other = found(first, suffixes), found(second, suffixes)
-    for folder, results in ((first, one), (second, other)):
-        for name in [name for name in results if name.endswith("index.html")]:
-            del results[name]
-        for name in [name for name in results if name.endswith("history.csv")]:
-            rows = list(csv.DictReader(results[name].decode().splitlines()))
-            results[name] = [row | {"seconds": None} for row in rows]
-        for kind, columns in (("identical", IDENTICAL), ("convergence", CONVERGENCE)):
-            timed = [name for name in columns if any(part in name for part in TIMES)]
-            seconds = [name for name in timed if not name.endswith(NUMBERS)]
-            for name in [name for name in results if f"/metrics/{kind}" in name]:
-                rows = metric_files.read(folder / name, columns)
-                results[name] = rows.drop(columns=seconds).to_csv()
-    assert one
-    assert sorted(one) == sorted(other)
-    assert [name for name in one if one[name] != other[name]] == []
+def test_a_check_that_has_gone_or_a_further_variant_is_no_reason_to_train_again(copy, change_study, planned):
+    check = copy / "results/mine/models/my-model/my-data/cpu.json"
+    found = json.loads(check.read_text())
+    assert (found["input_shape"], found["classes"]) == ([8, 8, 1], 10)
+    assert found["tensors"]["logits/kernel"][1] == 10
+    check.rename(copy / "kept.json")
+    assert planned(copy) == {}
+    (copy / "kept.json").rename(check)
+    change_study(copy, lambda study: study["grid"][0]["variants"].insert(0, "algo"))
+    jobs = planned(copy)
+    assert jobs["train_run"] == 2
+    assert "check_model" not in jobs
 
 
-def test_a_second_run_records_the_same_but_for_its_times(first, second):
-    # Statements have the digests of these records, and so of their times.
-    one, other = (
-        {name: text for name, text in found(folder, (".json",)).items() if "/statements/" not in name}
+def without_times(folder, name):
+    """A file of results as it is, but for what the clock says."""
+    if name.endswith("history.csv"):
+        return [row | {"seconds": None} for row in csv.DictReader((folder / name).read_text().splitlines())]
+    if name.endswith(".json"):
+        record = json.loads((folder / name).read_text())
+        record.pop("seconds", None)
+        return record
+    for kind, columns in (("identical", IDENTICAL), ("convergence", CONVERGENCE)):
+        if f"/metrics/{kind}" in name:
+            timed = [one for one in columns if any(part in one for part in TIMES) and not one.endswith(NUMBERS)]
+            return metric_files.read(folder / name, columns).drop(columns=timed).to_csv()
+    return (folder / name).read_bytes()
+
+
+def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first, second):
+    # Statements have the digests of records, and so of their times, and so has the page.
+    names = [
+        {path.relative_to(folder).as_posix() for path in (folder / "results").rglob("*") if path.is_file()}
         for folder in (first, second)
-    )
-    assert sorted(one) == sorted(other)
-    for name in one:
-        records = [json.loads(results[name]) for results in (one, other)]
-        for record in records:
-            record.pop("seconds", None)
-        assert records[0] == records[1], name
+    ]
+    assert names[0] == names[1]
+    compared = [name for name in names[0] if not re.search("/statements/|/page/|/index.html$", name)]
+    assert {Path(name).suffix for name in compared} > {".npz", ".npy", ".csv", ".json", ".svg", ".pdf", ".md", ".ipynb"}
+    assert [name for name in compared if without_times(first, name) != without_times(second, name)] == []
 
 
 def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, toolnoise):
@@ -136,34 +139,11 @@ def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, 
     assert done.stdout.splitlines()[-1] == "2 reproduced"
 
 
-def test_the_check_of_a_users_own_model_is_kept_and_is_no_reason_to_train_again(first, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-    check = copy / "results/mine/models/my-model/my-data/cpu.json"
-    found = json.loads(check.read_text())
-    assert (found["input_shape"], found["classes"]) == ([8, 8, 1], 10)
-    assert found["tensors"]["logits/kernel"][1] == 10
-    check.unlink()
-    assert planned(copy) == {}
-
-
-def test_a_further_variant_is_no_reason_to_check_or_to_train_again(first, change_study, planned, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy")
-
-    def add(study):
-        study["grid"][0]["variants"].insert(0, "algo")
-
-    change_study(copy, add)
-    jobs = planned(copy)
-    assert jobs["train_run"] == 2
-    assert "check_model" not in jobs
-
-
-def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_path, monkeypatch):
-    copy = shutil.copytree(first, tmp_path / "copy")
+def test_a_check_is_current_until_the_builder_or_its_options_change(copy, monkeypatch):
     monkeypatch.chdir(copy)
     output = "results/mine/models/my-model/my-data/cpu.json"
-    study = grid.build(config.read("results/mine/study.json"), "study.json")
-    given = STEPS["check-model"].parameters(study, Variants("my-model", "my-data", "cpu"))
+    made = statements.read(statements.path_for(output)).parameters
+    given = {name: value for name, value in made.items() if name != "keys"}
     assert is_current(given, output)
     assert not is_current(given | {"spec": given["spec"] | {"study_seed": 1}}, output)
     assert not is_current(given, "results/mine/models/other/my-data/cpu.json")
@@ -174,8 +154,7 @@ def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_p
 
 
 @pytest.mark.parametrize("dry", [True, False])
-def test_a_model_without_logits_is_refused_before_its_first_run(dry, first, change_study, snakemake, tmp_path):
-    copy = shutil.copytree(first, tmp_path / "copy", ignore=shutil.ignore_patterns("results", ".snakemake", "logs"))
+def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, change_study, snakemake):
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
 
@@ -184,6 +163,7 @@ def test_a_model_without_logits_is_refused_before_its_first_run(dry, first, chan
         study["grid"][0]["models"].append("soft")
 
     change_study(copy, add)
+    shutil.rmtree(copy / "results")
     done = snakemake(copy, "--logger", "toolnoise", *(["-n"] if dry else []))
     line = "toolnoise: model soft: builder: soft:build ends in a softmax"
     assert line in done.stdout + done.stderr

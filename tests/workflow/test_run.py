@@ -1,9 +1,12 @@
-"""`toolnoise run` from a folder that is not the clone: Snakemake's results and exit code, and the summary.
+"""`snakemake` and `toolnoise run` as people type them, from a folder that is not the clone: results, and bad input.
 
+Bad input is one line with exit code 2, and results stay as they were.
 tests/system/faults/test_ended_runs.py sends it signals.
 """
 
 import shlex
+
+import pytest
 
 
 def test_a_finished_study_is_summed_up_and_the_command_can_be_pasted(copied, toolnoise, run):
@@ -29,3 +32,58 @@ def test_the_verbs_that_read_a_study_find_that_of_the_folder(small_study, printe
     monkeypatch.chdir(small_study)
     for verb, word in (("summary", "bit-equal"), ("estimate", "trainings")):
         assert word in printed_by_verb(verb)
+
+
+def everything(folder):
+    return {path: path.read_bytes() for path in (folder / "results").rglob("*") if path.is_file()}
+
+
+# tests/study/test_config.py has the other keys.
+def test_a_wrong_study_file_is_one_line_and_nothing_runs(copied, change_study, snakemake, toolnoise, refusal):
+    before = everything(copied)
+    change_study(copied, lambda study: study["grid"][0].update(models=["smalcnn"]))
+    for done in (snakemake(copied), toolnoise(copied, "run")):
+        line = refusal(done)
+        for word in ("study.yaml", "grid[0].models", "'smallcnn'?"):
+            assert word in line
+    assert everything(copied) == before
+
+
+TINY = """study: tiny
+grid:
+- {models: [linear], datasets: [digits], recipe: digits, hardware: [cpu], variants: [control], seeds: 2}
+"""
+# What Snakemake's own loader cannot read, or reads as something else.
+UNREADABLE = {
+    "UTF-16": (TINY.encode("utf-16"), "cannot be read ('utf-8' codec can't decode byte 0xff"),
+    "no date": (f"{TINY}seed: !!timestamp 2020-99-99\n", "line 4: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
+    "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
+    "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
+    "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
+    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010, which YAML 1.1 reads as 8; allowed: "),
+    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20, which YAML 1.1 reads as 80; allowed: "),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), UNREADABLE.values(), ids=list(UNREADABLE))
+def test_a_file_that_snakemake_reads_differently_is_refused_before_snakemake_starts(
+    content, says, here, refused_by_verb
+):
+    (here / "study.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert f"study.yaml: {says}" in refused_by_verb("run", "study.yaml", "-n")
+    assert [path.name for path in here.iterdir()] == ["study.yaml"]
+
+
+def test_what_snakemake_would_read_differently_is_refused_without_the_verb_too(tmp_path, snakemake, refusal):
+    (tmp_path / "study.yaml").write_text(UNREADABLE["octal"][0])
+    done = snakemake(tmp_path, "-n")
+    assert f"study.yaml: {UNREADABLE['octal'][1]}" in refusal(done)
+    assert [path.name for path in tmp_path.iterdir()] == ["study.yaml"]
+
+
+def test_what_is_planned_is_what_is_written_in_files_and_in_values(tmp_path, snakemake, refusal):
+    (tmp_path / "study.yaml").write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
+    done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--config seed: found 1_0, which YAML" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))

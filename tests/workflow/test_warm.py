@@ -14,12 +14,12 @@ import pytest
 from toolnoise.base import scratch
 from toolnoise.record import statements
 from toolnoise.warm import template
-from toolnoise.warm.client import FAILED, PLAIN, VARIABLE
+from toolnoise.warm.client import FAILED, PLAIN, START, VARIABLE
 
 pytestmark = pytest.mark.long
 
 CELL = "smallcnn/digits/cpu"
-COUNT = ("count", "--study", "results/small/study.json", "--dataset", "digits")
+COUNTS = "metrics/data/digits.csv"
 
 
 def how(output):
@@ -50,13 +50,12 @@ def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(count, tmp
 
 
 @pytest.fixture
-def count(small_study, toolnoise, tmp_path):
+def count(small_study, command_for, toolnoise, tmp_path):
     """Count the small study's data as a job; `how` it started stands in the statement beside the file."""
 
     def start(**variables):
         out = tmp_path / "counts.csv"
-        files = ("--data", "results/small/data/digits.npz", "--out", out)
-        done = toolnoise(small_study, *COUNT, *files, env=template.ONE_THREAD | variables)
+        done = toolnoise(small_study, *command_for(COUNTS, out=out), env=template.ONE_THREAD | variables)
         assert done.returncode == 0, done.stderr
         return how(out)
 
@@ -68,21 +67,11 @@ def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_st
     for path in (small_study / "results/small/statements").rglob("*.json"):
         one = statements.read(path)
         found.setdefault(one.process, set()).add(str(path.parent.relative_to(small_study / "results/small/statements")))
-    assert found.keys() - {"warm", ""} == {
-        "cold: the first run of a Control cell, for the control gate to compare the others with"
-    }
-    (first,) = (places for how_started, places in found.items() if how_started.startswith("cold"))
-    assert first == {f"runs/{cell}/control/1" for cell in (CELL, f"{CELL}-eigen", "smallcnn-bn/digits/cpu")}
+    first = {f"runs/{cell}/control/1" for cell in (CELL, f"{CELL}-eigen", "smallcnn-bn/digits/cpu")}
     # The study itself is no job.
-    assert found[""] == {"."}
-
-
-def test_what_another_tooling_computes_with_a_cells_weights_starts_cold(other_study):
-    exchanged = other_study / "results/other/statements/exchanged/smallcnn/mine"
-    started = {statements.read(path).process for path in exchanged.rglob("*.json")}
-    assert started == {
-        "cold: it computes by another tooling than that of its cell",
-        "cold: its tooling has no template, or its command line is too long",
+    assert {name: places for name, places in found.items() if name != "warm"} == {
+        "cold: its rule asks for it": first,
+        "": {"."},
     }
 
 
@@ -108,8 +97,9 @@ def test_a_job_is_cold_without_a_workflow_and_if_warm_starts_are_off(count, monk
 
 
 @pytest.mark.usefixtures("templates")
-def test_a_job_with_threads_is_cold_and_jobs_share_no_variables(count, tmp_path):
+def test_a_job_with_threads_or_that_is_to_be_is_cold_and_jobs_share_no_variables(count, tmp_path):
     assert count(OMP_NUM_THREADS="2") == "cold: it has several threads"
+    assert count(**{START: "cold"}) == "cold: its rule asks for it"
     for variables in ({"SLURM_JOB_ID": "1"}, {"SLURM_JOB_PARTITION": "long"}, {}):
         assert count(**variables) == "warm"
         assert statements.read(statements.path_for(tmp_path / "counts.csv")).observed["slurm"] == variables
@@ -131,9 +121,9 @@ def test_a_template_whose_files_have_changed_forks_nothing(changed, checkout, co
 
 
 @pytest.mark.usefixtures("templates")
-def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, refusal, tmp_path):
-    given = ("--data", tmp_path / "absent.npz", "--out", tmp_path / "out.csv")
-    assert "absent.npz" in refusal(toolnoise(small_study, *COUNT, *given, env=template.ONE_THREAD))
+def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, command_for, toolnoise, refusal, tmp_path):
+    words = command_for(COUNTS, data=tmp_path / "absent.npz", out=tmp_path / "out.csv")
+    assert "absent.npz" in refusal(toolnoise(small_study, *words, env=template.ONE_THREAD))
 
 
 def test_a_template_keeps_no_descriptor_and_no_process_of_its_jobs(count, templates):
@@ -145,20 +135,25 @@ def test_a_template_keeps_no_descriptor_and_no_process_of_its_jobs(count, templa
     assert kept[1] == kept[3]
 
 
+@pytest.fixture(scope="module")
+def fetching(tmp_path_factory, write_study, jobs_of):
+    """What the rule calls that downloads a data set."""
+    task = {"models": ["smallcnn"], "datasets": ["cifar10"], "recipe": "digits", "hardware": ["cpu"]}
+    study = {"study": "waiting", "grid": [task | {"variants": ["control"], "seeds": 2}]}
+    folder = write_study(tmp_path_factory.mktemp("waiting"), study)
+    return next(job["words"] for job in jobs_of(folder, "metrics")["jobs"] if job["rule"] == "fetch_data")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_job_that_is_ended_takes_its_child_with_it(number, write_study, templates, tmp_path, until):
-    task = {"models": ["smallcnn"], "datasets": ["cifar10"], "recipe": "one", "hardware": ["cpu"]}
-    recipe = {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}
-    grid = [task | {"variants": ["control"], "seeds": 2}]
-    write_study(tmp_path, {"study": "waiting", "grid": grid, "recipes": {"one": recipe}})
-    command = [Path(sys.executable).with_name("toolnoise"), "fetch", "--study", "study.yaml", "--dataset", "cifar10"]
+def test_a_job_that_is_ended_takes_its_child_with_it(number, fetching, templates, tmp_path, until):
+    command = [Path(sys.executable).with_name("toolnoise"), *fetching]
     downloaded = tmp_path / "data/cifar-10-binary.tar.gz"
     downloaded.parent.mkdir()
     # A shell may have started these tests in the background, where it ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     # The job waits for another one's download for ever.
     with scratch.claim(downloaded):
-        job = subprocess.Popen([*command, "--out", "record.json"], cwd=tmp_path, env=os.environ | template.ONE_THREAD)
+        job = subprocess.Popen(command, cwd=tmp_path, env=os.environ | template.ONE_THREAD)
         until(lambda: templates[0].children())
         (child,) = templates[0].children()
         job.send_signal(number)
@@ -167,7 +162,7 @@ def test_a_job_that_is_ended_takes_its_child_with_it(number, write_study, templa
     signal.signal(signal.SIGINT, before)
 
 
-def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path, until):
+def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, command_for, toolnoise, tmp_path, until):
     text = f"""
 import os, time
 from toolnoise.warm import template
@@ -177,9 +172,9 @@ time.sleep(600)
 """
     with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as parent:
         folder = parent.stdout.readline().strip()
-        given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "out.csv")
         variables = template.ONE_THREAD | {VARIABLE: folder}
-        assert toolnoise(small_study, *COUNT, *given, env=variables).returncode == 0
+        words = command_for(COUNTS, out=tmp_path / "out.csv")
+        assert toolnoise(small_study, *words, env=variables).returncode == 0
         assert how(tmp_path / "out.csv") == "warm"
         processes = psutil.Process(parent.pid).children(recursive=True)
         assert processes
@@ -188,23 +183,10 @@ time.sleep(600)
     assert not Path(folder).exists()
 
 
-REFUSED = {("native", "impl"): "not emulated", ("cpu", "control"): "Control"}
-
-
-@pytest.mark.parametrize(("hardware", "variant"), REFUSED)
-def test_what_measures_processes_is_refused(hardware, variant, write_study, tmp_path):
-    task = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "seeds": 2}
-    study = {
-        "study": "refused",
-        "grid": [task | {"hardware": [hardware], "variants": [variant]}],
-        "hardware": {"native": {"accelerator": "cpu", "impl_noise": "native"}},
-        "recipes": {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
-    }
-    write_study(tmp_path, study)
-    place = ("--model", "smallcnn", "--dataset", "digits", "--hardware", hardware, "--variant", variant)
+def test_noise_that_is_not_emulated_needs_a_process_of_its_own(make_spec, options_of):
     files = [part for name in ("data", "weights", "history", "record", "checkpoint") for part in (f"--{name}", "x")]
-    words = ["train", "--study", str(tmp_path / "study.yaml"), *place, "--seed", "1", *files]
-    assert REFUSED[hardware, variant] in template._imported_for(words, {})
+    words = ["train", *options_of(make_spec("impl", 1, "noisy")), *files]
+    assert "not emulated" in template._imported_for(words, {})
 
 
 def test_only_tensorflow_on_a_cpu_has_templates(monkeypatch):

@@ -13,7 +13,8 @@ STOP_AFTER = 2
 
 def build(input_shape, classes):
     if "train" in sys.argv:
-        seed = sys.argv[sys.argv.index("--seed") + 1]
+        seeds = dict(part.split("=") for part in sys.argv[sys.argv.index("--seed") + 1].split())
+        seed = seeds["seed"]
         # A checkpoint an epoch: these last a second.
         checkpoints.SECONDS_BETWEEN = 0
         note = Path(f"stopped-{seed}.txt")

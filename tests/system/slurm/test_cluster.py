@@ -161,7 +161,7 @@ def test_metrics_figures_and_data_ask_for_no_gpu_and_stay_off_the_gpus_nodes(sma
     on_toolings = tuple(f"rule_{rule}_" for rule in RULES.values())
     rest = [job for job in of(cluster, small) if not job["Comment"].startswith(on_toolings)]
     rules = {re.match(r"rule_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
-    expected = {"prepare_data", "cells_measure_cell", "measure_overhead", "collect_stability", "figures_render_table2"}
+    expected = {"prepare_data", "cells_measure_cell", "measure_overhead", "collect_metrics", "figures_render_table"}
     assert expected <= rules
     for job in rest:
         assert (job["Partition"], job["NodeList"]) == ("cpu", "cpu1"), job

@@ -4,6 +4,7 @@ The rules and the verbs do not need it: a rule has a job's files, and the job's 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -258,14 +259,14 @@ STEPS = {
     ),
     "show-cell": Step(
         Cell,
-        places.cells,
+        attrgetter("cells"),
         of.page_cell,
         _DATA | _dump() | {"metrics": _at(METRICS["stability"].pattern), "values": _at(METRICS["runs"].pattern)},
         {"out": Write(layout.PAGE_CELL, timed=True)},
     ),
     "measure-ratios": Step(
         Variants,
-        places.compared,
+        attrgetter("compared"),
         of.names,
         {"runs": Read(of.compared_runs, several=True)},
         {"out": _metric("ratios")},
@@ -285,7 +286,7 @@ STEPS = {
     ),
     "measure-pair": Step(
         Pair,
-        places.pairs,
+        attrgetter("pairs"),
         of.pair,
         _DATA | _dump(_first) | _dump(_second, "other-"),
         {"out": _metric("cross_tooling")},
@@ -293,7 +294,7 @@ STEPS = {
     # What was trained on one framework, predicted on another: the difference of inference alone.
     "predict-elsewhere": Step(
         Pair,
-        places.exchanged,
+        attrgetter("exchanged"),
         of.exchange,
         _DATA | {"records": _records(("weights.npz",), _first)},
         {"logits": Write(layout.EXCHANGED), "index": Write(layout.EXCHANGED_INDEX)},
@@ -302,7 +303,7 @@ STEPS = {
     ),
     "measure-frameworks": Step(
         Pair,
-        places.frameworks,
+        attrgetter("frameworks"),
         of.pair,
         {
             "logits": _at(layout.LOGITS, INDEX, _first),
@@ -361,7 +362,7 @@ STEPS = {
     ),
     "profile": Step(
         Profile,
-        places.profiles,
+        attrgetter("profiles"),
         of.profile,
         {},
         {"out": Write(layout.PROFILE_TABLE, timed=True), "record": Write(layout.PROFILE_RECORD, timed=True)},
@@ -371,7 +372,7 @@ STEPS = {
     ),
     "measure-overhead": Step(
         Network,
-        places.networks,
+        attrgetter("networks"),
         of.overhead,
         {"records": Read(of.profile_records, (".csv",), several=True)},
         {"out-overhead": _metric("overhead"), "out-kernels": _metric("kernels")},

@@ -7,6 +7,7 @@ Only a list can say what was never made. The rules take their paths from it; it 
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
@@ -45,25 +46,29 @@ METRICS = {
         f"{_METRICS}convergence/{_CELLS}", places.built, "toolnoise.papers.identical.metric:CONVERGENCE"
     ),
     "ensembles": Metric(f"{_METRICS}ensembles/{_CELLS}", places.scored, "toolnoise.formulas.ensembles:ENSEMBLES"),
-    "ratios": Metric(f"{_METRICS}ratios/{_TASK}", places.compared, "toolnoise.formulas.ratios:RATIOS"),
+    "ratios": Metric(f"{_METRICS}ratios/{_TASK}", attrgetter("compared"), "toolnoise.formulas.ratios:RATIOS"),
     "counts": Metric(f"{_METRICS}data/{{dataset}}.csv", places.prepared, "toolnoise.datasets.counting:COUNTS"),
     "labels": Metric(
         f"{_METRICS}labels/{{dataset}}.csv", places.with_named_classes, "toolnoise.papers.classes.naming:LABELS"
     ),
     "cross_tooling": Metric(
-        f"{_METRICS}pairs/{PAIR}.csv", places.pairs, "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"
+        f"{_METRICS}pairs/{PAIR}.csv", attrgetter("pairs"), "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"
     ),
     "frameworks": Metric(
-        f"{_METRICS}frameworks/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:FRAMEWORKS"
+        f"{_METRICS}frameworks/{PAIR}.csv", attrgetter("frameworks"), "toolnoise.papers.frameworks.metric:FRAMEWORKS"
     ),
     "partings": Metric(
-        f"{_METRICS}partings/{PAIR}.csv", places.frameworks, "toolnoise.papers.frameworks.metric:PARTINGS"
+        f"{_METRICS}partings/{PAIR}.csv", attrgetter("frameworks"), "toolnoise.papers.frameworks.metric:PARTINGS"
     ),
     "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.papers.growth.metric:GROWTH"),
     "language": Metric(f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.papers.language.metric:LANGUAGE"),
     "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.papers.layers.metric:LAYERS"),
-    "overhead": Metric(f"{_METRICS}overhead/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:OVERHEAD"),
-    "kernels": Metric(f"{_METRICS}kernels/{_NETWORK}", places.networks, "toolnoise.papers.overhead.metric:KERNELS"),
+    "overhead": Metric(
+        f"{_METRICS}overhead/{_NETWORK}", attrgetter("networks"), "toolnoise.papers.overhead.metric:OVERHEAD"
+    ),
+    "kernels": Metric(
+        f"{_METRICS}kernels/{_NETWORK}", attrgetter("networks"), "toolnoise.papers.overhead.metric:KERNELS"
+    ),
     "remedies": Metric(
         f"{_METRICS}remedies/{_CELLS}", places.with_remedies, "toolnoise.papers.remedies.metric:REMEDIES"
     ),
@@ -85,15 +90,15 @@ EXPECTED = {
     "predict": Expected(places.built, _DUMP),
     "dump-outcomes": Expected(places.of_programs, _DUMP),
     "remedy": Expected(places.remedied, (layout.REMEDIED, layout.REMEDIED_INDEX)),
-    "predict-elsewhere": Expected(places.exchanged, (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
+    "predict-elsewhere": Expected(attrgetter("exchanged"), (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
     "dump-layers": Expected(places.with_layers, (layout.GRAMS, layout.LAYERS_INDEX)),
     "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
     "check-control": Expected(places.controls, (layout.GATE,)),
     "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
-    "profile": Expected(places.profiles, (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
+    "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
-    "show-cell": Expected(places.cells, (layout.PAGE_CELL,)),
+    "show-cell": Expected(attrgetter("cells"), (layout.PAGE_CELL,)),
     "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),
     "report": Expected(places.whole, (layout.REPORT,), needed=False),
 }

@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 from toolnoise.base import code_digest, program
+from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Files, JobFunction
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import sources
@@ -73,6 +74,8 @@ def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, An
 def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any]:
     """What follows from the parameters, and is not among them."""
     if verb == "collect":
+        if parameters["kind"] not in METRICS:
+            raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(METRICS))
         return {"columns": METRICS[parameters["kind"]].columns}
     if verb == "render":
         kinds = figure_files.by_kind(files["metrics"])

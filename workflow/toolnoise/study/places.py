@@ -6,7 +6,7 @@ from toolnoise.datasets import sources
 from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs
 from toolnoise.study.builders import is_own
-from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Shown, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Shown, Training, Variants, Whole
 from toolnoise.study.entries import of_text
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
@@ -103,11 +103,6 @@ def measured(study: Study) -> list[Cell]:
     return [*scored(study), *of_other_programs(study)]
 
 
-def cells(study: Study) -> tuple[Cell, ...]:
-    """All cells."""
-    return study.cells
-
-
 def controls(study: Study) -> list[Control]:
     """Control cells of networks that are built here."""
     return [Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)]
@@ -116,11 +111,6 @@ def controls(study: Study) -> list[Control]:
 def controls_of_programs(study: Study) -> list[Control]:
     """Control cells of training programs."""
     return [Control(*cell[:3]) for cell in study.controls if study.is_program(cell)]
-
-
-def compared(study: Study) -> tuple[Variants, ...]:
-    """Tasks on toolings with cells that are put into a ratio."""
-    return study.compared
 
 
 def remedied(study: Study) -> list[Cell]:
@@ -146,31 +136,6 @@ def of_language(study: Study) -> list[Cell]:
 def with_growth(study: Study) -> list[Variants]:
     """Tasks, each on its reference tooling, whose runs are compared step by step."""
     return list(study.growing())
-
-
-def pairs(study: Study) -> tuple[Pair, ...]:
-    """Pairs of toolings that train one task from equal draws."""
-    return study.pairs
-
-
-def exchanged(study: Study) -> tuple[Pair, ...]:
-    """Runs of one framework that are predicted on another."""
-    return study.exchanged
-
-
-def frameworks(study: Study) -> tuple[Pair, ...]:
-    """Pairs of toolings of two frameworks."""
-    return study.frameworks
-
-
-def profiles(study: Study) -> tuple[Profile, ...]:
-    """Measurements of the cost of determinism."""
-    return study.profiles
-
-
-def networks(study: Study) -> tuple[Network, ...]:
-    """Networks and toolings whose cost of determinism is measured."""
-    return study.networks
 
 
 def figures(study: Study) -> list[Shown]:

@@ -7,13 +7,13 @@ an audit only on request (`strict`).
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
 from toolnoise.base.errors import as_given
-from toolnoise.base.printing import aligned, escaped, size
+from toolnoise.base.printing import escaped, size
 from toolnoise.base.progress import progress
 from toolnoise.verify import left_out
 from toolnoise.verify.audit.digests import Cache, Hashed, sha256_of_all
@@ -26,6 +26,7 @@ from toolnoise.verify.tree import Results, Tree
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
 SHOWN = 3
+UNSIGNED = "none"
 LEFT = "files are left out of this copy: their digests were compared, their contents not"
 UNSTATED = "the list of these files has no statement: nothing says for which root it was made"
 
@@ -87,7 +88,7 @@ class Audit(NamedTuple):
             names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
             bad = any(finding.rule in (SIGNED.name, ROOT_SIGNED.name) for finding in self.findings)
             return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(escaped, names))}"
-        return f"present, not checked ({of})" if count else "none"
+        return f"present, not checked ({of})" if count else UNSIGNED
 
     @property
     def roots(self) -> list[str]:
@@ -192,25 +193,34 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
 
 
 def as_text(audit: Audit, strict: bool) -> str:
-    """The audit, for a person."""
-    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in audit.rules]
-    lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
+    """The audit, for a person: one line if all is well."""
+    lines = []
     for rule in audit.rules:
         of_rule = [finding for finding in audit.findings if finding.rule == rule.name]
         lines += [f"{rule.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in of_rule[:SHOWN]]
         if len(of_rule) > SHOWN:
             lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
-    lines += [""] if audit.findings else []
+        if of_rule:
+            lines += [f"  promised: {rule.says}", ""]
     lines += [f"note: {note}" for note in audit.notes]
     lines += _stale_lines(audit.stale)
     lines += [f"signed by {escaped(name)}: {count} statements" for name, count in audit.signers.items()]
-    lines += [*map(escaped, audit.roots), f"signatures: {audit.signatures}"]
-    studies = ", ".join(escaped(study.name) for study in audit.results.trees)
-    lines.append(f"{studies}: {audit.coverage}")
+    if not audit.is_clean(strict) or len(audit.evidence) > 1 or audit.slim:
+        lines += map(escaped, audit.roots)
+    if audit.signatures != UNSIGNED:
+        lines.append(f"signatures: {audit.signatures}")
     if audit.cached is not None:
         lines.append(f"{audit.cached} of {audit.coverage.files} digests are from the cache: these files were not read")
-    lines.append(audit.verdict(strict))
+    if audit.findings:
+        lines.append("`toolnoise audit --repair` has Snakemake make damaged and missing files again")
+    lines.append(f"{audit.verdict(strict)}: {audit.coverage.files} files, {', '.join(_roots(audit))}")
     return "\n".join(lines)
+
+
+def _roots(audit: Audit) -> Iterator[str]:
+    for study in audit.evidence:
+        top = study.tree.top
+        yield f"root {top.sha256}" if top else "no root: whether all is there is unknown"
 
 
 def cores() -> int:

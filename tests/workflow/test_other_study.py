@@ -1,0 +1,129 @@
+"""A study of data from outside on two frameworks, with remedies, layers, growth, overhead and speed, to its page.
+
+The numbers of each measure have tests of their own: here they come from real runs, and what is changed runs again.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.base import arrays, metric_files
+from toolnoise.dumps import stacks
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
+from toolnoise.papers.overhead.metric import OVERHEAD
+from toolnoise.papers.remedies.metric import REMEDIES
+
+pytest.importorskip("jax")
+
+CELL, OTHER = "smallcnn/mine/cpu/control", "smallcnn/mine/cpu-jax/control"
+REMEDIED = ["flip", "snapshots", "snapshots+flip"]
+
+
+@pytest.fixture(scope="module")
+def results(other_study):
+    return other_study / "results/other"
+
+
+def test_each_framework_repeats_itself_exactly_and_the_two_differ(results):
+    within = metric_files.read(results / "metrics/stability.csv", STABILITY)
+    within = within[within["variant"] == "control"]
+    for metric in ("churn", "l2_unit"):
+        mine = within[within["metric"] == metric]
+        assert dict(zip(mine["hardware"], mine["value"], strict=True)) == {"cpu": 0, "cpu-jax": 0}
+    rows = metric_files.read(results / "metrics/cross_tooling.csv", CROSS_TOOLING).set_index("metric")["value"]
+    assert rows["l2_unit"] > 0
+
+
+def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_that_trained_them(results):
+    rows = metric_files.read(results / "metrics/frameworks.csv", FRAMEWORKS)
+    # Two replicates of equal bits are one run.
+    assert set(zip(rows["interval"], rows["n_runs"], strict=True)) == {("examples", 1)}
+    relative = rows[rows["metric"] == "logits_relative_difference"]
+    assert list(relative["hardware"]) == ["cpu", "cpu-jax"]
+    assert ((relative["value"] > 0) & (relative["value"] < 1e-5)).all()
+    for own, other in ((CELL, "cpu-jax"), (OTHER, "cpu")):
+        here = stacks.read_predictions(results / f"predictions/{own}.npy", results / f"predictions/{own}.json")
+        away = f"exchanged/{own}/{other}"
+        there = stacks.read_predictions(results / f"{away}.npy", results / f"{away}.json")
+        assert there.seeds == here.seeds
+        assert np.allclose(here.logits, there.logits, rtol=1e-3, atol=1e-4)
+        index = json.loads((results / f"{away}.json").read_text())
+        assert (index["trained_on"], index["spec"]["hardware"]["name"]) == (own.split("/")[2], other)
+
+
+def test_where_and_when_they_part_is_told_of_every_tensor(results):
+    rows = metric_files.read(results / "metrics/partings.csv", PARTINGS)
+    parted = rows[rows["metric"] == "parted"].set_index("what")["value"]
+    assert parted["any"] == 1
+    assert {"conv1/kernel", "logits/bias", "train_loss", "test_accuracy"} <= set(parted.index)
+    assert "TensorFlow ↔ JAX, Control" in (results / "figures/partings-smallcnn-mine.md").read_text()
+
+
+def test_the_dump_of_remedies_is_what_plain_loops_over_snapshots_and_views_give_bit_for_bit(
+    other_study, results, run, tmp_path
+):
+    driver = Path(__file__).parent / "drivers/remedied_by_hand.py"
+    record = results / f"runs/{CELL}/2/run.json"
+    done = run(other_study, sys.executable, driver, record, results / "data/mine.npz", tmp_path / "out.npz")
+    assert done.returncode == 0, done.stderr
+    by_hand = arrays.read_npz(tmp_path / "out.npz")
+    assert json.loads((results / f"remedies/{CELL}.json").read_text())["remedies"] == REMEDIED
+    for name, layer in zip(REMEDIED, np.load(results / f"remedies/{CELL}.npy")[:, 1], strict=True):
+        assert np.array_equal(layer, by_hand[name]), name
+    assert np.array_equal(np.load(results / f"predictions/{CELL}.npy")[1], by_hand["single"])
+    assert not np.array_equal(by_hand["snapshots"], by_hand["single"])
+    rows = metric_files.read(results / "metrics/remedies.csv", REMEDIES)
+    assert list(rows[rows["metric"] == "variability_reduction"]["remedy"]) == REMEDIED
+    # A log has no bars.
+    log = (other_study / f"logs/other/remedy/{CELL}.log").read_text()
+    assert not {"\r", "%"} & set(log)
+
+
+def test_steps_are_timed_in_processes_of_their_own_that_say_what_they_ran_on(results):
+    rows = metric_files.read(results / "metrics/overhead.csv", OVERHEAD)
+    assert set(rows["n_runs"]) == {1}
+    assert (rows["value"] > 0).all()
+    records = [json.loads(path.read_text()) for path in (results / "overhead").rglob("*.json")]
+    observed = {record["spec"]["variant"]["name"]: record["observed"]["deterministic"] for record in records}
+    assert observed == {"default": False, "deterministic": True}
+
+
+def test_a_finished_study_plans_nothing_is_clean_and_its_dumps_and_measures_can_be_made_again(
+    other_study, planned, toolnoise
+):
+    assert planned(other_study, "all", "speed") == {}
+    done = toolnoise(other_study, "audit")
+    assert done.returncode == 0, done.stdout
+    made = (
+        f"exchanged/{CELL}/cpu-jax.npy",
+        "metrics/partings.csv",
+        f"remedies/{CELL}.npy",
+        f"metrics/remedies/{CELL}.csv",
+    )
+    done = toolnoise(other_study, "rebuild", *(f"results/other/{name}" for name in made))
+    assert done.stdout.splitlines()[-1] == "4 reproduced", done.stdout
+
+
+def test_what_is_added_to_a_study_is_measured_alone_and_trains_nothing(other_study, planned, change_study, tmp_path):
+    shutil.copytree(other_study, tmp_path / "copy", symlinks=True)
+    change_study(tmp_path / "copy", lambda study: study["overhead"].update(repeats=2))
+    change_study(tmp_path / "copy", lambda study: study["grid"][0].update(remedies=["flip", "crops9"]))
+    jobs = planned(tmp_path / "copy", "all")
+    assert (jobs["profile_step"], jobs["dump_remedies"], jobs["measure_remedies"]) == (2, 1, 1)
+    assert not {"train_run", "dump_predictions", "measure_cell", "check_control"} & set(jobs)
+
+
+def test_changed_code_of_one_framework_trains_with_that_one_and_exchanges_anew(
+    other_study, checkout, planned, tmp_path
+):
+    tree = shutil.copytree(checkout, tmp_path / "changed")
+    with (tree / "workflow/toolnoise/engines/jax.py").open("a") as file:
+        file.write("\nchanged = True\n")
+    jobs = planned(other_study, source=tree)
+    assert (jobs["train_run"], jobs["dump_predictions"], jobs["exchange_predictions"]) == (2, 1, 2)

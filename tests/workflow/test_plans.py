@@ -1,0 +1,182 @@
+"""What a plan says before anything runs: of a study with a job of every kind, of config.yaml, and of a large one."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from toolnoise.base.program import ROOT
+
+# Rules that write the same files, each for models, data sets or figures of its own.
+TWINS = [
+    ({"train_run", "run_program", "adopt_run"}, r"/weights\.npz$"),
+    ({"prepare_data", "gather_labels"}, r"results/fuzz/data/[^/]+\.npz$"),
+    ({"dump_predictions", "dump_outcomes"}, "results/fuzz/predictions/"),
+    ({"check_control", "check_program"}, "results/fuzz/control/"),
+    ({"measure_cell", "measure_program", "measure_outcomes"}, "results/fuzz/metrics/cells/"),
+    ({"render_figure", "render_table", "render_wide_figure"}, "results/fuzz/notebooks/"),
+]
+TARGETS = {"page", "all", "paper", "figures", "metrics", "speed"}
+WITHOUT_RUNS = {"metrics/data.csv", "metrics/labels.csv", "metrics/overhead.csv", "metrics/kernels.csv"}
+
+
+@pytest.fixture(scope="module")
+def jobs(every_kind_of_job):
+    return every_kind_of_job["jobs"]
+
+
+@pytest.fixture(scope="module")
+def rules(every_kind_of_job):
+    return every_kind_of_job["rules"]
+
+
+@pytest.fixture(scope="module")
+def before(jobs):
+    """All files that come before a file, at any distance."""
+    inputs = {path: job["inputs"] for job in jobs for path in job["outputs"]}
+
+    def collect(paths):
+        known, waiting = set(), list(paths)
+        while waiting:
+            if (path := waiting.pop()) not in known:
+                known.add(path)
+                waiting += inputs.get(path, [])
+        return known
+
+    return collect
+
+
+def gates_of(paths):
+    return {path for path in paths if re.fullmatch(r"results/\w+/control/.*\.json", path)}
+
+
+def test_no_metric_file_and_no_figure_of_runs_is_made_before_all_its_gates(jobs, before):
+    # Dumps and gates lead to these, too; it is they themselves that wait.
+    every = gates_of(path for job in jobs for path in job["outputs"])
+    assert len(every) > 10
+    for job in jobs:
+        if job["rule"] == "collect_metrics":
+            is_of_runs = not any(path.endswith(tuple(WITHOUT_RUNS)) for path in job["outputs"])
+            assert gates_of(job["inputs"]) == (every if is_of_runs else set()), job["outputs"]
+        if job["rule"].startswith("render_"):
+            shown = {tuple(path.split("/")[4:7]) for path in job["inputs"] if "/metrics/cells/" in path}
+            # Runs that were there before have no Control.
+            gates = {f"results/fuzz/control/{'/'.join(place)}.json" for place in shown} & every
+            assert gates <= gates_of(job["inputs"]), job["outputs"]
+    (claims,) = (job for job in jobs if job["rule"] == "judge_claims")
+    assert gates_of(before(claims["inputs"])) == every
+
+
+def test_own_models_are_built_and_steps_are_timed_before_other_runs(jobs, rules):
+    trained = [job for job in jobs if job["rule"] == "train_run"]
+    checked = {job["outputs"][0] for job in trained if any("/models/" in path for path in job["inputs"])}
+    assert checked == {path for path in (job["outputs"][0] for job in trained) if re.search("/runs/(own|text)/", path)}
+    assert rules["profile_step"]["priority"] > rules["check_model"]["priority"] > rules["train_run"]["priority"] > 0
+    assert rules["run_program"]["priority"] == rules["train_run"]["priority"]
+    assert {rule["priority"] for name, rule in rules.items() if name.startswith(("measure_", "render_"))} == {0}
+
+
+def test_what_asks_the_network_or_needs_no_machine_runs_where_snakemake_does(rules):
+    assert {name for name, rule in rules.items() if rule["local"] and rule["log"]} == {
+        *("write_study", "fetch_data", "estimate", "audit", "crate"),
+    }
+
+
+def test_no_file_has_two_jobs_and_twins_share_the_models_among_them(jobs):
+    written = Counter(path for job in jobs for path in job["outputs"])
+    assert {path for path, count in written.items() if count > 1} == set()
+    for twins, part in TWINS:
+        making = {job["rule"] for job in jobs if any(re.search(part, path) for path in job["outputs"])}
+        assert making <= twins, part
+        assert len(making) > 1, part
+
+
+def test_every_target_writes_the_study_down(jobs, before):
+    targets = {job["rule"]: job for job in jobs if not job["outputs"]}
+    assert targets.keys() <= TARGETS
+    (written,) = (job for job in jobs if job["rule"] == "write_study")
+    assert written["outputs"][0] == "results/fuzz/study.json"
+    for job in targets.values():
+        assert "results/fuzz/study.json" in before(job["inputs"]), job["rule"]
+
+
+def block(hardware, variant, seeds, **further):
+    task = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": [hardware]}
+    return task | {"variants": [variant], "seeds": seeds} | further
+
+
+PROGRAM = {"models": ["mine"], "datasets": ["outcome"], "hardware": ["command"], "seeds": 2}
+PROGRAM["variants"] = ["algo", "control"]
+LARGE = {
+    "study": "large",
+    "grid": [block("cpu", "algo", 100), block("cpu", "impl", 101), block("v100", "control", 2), PROGRAM],
+    "models": {"mine": {"command": "train --seed {init} --out {out}", "sources": ["init"]}},
+    "recipes": {"here": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+    "figures": ["table2", "noise_by_source"],
+}
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory, write_study, jobs_of):
+    return jobs_of(write_study(tmp_path_factory.mktemp("large"), LARGE), "all")["jobs"]
+
+
+def test_small_cells_and_figures_share_jobs_of_a_cluster_and_a_large_cell_does_not(large):
+    # While jobs share one, Snakemake looks at all their inputs whenever a run ends: quadratic in the runs of a cell.
+    groups = {}
+    for job in large:
+        variant = re.search(r"/(algo|impl|control)\b", " ".join(job["outputs"]))
+        if job["rule"] in ("measure_cell", "show_cell") and "/mine/" not in job["outputs"][0]:
+            groups.setdefault(variant[1], set()).add(job["group"])
+        elif job["rule"].startswith("render_"):
+            groups.setdefault("figures", set()).add(job["group"])
+    assert groups == {"algo": {"cells"}, "control": {"cells"}, "impl": {None}, "figures": {"figures"}}
+
+
+def test_runs_of_a_program_wait_for_its_control(large):
+    gates = {job["outputs"][0]: job["inputs"] for job in large if job["rule"] == "run_program"}
+    runs = "results/large/runs/mine/outcome/command"
+    gate = ["results/large/control/mine/outcome/command.json"]
+    waiting = {f"{runs}/algo/{seed}/weights.npz": gate for seed in (1, 2)}
+    assert gates == waiting | {f"{runs}/control/{seed}/weights.npz": [] for seed in (1, 2)}
+
+
+def test_what_computes_on_a_gpu_or_runs_a_program_has_no_conda_environment(large):
+    for job in large:
+        computes = job["rule"] in ("train_run", "run_program", "dump_predictions")
+        elsewhere = computes and not any("/cpu/" in path for path in job["outputs"])
+        assert job["in conda"] == (bool(job["words"]) and not elsewhere), job["outputs"]
+
+
+def test_the_rules_of_the_demo_fit_on_a_screen(snakemake, tmp_path):
+    done = snakemake(tmp_path, "--rulegraph", "--quiet", "all", study=ROOT / "config.yaml")
+    assert done.returncode == 0, done.stderr
+    nodes = re.findall(r"^\s*(\d+)\[label", done.stdout, re.MULTILINE)
+    into = Counter(re.findall(r"^\s*\d+ -> (\d+)$", done.stdout, re.MULTILINE))
+    assert 10 < len(nodes) <= 25
+    assert max(into.values()) <= 8
+
+
+OUTSIDE = {
+    "results/small/runs/smallcnn/digits/cpu/impl/999/run.json": ("smallcnn/digits/cpu/impl/999", "train"),
+    "results/small/metrics/cells/smallcnn/digits/v100/impl.csv": ("smallcnn/digits/v100/impl", "stability"),
+    "fig4": ("fig4: the study has no subgroups; it needs a data set with sub-groups: faces, celeba with groups",),
+}
+
+
+@pytest.mark.parametrize("target", OUTSIDE)
+def test_a_target_outside_of_the_study_is_one_line(target, tmp_path, write_study, snakemake, refusal):
+    small = LARGE | {"study": "small", "grid": [block("cpu", "impl", 2)]}
+    line = refusal(snakemake(write_study(tmp_path, small), target, "--dry-run"))
+    assert line.startswith(f"toolnoise: {tmp_path}/study.yaml: ")
+    assert all(words in line for words in OUTSIDE[target])
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".snakemake"] == ["study.yaml"]
+
+
+@pytest.mark.parametrize("target", ["results/large/metrics/nope.csv", "fig10"])
+def test_what_no_rule_makes_is_refused_without_a_traceback(target, tmp_path, write_study, snakemake):
+    done = snakemake(write_study(tmp_path, LARGE), target, "--dry-run")
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert f"No rule to produce {target}" in said
+    assert "Traceback" not in said
