@@ -56,7 +56,7 @@ def without(folder):
     """The environment of programs for which a package is not installed."""
 
     def make(name):
-        (folder / "absent").mkdir()
+        (folder / "absent").mkdir(exist_ok=True)
         (folder / f"absent/{name}.py").write_text(
             f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n"
         )
