@@ -2,6 +2,10 @@
 
 import pytest
 
+from toolnoise import cli
+from toolnoise.base.spec import Spec
+from toolnoise.record import recorder
+
 FILES = ["--grams", "g.npy", "--index", "g.json", "--out", "o.csv"]
 
 
@@ -30,3 +34,19 @@ def test_what_is_no_json_is_one_line(refused_by_verb):
     place = ["--model", "a", "--dataset", "b", "--hardware", "c", "--records", "r.json", "--out", "o.csv"]
     line = refused_by_verb("measure-growth", *place, "--references", "[[")
     assert line == "toolnoise: command line: --references: found '[['; JSON"
+
+
+def test_a_recipe_that_lacks_what_a_job_asks_of_it_is_one_line_and_another_fault_is_none(monkeypatch, refused_by_verb):
+    spec = {"--model": "name=a", "--recipe": "name=b", "--tooling": "name=cpu", "--variant": "name=impl"}
+    words = [word for pair in (spec | {"--seed": "study_seed=0 seed=1"}).items() for word in pair]
+    words = [*words, "--out", "o.csv", "--record", "o.json"]
+    monkeypatch.setattr(Spec, "read", classmethod(lambda cls, value: value))
+
+    def asks(key):
+        monkeypatch.setattr(recorder, "run", lambda *_: {}[key])
+
+    asks("normalise")
+    assert "--recipe: lacks the key 'normalise'" in refused_by_verb("profile", *words)
+    asks("anything")
+    with pytest.raises(KeyError):
+        cli.main(["profile", *words])

@@ -17,7 +17,7 @@ from toolnoise.base.job import option as option_of
 from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
 from toolnoise.commands.verb import Verb
-from toolnoise.study import environments, job_code
+from toolnoise.study import config, environments, job_code
 from toolnoise.study.cells import Cell, Pair
 
 GROUP = "jobs, which Snakemake runs"
@@ -148,7 +148,18 @@ def _run(options: argparse.Namespace) -> None:
     named = {name: given[name] if given[name] is not None else () for name in job.files}
     aside = {name: given[name] for name in job.aside if given[name] is not None}
     with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
-        recorder.run(options.verb, parameters, named, aside, options.started)
+        try:
+            recorder.run(options.verb, parameters, named, aside, options.started)
+        except KeyError as error:
+            _require_whole_recipe(error.args[0], parameters)
+            raise
+
+
+def _require_whole_recipe(key: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse a recipe that lacks a key which a job has asked for; a rule's command has all of them."""
+    recipe = parameters.get("spec", {}).get("recipe", {})
+    if key in config.schema()["$defs"]["recipe"]["properties"] and key not in recipe:
+        raise BadInput("command line", "--recipe", f"lacks the key {key!r}", "the recipe of a rule's command")
 
 
 def called(parameters: Mapping[str, Any]) -> str:
