@@ -40,7 +40,7 @@ def test_a_recipe_that_lacks_what_a_job_asks_of_it_is_one_line_and_another_fault
     spec = {"--model": "name=a", "--recipe": "name=b", "--tooling": "name=cpu", "--variant": "name=impl"}
     words = [word for pair in (spec | {"--seed": "study_seed=0 seed=1"}).items() for word in pair]
     words = [*words, "--out", "o.csv", "--record", "o.json"]
-    monkeypatch.setattr(Spec, "read", classmethod(lambda cls, value: value))
+    monkeypatch.setattr(Spec, "read", staticmethod(lambda value: value))
 
     def asks(key):
         monkeypatch.setattr(recorder, "run", lambda *_: {}[key])
