@@ -321,3 +321,15 @@ def test_a_study_whose_gate_fails_fails_and_shows_the_line(tampered, snakemake):
     assert "failed: check_control" in said
     assert any(line.startswith("  toolnoise: ") and "seeds 1 and 2" in line for line in said.splitlines())
     assert not (tampered / verdict).exists()
+
+
+def test_a_study_file_of_another_configuration_is_told_where_snakemake_has_no_record_of_it(
+    copied, change_study, snakemake, refusal
+):
+    change_study(copied, lambda study: study["grid"][0].update(seeds=3))
+    shutil.rmtree(copied / ".snakemake")
+    line = refusal(snakemake(copied))
+    assert line.startswith("toolnoise: results/small/study.json: is of another configuration")
+    (copied / "results/small/study.json").unlink()
+    jobs = snakemake(copied, "--dry-run").stdout
+    assert "rule write_study" in jobs

@@ -11,7 +11,7 @@ from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
 from toolnoise.base import command_words, program
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.files import canonical_sha256
+from toolnoise.base.files import canonical_sha256, read_json
 from toolnoise.base.key_values import text
 from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources

@@ -8,6 +8,14 @@ def entry_of(wildcards):
     return text(parameters_at.data(study, Dataset(wildcards.dataset))["entry"])
 
 
+def require_current_study():
+    # Snakemake writes it again if it is of another configuration, unless it has lost its record of it.
+    path = study.path(layout.STUDY)
+    if read_json(path) != study.config:
+        problem = "is of another configuration, and Snakemake has no record of it"
+        raise BadInput(path, "", problem, "remove it, and run the same command again")
+
+
 def own_files(wildcards):
     # Files that can be obtained elsewhere are not listed: a plan does not need them, and Snakemake must not touch them.
     entry = study.config["datasets"][wildcards.dataset]
