@@ -328,6 +328,7 @@ def test_a_study_file_of_another_configuration_is_told_where_snakemake_has_no_re
 ):
     change_study(copied, lambda study: study["grid"][0].update(seeds=3))
     shutil.rmtree(copied / ".snakemake")
+    (copied / "results/small/index.html").unlink()
     line = refusal(snakemake(copied))
     assert line.startswith("toolnoise: results/small/study.json: is of another configuration")
     (copied / "results/small/study.json").unlink()
