@@ -44,6 +44,7 @@ MEASURED = (
     "frameworks",
     "growth",
     "language",
+    "luck",
     "layers",
     "overhead",
     "remedies",
