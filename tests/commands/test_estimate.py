@@ -80,8 +80,8 @@ def test_jobs_are_counted(tiny):
         "predictions": 4,
         "layers": 0,
         "profiles": 0,
-        # four cells with two measures each, two of them control, one pair of toolings under control
-        "checks and measures": 11,
+        # four cells, two of them control, one pair of toolings under control
+        "checks and measures": 7,
         "figures and tables": 1,
     }
 
@@ -109,7 +109,7 @@ def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_
     record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
     files.write_json(path, record | {"spec": study.spec(CELLS[3], 1).as_json()})
     found = costs.estimate(study)
-    assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 11 + 4)
+    assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 7 + 4)
     assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
 
 

@@ -79,7 +79,6 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "identical_runs": ["identical_runs"],
         "identical_times": ["identical_times"],
         "identical_tests": ["identical_tests"],
-        "luck": ["luck"],
         "claims": ["claims"],
         "claim_parts": ["claim_parts"],
     }

@@ -98,28 +98,6 @@ rule measure_language:
         " --texts-index {input.texts_index:q} --out {output.language:q} >{log:q} 2>&1"
 
 
-rule measure_luck:
-    """Measure how many test examples all runs of a cell answer right, some of them, or none."""
-    input:
-        in_grid("luck"),
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
-    output:
-        luck=METRICS["luck"].pattern,
-        statement=statement_of(METRICS["luck"].pattern),
-    log:
-        "logs/{study}/measure-luck/{model}/{dataset}/{hardware}/{variant}.log",
-    conda:
-        ENVIRONMENT
-    params:
-        cell=name_of_cell,
-        code=code_of("measure-luck"),
-    shell:
-        "toolnoise measure-luck --cell {params.cell:q} --data {input.data:q} --logits {input.logits:q}"
-        " --index {input.index:q} --out {output.luck:q} >{log:q} 2>&1"
-
-
 rule measure_pair:
     """Measure what separates two toolings."""
     input:

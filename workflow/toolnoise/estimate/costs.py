@@ -44,7 +44,6 @@ MEASURED = (
     "frameworks",
     "growth",
     "language",
-    "luck",
     "layers",
     "overhead",
     "remedies",

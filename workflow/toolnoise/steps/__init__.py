@@ -344,13 +344,6 @@ STEPS = {
         },
         {"out": _metric("language")},
     ),
-    "measure-luck": Step(
-        Cell,
-        places.of_one_label,
-        of.cell,
-        _DATA | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)},
-        {"out": _metric("luck")},
-    ),
     "dump-layers": Step(
         Cell,
         places.with_layers,

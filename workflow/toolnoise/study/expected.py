@@ -62,7 +62,6 @@ METRICS = {
     ),
     "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.papers.growth.metric:GROWTH"),
     "language": Metric(f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.papers.language.metric:LANGUAGE"),
-    "luck": Metric(f"{_METRICS}luck/{_CELLS}", places.of_one_label, "toolnoise.papers.luck.metric:LUCK"),
     "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.papers.layers.metric:LAYERS"),
     "overhead": Metric(
         f"{_METRICS}overhead/{_NETWORK}", attrgetter("networks"), "toolnoise.papers.overhead.metric:OVERHEAD"

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.formulas.outcomes import LABEL, SCORED
+from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, published
 from toolnoise.study.cells import Cell, Network, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
-from toolnoise.study.entries import emulates, has_groups, of_text, outcome
+from toolnoise.study.entries import emulates, has_groups, of_text
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
@@ -81,11 +81,6 @@ class Grid:
     def of_text(self) -> list[Cell]:
         """Cells of language models that are built here."""
         return [cell for cell in self.built if of_text(self.config["datasets"][cell.dataset])]
-
-    @property
-    def of_one_label(self) -> list[Cell]:
-        """Cells of networks that are built here and give each example one label."""
-        return [cell for cell in self.built if outcome(self.config["datasets"][cell.dataset]) == LABEL]
 
     @property
     def with_draws(self) -> list[Cell]:

@@ -268,12 +268,6 @@ KINDS: dict[str, Kind] = {
         needs=TEXT,
         category=TABLES,
     ),
-    "luck": Kind(
-        ("luck",),
-        lambda grid: (grid.of_one_label, None),
-        needs="a model that is built here, on a data set whose examples have one label each",
-        category=TABLES,
-    ),
     "layers": Kind(
         ("layers",),
         lambda grid: ([cell for cell in grid.cells if cell in grid.study.layers], by_place),

@@ -44,7 +44,6 @@ JOBS = {
     "measure-frameworks": "toolnoise.papers.frameworks.measure:measure",
     "measure-growth": "toolnoise.papers.growth.measure:measure",
     "measure-language": "toolnoise.papers.language.measure:measure",
-    "measure-luck": "toolnoise.papers.luck.measure:measure",
     "measure-layers": "toolnoise.papers.layers.measure:measure",
     "measure-remedies": "toolnoise.papers.remedies.measure:measure",
     "measure-speed": "toolnoise.estimate.speed_probe:measure",

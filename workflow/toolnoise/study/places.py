@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from toolnoise.datasets import sources
-from toolnoise.formulas.outcomes import LABEL, SCORED
+from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Shown, Training, Variants, Whole
-from toolnoise.study.entries import of_text, outcome
+from toolnoise.study.entries import of_text
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
@@ -131,11 +131,6 @@ def with_layers(study: Study) -> list[Cell]:
 def of_language(study: Study) -> list[Cell]:
     """Cells of language models that are built here."""
     return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
-
-
-def of_one_label(study: Study) -> list[Cell]:
-    """Cells of networks that are built here and give each example one label."""
-    return [cell for cell in built(study) if outcome(study.config["datasets"][cell.dataset]) == LABEL]
 
 
 def with_growth(study: Study) -> list[Variants]:
