@@ -13,7 +13,6 @@ import numpy as np
 from toolnoise.api.results import POINTS, Result, of_intervals, plain
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import summary
 from toolnoise.comparison import prediction_files
 from toolnoise.dumps import stacks
 from toolnoise.record import unpacked
@@ -66,6 +65,9 @@ def read(path: str | Path) -> StudyResults | Dump:
         study = grid.load(kept).lying_at(kept.parent)
         files = sorted((kept.parent / "metrics").glob("*.csv"))
         tables = {file.stem: _table(file) for file in files}
+        # Imported here: the verdicts on claims need more packages than a dump.
+        from toolnoise.commands import summary
+
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
         picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
