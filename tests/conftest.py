@@ -515,6 +515,23 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def saved(here):
+    """Save arrays under their names in the folder where the test runs."""
+
+    def save(**named):
+        for name, array in named.items():
+            np.save(here / f"{name}.npy", array)
+
+    return save
+
+
+@pytest.fixture
+def drawn():
+    """The same random numbers in every run."""
+    return np.random.Generator(np.random.Philox(1))
+
+
+@pytest.fixture
 def make_run(tmp_path, make_spec):
     """Write what a control run leaves, three epochs long; `change` edits its parts first. Returns its run.json."""
 

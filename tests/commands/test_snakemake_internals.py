@@ -29,11 +29,6 @@ parsed = {
 Path(f"parsed-{internals.is_main_process(workflow)}.json").write_text(json.dumps(parsed))
 
 
-def get_made(wildcards):
-    Path("targets.json").write_text(json.dumps(internals.targets(workflow)))
-    return ["a.made", "b.made"]
-
-
 onstart:
     started = {
         "here": internals.runs_here(workflow),
@@ -45,7 +40,8 @@ onstart:
 
 rule whole:
     input:
-        get_made,
+        "a.made",
+        "b.made",
 
 
 rule make:
@@ -106,10 +102,9 @@ def test_the_version_that_is_installed_and_each_that_is_locked_may_be_installed(
     assert all(version in allowed.specifier for version in locked)
 
 
-def test_a_dry_run_and_targets_are_known_before_anything_runs(snakemake, tmp_path):
+def test_a_dry_run_is_known_before_anything_runs(snakemake, tmp_path):
     written = snakemake("--dry-run", "whole", "a.made")
     assert written("parsed-True.json")["dry"]
-    assert written("targets.json") == ["whole", "a.made"]
     assert not (tmp_path / "started.json").exists()
 
 
@@ -121,7 +116,6 @@ def test_each_answer_is_right(snakemake, tmp_path):
     # A job of its own process is no main process.
     assert written("parsed-False.json")["main"] is False
     assert written("part.json") is True
-    assert written("targets.json") == []
     assert written("started.json") == {"here": True, "executor": "local", "to run": ["b"]}
 
 

@@ -21,10 +21,12 @@ def test_without_sbatch_slurm_is_refused(refused):
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("executor", ["local", "lsf"])
 def test_what_other_executors_need_is_theirs_to_say(executor):
-    submitting.require_submitting(executor)
+    assert submitting.require_submitting(executor) is None
 
 
-def test_with_it_slurm_may_begin(path):
+def test_with_it_slurm_may_begin(path, refused):
     (path / "sbatch").write_text("#!/bin/sh\n")
+    # Not a program yet.
+    assert "sbatch" in refused(submitting.require_submitting, "slurm")
     (path / "sbatch").chmod(0o755)
-    submitting.require_submitting("slurm")
+    assert submitting.require_submitting("slurm") is None

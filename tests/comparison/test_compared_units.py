@@ -31,22 +31,6 @@ from toolnoise.study import config
 RUNS, EXAMPLES = 4, 12
 
 
-@pytest.fixture
-def saved(here):
-    """Save arrays under their names in the folder where the test runs."""
-
-    def save(**named):
-        for name, array in named.items():
-            np.save(here / f"{name}.npy", array)
-
-    return save
-
-
-@pytest.fixture
-def drawn():
-    return np.random.Generator(np.random.Philox(1))
-
-
 def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
     known = label_files.read(labels)
     read = [read_arms.read([arm], known) for arm in arms]

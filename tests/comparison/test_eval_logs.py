@@ -29,11 +29,6 @@ def logs(unpacked_archive):
     return unpacked_archive
 
 
-@pytest.fixture
-def drawn():
-    return np.random.Generator(np.random.Philox(1))
-
-
 def samples(logs, arm, task="choices"):
     (path,) = (logs / f"lm_eval/{arm}").glob(f"samples_{task}_*.jsonl")
     return str(path)

@@ -19,22 +19,6 @@ SEGMENTS = np.ones((EXAMPLES, 5))
 ALLOWED = "floats from 0 up, segment x token or token: each token's negative log-likelihood, NaN for padding"
 
 
-@pytest.fixture
-def saved(here):
-    """Save arrays under their names in the folder where the test runs."""
-
-    def save(**named):
-        for name, array in named.items():
-            np.save(here / f"{name}.npy", array)
-
-    return save
-
-
-@pytest.fixture
-def drawn():
-    return np.random.Generator(np.random.Philox(1))
-
-
 def adopted(pattern, name, labels=None, asked=None):
     existing_runs.adopt(pattern, name, labels, existing_runs.Columns(), asked)
     folder = f"adopted/{name}/runs/1"

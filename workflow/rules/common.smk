@@ -10,7 +10,7 @@ from toolnoise.estimate import gpu_memory
 from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
 from toolnoise.base import command_words, program
-from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
 from toolnoise.base.files import canonical_sha256, read_json
 from toolnoise.base.key_values import text
 from toolnoise.commands import snakemake_internals as internals, submitting
@@ -20,7 +20,7 @@ from toolnoise.steps import parameters as parameters_at
 from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, given, grid
 from toolnoise.study import job_code, layout, places
 from toolnoise.study.builders import require_builders
-from toolnoise.study.cells import MODES, Cell, Control, Dataset, Network, Pair, Profile, Variants, Whole
+from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
 from toolnoise.study.expected import METRICS
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.

@@ -84,21 +84,18 @@ def require_variables(models):
         command_words.variables(texts, f"{FILE}: models.{model}.command")
 
 
-@functools.cache
 def warn_unless_set(model):
     # A dry run says what the start would refuse.
     try:
         require_variables([model])
     except BadInput as error:
-        print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
+        warn_once(str(error))
 
 
 def gate_of_program(wildcards):
     if IS_DRY_RUN:
         warn_unless_set(wildcards.model)
-    cell = cell_at(wildcards)
-    control = Control(*cell[:3])
-    return study.path(layout.GATE, control) if control.cell != cell and control.cell in study.seeds else []
+    return parameters_at.gate_of(study, Training(*cell_at(wildcards), int(wildcards.seed)))
 
 
 # Dumps

@@ -35,12 +35,7 @@ def given(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
     return workflow.configfiles, workflow.config_settings.config_args or ()
 
 
-# Later: in an input function, or once the workflow starts
-
-
-def targets(workflow: Any) -> list[str]:
-    """The rules and files that somebody typed; known when rules are asked for their inputs."""
-    return list(workflow.dag_settings.targets)
+# Once the workflow starts
 
 
 def runs_here(workflow: Any) -> bool:

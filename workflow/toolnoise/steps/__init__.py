@@ -26,7 +26,7 @@ from toolnoise.study.cells import (
     Variants,
     Whole,
 )
-from toolnoise.study.expected import METRICS
+from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
 
@@ -75,7 +75,6 @@ class Step(NamedTuple):
     outside: bool = False  # whether its chain may end with it
     packages: bool = False  # whether a file of an installed package may be among what it comes from
     unrepeatable: str = ""  # why its outputs cannot be made again
-    needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
 
     @property
     def several(self) -> set[str]:
@@ -222,7 +221,6 @@ STEPS = {
         {"out": Write(layout.CHECKED)},
         tooling=True,
         record=JobRecord("out"),
-        needed=False,
     ),
     "train": Step(
         Training,
@@ -282,7 +280,6 @@ STEPS = {
         tooling=True,
         record=JobRecord("out", "times of steps"),
         unrepeatable="what it made are times",
-        needed=False,
     ),
     "measure-pair": Step(
         Pair,
@@ -483,7 +480,6 @@ STEPS = {
         _STUDY | {"shows": Read(_everything_shown, several=True)},
         {"out": Write(layout.REPORT, timed=True)},
         unrepeatable="the page says when Snakemake wrote it",
-        needed=False,
     ),
 }
 
@@ -500,7 +496,7 @@ class Job(NamedTuple):
     @property
     def needed(self) -> bool:
         """Whether a whole study has it; if not, it is there if somebody asked for it, or of an earlier version."""
-        return self.verb in STEPS and STEPS[self.verb].needed
+        return self.verb in STEPS and (self.verb not in EXPECTED or EXPECTED[self.verb].needed)
 
 
 def jobs(study: Study) -> Iterator[Job]:

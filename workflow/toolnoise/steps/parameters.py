@@ -22,7 +22,7 @@ from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
-A_PAGE = 200_000  # points of all curves of a study's page, at most
+MOST_POINTS = 200_000  # of all curves of a study's page
 
 
 def nothing(_study: Study, _place: Place) -> Parameters:
@@ -118,7 +118,7 @@ def outcomes(study: Study, place: Cell) -> Parameters:
 
 def page_cell(study: Study, place: Cell) -> Parameters:
     """The cell. The page of a large study is to stay small: the more runs, the fewer points of their curves."""
-    return {"cell": list(place), "points": max(20, min(200, A_PAGE // sum(map(len, study.seeds.values()))))}
+    return {"cell": list(place), "points": max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))}
 
 
 def growth(study: Study, place: Variants) -> Parameters:

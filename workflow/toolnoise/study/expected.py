@@ -1,7 +1,7 @@
 """Every kind of file that a study has: where it lies, and the places of the study that have one each.
 
-Only a list can say what was never made. The rules take their paths from it; it refuses targets outside a study, and
-`import`, `estimate`, `summary` and the audit ask it.
+Only a list can say what was never made. Rules, the refusal of targets outside a study, figures, `estimate` and what the
+audit expects take their places from it.
 """
 
 import difflib
