@@ -149,7 +149,7 @@ def prepared(once, write_study, snakemake):
 
     def make(folder):
         write_study(folder, study_of(RUNS))
-        done = snakemake(folder, "--until", "prepare_data")
+        done = snakemake(folder, "--until", "write_study", "prepare_data")
         assert done.returncode == 0, done.stdout + done.stderr
 
     return once("faults", make)
@@ -165,7 +165,8 @@ def commands(snakemake):
         for line in re.findall(r"toolnoise (.*?) >\S+ 2>&1$", done.stdout + done.stderr, re.MULTILINE):
             words = shlex.split(line)
             about = dict(itertools.pairwise(words))
-            found[words[0], about.get("--seed", about.get("--figure", ""))] = words
+            seed = about.get("--seed", "").split(" ")[0].removeprefix("seed=")
+            found[words[0], seed or about.get("--figure", "")] = words
         return found
 
     return planned

@@ -5,7 +5,6 @@ says how they ended: the exit code, or minus the signal, and the operations as l
 """
 
 import ctypes
-import importlib
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ from typing import NoReturn
 
 from toolnoise import engines
 from toolnoise.record import recorder
-from toolnoise.steps import STEPS
+from toolnoise.study import job_code
 from toolnoise.training import checkpoints
 from toolnoise.warm import template
 
@@ -30,7 +29,7 @@ def main() -> None:
     imports = json.loads(sys.argv[1])
     engines.load(imports["tooling"]["engine"]).import_ahead(**imports)
     for verb in ("train", "predict", "measure", "render"):
-        importlib.import_module(STEPS[verb].module)
+        job_code.function_of(verb)
     # Each child would look these up again.
     recorder.look_up()
     assert len(list(template.TASKS.iterdir())) == 1, "children of a process with threads may hang"
