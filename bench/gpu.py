@@ -30,9 +30,12 @@ sys.path[:0] = PACKAGES
 from toolnoise.base import files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.printing import span  # noqa: E402
-from toolnoise.record import recorder, repository  # noqa: E402
+from toolnoise.provenance import (  # noqa: E402
+    history,
+    recorder,
+    repository,
+)
 from toolnoise.study import config, grid, layout  # noqa: E402
-from toolnoise.verify import history  # noqa: E402
 
 # In the order of worth: the name of the results, of their archive in evidence/, which takes an item off the list, and
 # how to pack it. On an H200, five networks are done in PyTorch and three in JAX: evidence/gpu-cost-h200.tar.xz.

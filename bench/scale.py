@@ -41,7 +41,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
-from toolnoise.record import recorder
+from toolnoise.provenance import recorder
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, job_code, layout, runs
 from toolnoise.study.cells import Cell

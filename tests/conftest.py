@@ -26,7 +26,7 @@ from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.commands import jobs
-from toolnoise.record import unpacked
+from toolnoise.provenance import unpacked
 from toolnoise.study import config, grid, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS

@@ -14,11 +14,11 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, code_text, program
-from toolnoise.record import repository
-from toolnoise.record.statements import CODE, Artifact
+from toolnoise.provenance import repository
+from toolnoise.provenance.audit import moves
+from toolnoise.provenance.audit.rules import code_origins
+from toolnoise.provenance.statements import CODE, Artifact
 from toolnoise.study import config, grid, job_code
-from toolnoise.verify.audit import moves
-from toolnoise.verify.audit.rules import code_origins
 
 ENGINE = "toolnoise.engines.tensorflow"
 REPOSITORY = program.ROOT

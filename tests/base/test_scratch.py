@@ -13,7 +13,7 @@ import pytest
 
 from toolnoise.base import arrays, files, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.study import config
 
 # Scratch files belong to who holds them, and to nobody once that process has ended

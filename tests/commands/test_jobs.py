@@ -4,7 +4,7 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base.spec import Spec
-from toolnoise.record import recorder
+from toolnoise.provenance import recorder
 
 FILES = ["--grams", "g.npy", "--index", "g.json", "--out", "o.csv"]
 

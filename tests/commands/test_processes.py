@@ -72,7 +72,7 @@ import importlib.metadata
 from pathlib import Path
 
 from toolnoise.base import code_digest
-from toolnoise.record import recorder
+from toolnoise.provenance import recorder
 
 recorder.look_up()
 importlib.metadata.version = Path.read_bytes = None

@@ -12,8 +12,8 @@ from scripts import loaded
 
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.verify import tree
-from toolnoise.verify.audit import examine
+from toolnoise.provenance import tree
+from toolnoise.provenance.audit import examine
 
 MINUS = "\N{MINUS SIGN}"
 NUMBER = rf"[-{MINUS}]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from toolnoise.base.program import ROOT
-from toolnoise.record import repository
+from toolnoise.provenance import repository
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.

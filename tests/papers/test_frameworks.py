@@ -296,7 +296,7 @@ def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refus
 def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three):
     from types import SimpleNamespace
 
-    from toolnoise.verify.audit.rules import specs
+    from toolnoise.provenance.audit.rules import specs
 
     asked = parameters.exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
     output = SimpleNamespace(role="index", name="index.json")

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from toolnoise.base import files
-from toolnoise.record import recorder
-from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify import left_out, tree
+from toolnoise.provenance import left_out, recorder, tree
+from toolnoise.provenance.statements import Artifact, Statement
 
 
 @pytest.fixture(scope="session")

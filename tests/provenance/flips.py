@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.verify import left_out, tree
-from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import root as roots
-from toolnoise.verify.audit.rules import stated_files
+from toolnoise.provenance import left_out, tree
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import root as roots
+from toolnoise.provenance.audit.rules import stated_files
 
 
 class Flips(NamedTuple):

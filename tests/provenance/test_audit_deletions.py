@@ -21,9 +21,9 @@ from test_audit_mutations import (
 )
 
 from toolnoise.base import files
-from toolnoise.verify import left_out, signing, tree
-from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
+from toolnoise.provenance import left_out, signing, tree
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES
 
 # Lists of what was left out of a slim copy: none makes a missing part of the results go unnoticed
 

@@ -25,11 +25,10 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.record import repository
-from toolnoise.record.statements import PROCESS, RESUMED, TIME, path_for
-from toolnoise.verify import history, tree
-from toolnoise.verify.audit import digests, examine
-from toolnoise.verify.audit.rules import RULES
+from toolnoise.provenance import history, repository, tree
+from toolnoise.provenance.audit import digests, examine
+from toolnoise.provenance.audit.rules import RULES
+from toolnoise.provenance.statements import PROCESS, RESUMED, TIME, path_for
 
 ROOT = Path(__file__).parents[2]
 CELL = "smallcnn/digits/cpu"
@@ -1186,7 +1185,7 @@ def test_moved_and_renamed_results_are_clean(both, tmp_path):
 
 def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     """The notebook is as a commit has it, and not as it is here."""
-    from toolnoise.record import repository
+    from toolnoise.provenance import repository
 
     folder, name = folders["small"], "README.md"
     log = repository.git("log", "--format=%H", "--", name).decode().split()

@@ -14,12 +14,12 @@ import pytest
 from toolnoise.base import code_digest, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record.statements import CODE, Artifact, Statement
-from toolnoise.verify import tree
-from toolnoise.verify.audit import beside, digests, examine
-from toolnoise.verify.audit.digests import Stamp
-from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import chains, code_origins
+from toolnoise.provenance import tree
+from toolnoise.provenance.audit import beside, digests, examine
+from toolnoise.provenance.audit.digests import Stamp
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import chains, code_origins
+from toolnoise.provenance.statements import CODE, Artifact, Statement
 
 HUGE = 4 << 40
 

@@ -16,17 +16,17 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 from toolnoise.pages import study_page
-from toolnoise.record.statements import INPUT, Artifact, Statement
+from toolnoise.provenance import tree
+from toolnoise.provenance.audit import evidence
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import chains, numbers, root, specs, stated_files
+from toolnoise.provenance.audit.rules.where_and_when import times_are_possible
+from toolnoise.provenance.rebuild import rebuilding
+from toolnoise.provenance.statements import INPUT, Artifact, Statement
+from toolnoise.provenance.tree import Stated, Tree
 from toolnoise.study import grid, kept_weights
 from toolnoise.study.cells import Shown, Whole
 from toolnoise.training import bitflip
-from toolnoise.verify import tree
-from toolnoise.verify.audit import evidence
-from toolnoise.verify.audit.evidence import Evidence
-from toolnoise.verify.audit.rules import chains, numbers, root, specs, stated_files
-from toolnoise.verify.audit.rules.where_and_when import times_are_possible
-from toolnoise.verify.rebuild import rebuilding
-from toolnoise.verify.tree import Stated, Tree
 
 # Clocks that differ between machines: which one is told, and how far apart they may be
 

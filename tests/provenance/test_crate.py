@@ -12,9 +12,9 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
-from toolnoise.record.statements import INPUT, SOURCE, Artifact, Statement, path_for
-from toolnoise.verify import crate
-from toolnoise.verify.crate import SMALL
+from toolnoise.provenance import crate
+from toolnoise.provenance.crate import SMALL
+from toolnoise.provenance.statements import INPUT, SOURCE, Artifact, Statement, path_for
 
 WHEN = datetime(2026, 1, 31, 12, 0, 0, 123456)
 

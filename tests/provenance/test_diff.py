@@ -13,8 +13,8 @@ from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.measures import two_runs
 from toolnoise.measures.two_runs import bit_equal
-from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify.diff import changes, diff_text, two_results
+from toolnoise.provenance.diff import changes, diff_text, two_results
+from toolnoise.provenance.statements import Artifact, Statement
 
 NOON = datetime(2026, 11, 22, 12)
 

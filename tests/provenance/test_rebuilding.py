@@ -12,13 +12,13 @@ import pytest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.record import recorder, repository, statements
-from toolnoise.record.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Statement
-from toolnoise.verify.audit.rules import code_origins
-from toolnoise.verify.rebuild import checkout, rebuilding, recompute, sampling
-from toolnoise.verify.rebuild.rebuilding import CANNOT, DIFFERS, LACKING, REPRODUCED, Rebuilt
-from toolnoise.verify.rebuild.sampling import Made
-from toolnoise.verify.tree import Tree
+from toolnoise.provenance import recorder, repository, statements
+from toolnoise.provenance.audit.rules import code_origins
+from toolnoise.provenance.rebuild import checkout, rebuilding, recompute, sampling
+from toolnoise.provenance.rebuild.rebuilding import CANNOT, DIFFERS, LACKING, REPRODUCED, Rebuilt
+from toolnoise.provenance.rebuild.sampling import Made
+from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Statement
+from toolnoise.provenance.tree import Tree
 
 
 def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypatch):

@@ -18,15 +18,13 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import files
-from toolnoise.record import archive, statements
-from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
+from toolnoise.provenance import archive, exporting, importing, sharing, signing, statements, tree
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import RULES
+from toolnoise.provenance.audit.rules.root import age_check
+from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
-from toolnoise.verify import signing, tree
-from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import RULES
-from toolnoise.verify.audit.rules.root import age_check
-from toolnoise.verify.share import exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"

@@ -16,12 +16,11 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository, statements
-from toolnoise.record.statements import COMMIT, Artifact, Statement
-from toolnoise.verify import history, signing, tree
-from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, rule
-from toolnoise.verify.audit.rules.root import not_before
+from toolnoise.provenance import history, repository, signing, statements, tree
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, rule
+from toolnoise.provenance.audit.rules.root import not_before
+from toolnoise.provenance.statements import COMMIT, Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)
 

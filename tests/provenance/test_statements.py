@@ -12,11 +12,10 @@ import pytest
 
 from toolnoise.base import files
 from toolnoise.base.printing import escaped
-from toolnoise.record import recorder, statements
-from toolnoise.record.envelope import Envelope
-from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+from toolnoise.provenance import recorder, statements, tree
+from toolnoise.provenance.envelope import Envelope
+from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 from toolnoise.study import config
-from toolnoise.verify import tree
 
 STATEMENT = Statement(
     "count",

@@ -12,11 +12,9 @@ from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.program import ROOT
-from toolnoise.record import archive, unpacked
-from toolnoise.verify import tree
-from toolnoise.verify.audit import beside
-from toolnoise.verify.rebuild import rebuilding
-from toolnoise.verify.share import sharing
+from toolnoise.provenance import archive, sharing, tree, unpacked
+from toolnoise.provenance.audit import beside
+from toolnoise.provenance.rebuild import rebuilding
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"

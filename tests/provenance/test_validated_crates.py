@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.verify.crate import WORKFLOW
+from toolnoise.provenance.crate import WORKFLOW
 
 pytestmark = pytest.mark.long
 

@@ -12,7 +12,7 @@ from scripts import loaded
 
 from toolnoise.base import files
 from toolnoise.base.program import ROOT
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.study import grid as studies
 
 pytestmark = pytest.mark.long

@@ -8,7 +8,7 @@ import sysconfig
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.record import repository, statements
+from toolnoise.provenance import repository, statements
 
 pytestmark = pytest.mark.long
 

@@ -16,7 +16,7 @@ from toolnoise.base.program import ROOT
 from toolnoise.commands.trial import is_current
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.study import config
 
 pytestmark = pytest.mark.long

@@ -8,8 +8,8 @@ import pytest
 
 from toolnoise import cli, steps
 from toolnoise.commands import jobs
-from toolnoise.record import recorder
-from toolnoise.record.statements import path_for
+from toolnoise.provenance import recorder
+from toolnoise.provenance.statements import path_for
 from toolnoise.study import grid, job_code
 
 # The verbs that are no jobs, and that rules call all the same.

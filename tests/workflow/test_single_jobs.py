@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.study import job_code
 
 CELL = "smallcnn/digits/cpu/control"

@@ -19,7 +19,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
 from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.study import figure_kinds
 
 TABLES = {"table2", "table4"}

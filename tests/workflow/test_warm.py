@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from toolnoise.base import scratch
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.warm import template
 from toolnoise.warm.client import FAILED, PLAIN, START, VARIABLE
 

@@ -13,7 +13,7 @@ rule write_study:
     params:
         configuration=canonical_sha256(study.config),
     run:
-        from toolnoise.record import recorder
+        from toolnoise.provenance import recorder
 
         recorder.write_study(output.study, study.config, FILE)
 

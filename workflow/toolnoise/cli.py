@@ -18,13 +18,13 @@ VERBS = {
     "estimate": "toolnoise.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
     "summary": "toolnoise.verbs.summary",
-    "audit": "toolnoise.verify.verbs.audit",
-    "diff": "toolnoise.verify.verbs.diff",
-    "rebuild": "toolnoise.verify.verbs.rebuild",
-    "sign": "toolnoise.verify.verbs.sign",
-    "export": "toolnoise.verify.verbs.export",
-    "import": "toolnoise.verify.verbs.import_archive",
-    "crate": "toolnoise.verify.verbs.crate",
+    "audit": "toolnoise.provenance.verbs.audit",
+    "diff": "toolnoise.provenance.verbs.diff",
+    "rebuild": "toolnoise.provenance.verbs.rebuild",
+    "sign": "toolnoise.provenance.verbs.sign",
+    "export": "toolnoise.provenance.verbs.export",
+    "import": "toolnoise.provenance.verbs.import_archive",
+    "crate": "toolnoise.provenance.verbs.crate",
 }
 
 main = partial(command_line.main, VERBS)

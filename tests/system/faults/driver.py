@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolnoise import engines
-from toolnoise.record import recorder
+from toolnoise.provenance import recorder
 from toolnoise.study import job_code
 from toolnoise.training import checkpoints
 from toolnoise.warm import template

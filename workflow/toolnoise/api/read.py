@@ -15,7 +15,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files
 from toolnoise.dumps import stacks
-from toolnoise.record import unpacked
+from toolnoise.provenance import unpacked
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell

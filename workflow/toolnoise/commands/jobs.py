@@ -142,7 +142,7 @@ def _run(options: argparse.Namespace) -> None:
         # This process becomes the job's process in the other environment.
         program = environments.program(name, "toolnoise")
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
-    from toolnoise.record import recorder
+    from toolnoise.provenance import recorder
 
     let_output_be_lost()
     named = {name: given[name] if given[name] is not None else () for name in job.files}

@@ -16,7 +16,7 @@ from toolnoise.base.program import python
 from toolnoise.base.spec import Spec
 from toolnoise.datasets.sources import sources
 from toolnoise.engines import serving
-from toolnoise.record import statements
+from toolnoise.provenance import statements
 from toolnoise.steps import STEPS, stated
 from toolnoise.study import environments, job_code, layout
 from toolnoise.study.study import Study

@@ -8,7 +8,7 @@ from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, option, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
-    from toolnoise.record import unpacked
+    from toolnoise.provenance import unpacked
     from toolnoise.study import grid, here, layout
 
     name = Path(layout.STUDY).name

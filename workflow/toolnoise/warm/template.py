@@ -138,7 +138,7 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
     from toolnoise import cli, engines
     from toolnoise.base.spec import Spec
     from toolnoise.commands import jobs
-    from toolnoise.record import recorder
+    from toolnoise.provenance import recorder
     from toolnoise.study import job_code, programs
     from toolnoise.training.network import emulated_noise
 

@@ -1,0 +1,200 @@
+"""A study as a Workflow Run RO-Crate, written from its statements: Provenance Run Crate 0.5 on RO-Crate 1.1.
+
+Each statement is an action: a tool, which is the verb, was given parameters, read files and wrote others. The statement
+is in the crate, too, and has all else, such as the digests of the code, and the machine. The same study gives the same
+bytes. What is packed has the digest in its statement.
+"""
+
+import hashlib
+import io
+import json
+import mimetypes
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rocrate.model import ContextEntity, Entity, File
+from rocrate.rocrate import ROCrate
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
+from toolnoise.base.program import path_of
+from toolnoise.provenance import history, tree
+from toolnoise.provenance.statements import FOLDER, INPUT, PACKAGE, SOURCE, SUFFIX, TYPE, Artifact, Statement
+from toolnoise.provenance.tree import Stated, Tree
+
+WORKFLOW = "workflow/Snakefile"
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+# The profile's own term, which the context of RO-Crate 1.1 lacks.
+TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
+# Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
+SMALL = 2**20
+# Those of Python, without what a machine adds.
+FORMATS = mimetypes.MimeTypes()
+
+
+class Writer:
+    """A crate under construction, with its entities by their ids, and those of its files by name and digest."""
+
+    def __init__(self, study: Tree, published: str) -> None:
+        self.study, self.published = study, published
+        self.crate = ROCrate(version="1.1")
+        self.crate.metadata.extra_terms.update(TERMS)
+        self.entities: dict[str, Entity] = {}
+        self.files: dict[tuple[str, str], Entity] = {}
+
+    def add(self, identifier: str, kind: str, **properties: Any) -> Entity:
+        """The entity with this id, which is added unless it is there."""
+        # Not asked of `crate`, which looks through all entities for one that it does not have.
+        if identifier not in self.entities:
+            entity = ContextEntity(self.crate, identifier, {"@type": kind, **properties})
+            self.entities[identifier] = self.crate.add(entity)
+        return self.entities[identifier]
+
+    def pack(self, path: str, artifact: Artifact, **properties: Any) -> None:
+        """Add a file of the study, as its statement has it."""
+        place = self.study.root / path
+        if files.sha256(place) != artifact.sha256:
+            raise BadInput(place, "", "differs from its statement", "unchanged results: see toolnoise audit")
+        about = self._described(artifact._replace(size=self.study.files[path])) | properties
+        entity = File(self.crate, place, artifact.name, properties=about)
+        self.files[artifact.name, artifact.sha256] = self.crate.add(entity)
+
+    def file(self, artifact: Artifact) -> Entity:
+        """The entity of a file that a job read or wrote; what is not packed has its name, size, digest and address."""
+        key = artifact.name, artifact.sha256
+        if key not in self.files:
+            identifier = f"#file/{artifact.sha256[:16]}/{quote(artifact.name)}"
+            self.files[key] = self.add(identifier, "File", **self._described(artifact))
+        return self.files[key]
+
+    def job(self, stated: Stated) -> Entity:
+        """The action of a statement."""
+        statement, verb = stated.statement, stated.statement.verb
+        about = {"name": f"toolnoise {verb}", "softwareVersion": statement.versions.get("toolnoise", "unknown")}
+        tool = self.add(f"#verb/{verb}", "SoftwareApplication", **about)
+        path = stated.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
+        read = [self.file(one) for one in statement.made_of(INPUT, SOURCE, PACKAGE)]
+        told = [self._value(name, value) for name, value in statement.parameters.items()]
+        job = self.action(f"#job/{quote(path)}", f"{verb} {escaped(path)}", tool, [statement], statement.outputs)
+        _link(job, "object", [*read, *told])
+        own = Artifact(self.study.named(stated.path), files.sha256(self.study.root / stated.path))
+        self.pack(stated.path, own, about=job, conformsTo={"@id": TYPE})
+        return job
+
+    def action(
+        self, identifier: str, name: str, tool: Entity, done: Sequence[Statement], results: Iterable[Artifact]
+    ) -> Entity:
+        """An action that is finished."""
+        moments = {"startTime": min(one.started for one in done), "endTime": max(one.finished for one in done)}
+        times = {key: f"{moment.isoformat(timespec='milliseconds')}+00:00" for key, moment in moments.items()}
+        entity = self.add(identifier, "CreateAction", name=name, instrument=tool, **times)
+        _link(entity, "result", [self.file(one) for one in results])
+        return entity
+
+    def _value(self, name: str, value: Any) -> Entity:
+        """The entity of a parameter's value, which jobs share; lists and mappings are JSON text."""
+        text = json.dumps(value, sort_keys=True)
+        identifier = f"#value/{quote(name)}/{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        return self.add(identifier, "PropertyValue", name=name, value=value if isinstance(value, str | int) else text)
+
+    def _described(self, artifact: Artifact) -> dict[str, Any]:
+        kind = FORMATS.guess_type(artifact.name)[0] or "application/octet-stream"
+        known = {"contentSize": None if artifact.size is None else str(artifact.size), "url": artifact.uri or None}
+        about = {"name": artifact.name, "encodingFormat": kind, "sha256": artifact.sha256}
+        return about | {key: value for key, value in known.items() if value} | {"sdDatePublished": self.published}
+
+
+def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[int, int, int]:
+    """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones.
+
+    Returns the numbers of jobs, of packed files and of those that are only referenced.
+    """
+    zipped = out.suffix == ".zip" and not out.is_dir()
+    if out.resolve().is_relative_to(results.resolve()):
+        raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
+    if not zipped and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(out, "", "already exists", "a new or empty folder, or a .zip file")
+    study = tree.load_study(results)
+    for error in study.unreadable.values():
+        raise error
+    if not study.statements:
+        raise BadInput(study.root, "", "has no statements", "a study's results, such as results/demo")
+    try:
+        writer = _written(study, embed, licence)
+        with tempfile.TemporaryDirectory() if zipped else files.filling(out) as folder:
+            writer.crate.write(folder)
+            if zipped:
+                _zip(Path(folder), out)
+    except UnicodeEncodeError as error:
+        what = f"a statement has invalid Unicode text ({error.reason})"
+        raise BadInput(study.root, "", what, "UTF-8") from None
+    referenced = sum(one.id.startswith("#") for one in writer.files.values())
+    return len(study.statements), len(writer.files) - referenced, referenced
+
+
+def _written(study: Tree, embed: bool, licence: str) -> Writer:
+    """The crate of a study, whose files are not copied yet."""
+    done = [stated.statement for stated in study.statements]
+    last = max(done, key=lambda one: one.finished)
+    writer = Writer(study, last.finished.date().isoformat())
+    outputs = [output for one in done for output in one.outputs]
+    for output in outputs:
+        path = study.inside(output.name)
+        if path in study.files and (embed or study.files[path] <= SMALL):
+            writer.pack(path, output)
+        elif embed:
+            raise BadInput(output.name, "", study.strange.get(path, "no such file"), "the file, to pack it")
+    code = history.show(last.commit, WORKFLOW) if last.commit else None
+    workflow = writer.crate.add_workflow(
+        io.BytesIO(path_of(WORKFLOW).read_bytes() if code is None else code),
+        WORKFLOW,
+        main=True,
+        lang="snakemake",
+        lang_version=last.versions.get("snakemake", "unknown"),
+        properties={"name": "toolnoise", "version": last.commit or last.versions.get("toolnoise", "unknown")},
+    )
+    jobs = [writer.job(stated) for stated in study.statements]
+    _link(workflow, "hasPart", [one for name, one in writer.entities.items() if name.startswith("#verb/")])
+    read = {(one.name, one.sha256) for statement in done for one in statement.dependencies}
+    final = [output for output in outputs if (output.name, output.sha256) not in read]
+    run = writer.action("#run", "run of the workflow", workflow, done, final)
+    outside = dict.fromkeys(one for statement in done for one in statement.made_of(SOURCE, PACKAGE))
+    _link(run, "object", [writer.file(one) for one in outside])
+    root = writer.crate.root_dataset
+    root["name"], root["datePublished"] = f"{study.name}: a study of toolnoise", writer.published
+    root["description"] = f"How much of a trained network is noise: {len(jobs)} jobs, as they were recorded."
+    address = f"https://spdx.org/licenses/{quote(licence)}" if licence else "#licence"
+    root["license"] = writer.add(address, "CreativeWork", name=licence or "no licence is stated")
+    root["mentions"] = [run, *jobs]
+    root["conformsTo"] = [
+        writer.add(profile, "CreativeWork", name=name, version=profile.rsplit("/", 1)[1])
+        for profile, name in PROFILES.items()
+    ]
+    return writer
+
+
+def _link(entity: Entity, key: str, others: list[Entity]) -> None:
+    """Link an entity to others: to one as such, to none not at all."""
+    if others:
+        entity[key] = others if len(others) > 1 else others[0]
+
+
+def _zip(folder: Path, out: Path) -> None:
+    """Pack a folder; the date is 1980, so an archive of the same files has the same bytes."""
+    with files.replacing(out) as scratch, zipfile.ZipFile(scratch, "w") as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            about = zipfile.ZipInfo(path.relative_to(folder).as_posix())
+            about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with path.open("rb") as file, archive.open(about, "w", force_zip64=True) as member:
+                shutil.copyfileobj(file, member)

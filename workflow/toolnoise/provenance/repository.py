@@ -1,0 +1,186 @@
+"""The program's origin: the commit, the difference from it, and the lock file of the environment.
+
+A machine for a single measurement may have no git. A tree that is packed for such a machine records its commit
+itself.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base import faults
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import canonical_sha256, read_json, sha256
+from toolnoise.base.printing import escaped
+from toolnoise.base.program import ROOT, path_of
+from toolnoise.provenance.statements import UNKNOWN
+from toolnoise.study import environments, programs
+
+# The first match counts, so lock files of one framework come before those of several.
+LOCKS = (
+    *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks", "dev")),
+    "requirements/machines/gpu.txt",
+    *map(environments.lock_of, environments.known()),
+)
+# Packages that affect numbers and figures; the other pins of a lock follow from these.
+DECISIVE = (
+    *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "torch", "keras", "numpy"),
+    *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    *("matplotlib", "pandas", "papermill", "snakemake"),
+)
+# The packages of each engine's framework. No job imports those of another engine's, but an existing program may.
+FRAMEWORKS = {
+    "tensorflow": {"tensorflow", "tensorflow-cpu"},
+    "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
+    "torch": {"torch"},
+}
+# In a tree without git: its commit and the SHA-256 of each of its files.
+PACKED = ROOT / "packed.json"
+
+
+class Commit(NamedTuple):
+    """A commit, empty if unknown, and the SHA-256 of the difference of its files from it.
+
+    That is None if there is no difference, and `UNKNOWN` if git did not answer; `why` has what it said instead.
+    """
+
+    sha: str
+    changes: str | None
+    why: str = ""
+
+
+@functools.cache
+def commit() -> Commit | None:
+    """The commit that is checked out; None if the program is not in a repository of its own."""
+    top = _asked("rev-parse", "--show-toplevel", "HEAD")
+    if top.why:
+        # It is refused or broken, unless there is no repository, or one that has no commit yet.
+        lost = (ROOT / ".git").exists() and git("rev-list", "--all", "--max-count=1") != b""
+        return Commit("", UNKNOWN, top.why) if lost else None
+    folder, sha = top.said.decode().split("\n")[:2]
+    if Path(folder).resolve() != ROOT.resolve():
+        return None
+    diff = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
+    if diff.why:
+        return Commit(sha, UNKNOWN, diff.why)
+    return Commit(sha, hashlib.sha256(diff.said).hexdigest() if diff.said else None)
+
+
+def refresh() -> None:
+    """Let git note the times of all files: in a fresh clone, each `git diff` of each job would read many of them.
+
+    If git does not answer, say so here, once for all jobs.
+    """
+    git("status", "--porcelain", "--untracked-files=no")
+    if (revision := commit()) and revision.why:
+        lost = "what differs from the commit" if revision.sha else "the commit"
+        told = f"git does not tell {lost} of this program ({revision.why}): results will say that it is unknown"
+        print(f"toolnoise: warning: {escaped(told)}", file=sys.stderr, flush=True)
+
+
+@functools.cache
+def packed() -> Commit | None:
+    """The commit that this tree was packed from, and the difference from it; None if it was not packed."""
+    if not PACKED.exists():
+        return None
+    about = read_json(PACKED)
+    try:
+        sha, files = about["commit"], dict(about["files"])
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(PACKED, "", "lacks a commit or its files", "a file from bench/gpu.py pack") from None
+    digests = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
+    changed = {name: digest for name, digest in digests.items() if digest != files[name]}
+    return Commit(sha, canonical_sha256(changed) if changed else None)
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of those of these packages that are installed."""
+    found = {package: _version(package) for package in packages}
+    return {package: version for package, version in found.items() if version is not None}
+
+
+@functools.cache
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def installed_file(package: str, file: str) -> Path:
+    """The path of a file of an installed package."""
+    return Path(str(importlib.metadata.distribution(package).locate_file(file)))
+
+
+def lock(parameters: Mapping[str, Any]) -> str | None:
+    """The lock file whose environment a job with these parameters has here; None if there is none.
+
+    The environment may have further packages: frameworks that neither the job nor the lock file names, and tools.
+    """
+    return _lock(parameters.get("spec", {}).get("hardware", {}).get("engine", ""))
+
+
+@functools.cache
+def _lock(engine: str) -> str | None:
+    here = {package: public(version) for package, version in versions(*DECISIVE).items()}
+    locks = (name for name in LOCKS if path_of(name).exists())
+    return next((name for name in locks if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
+
+
+def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
+    """Whether all frameworks of a lock file are installed, and what is installed is as it pins it."""
+    pinned, further = pins(_ELSEWHERE.sub("", lock)), set[str]()
+    for other, packages in FRAMEWORKS.items():
+        chosen = {package: version for package, version in pinned.items() if package in packages}
+        if not chosen.items() <= here.items():
+            return False
+        if not chosen and engine not in (other, programs.ENGINE):
+            further |= packages
+    return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
+
+
+# Packages that a lock file has for other systems than this one.
+_ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys.platform}').*", re.MULTILINE)
+
+
+def pins(lock: str) -> dict[str, str]:
+    """The versions of packages that a lock file's text pins."""
+    return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
+
+
+def public(version: str) -> str:
+    """A version without its build tag: a lock pins PyTorch 2.13.0, and 2.13.0+cpu is installed."""
+    return version.partition("+")[0]
+
+
+class Answer(NamedTuple):
+    """What git printed, or why it has no answer."""
+
+    said: bytes
+    why: str = ""
+
+
+def _asked(*arguments: str, given: bytes | None = None) -> Answer:
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
+    except OSError as error:
+        return Answer(b"", f"git cannot be started ({faults.called(error)})")
+    if done.returncode < 0:
+        # That is no answer of git's: what it stops is not recorded as unknown.
+        killed = f"git was killed by {signal.Signals(-done.returncode).name}"
+        raise BadInput(ROOT, "", killed, "type the same command again")
+    first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
+    return Answer(done.stdout, first if done.returncode else "")
+
+
+def git(*arguments: str, given: bytes | None = None) -> bytes | None:
+    """What git prints of the program's repository; None if it has no answer."""
+    answer = _asked(*arguments, given=given)
+    return None if answer.why else answer.said

@@ -1,1 +1,0 @@
-"""Statements record each job: outputs, inputs, parameters and machine; they are written and read here."""

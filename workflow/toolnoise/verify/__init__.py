@@ -1,1 +1,0 @@
-"""Verification of results: audit, diff, rebuild, export and import, the crate."""
