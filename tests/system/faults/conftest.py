@@ -166,7 +166,7 @@ def commands(snakemake):
             words = shlex.split(line)
             about = dict(itertools.pairwise(words))
             seed = about.get("--seed", "").split(" ")[0].removeprefix("seed=")
-            found[words[0], seed or about.get("--figure", "")] = words
+            found[words[0], seed if words[0] == "train" else about.get("--figure", "")] = words
         return found
 
     return planned

@@ -15,6 +15,7 @@ import pytest
 from conftest import NAME, bits, run_folder, study_of
 
 from toolnoise.base import program
+from toolnoise.record.statements import path_for
 
 SCRIPTS = Path(sys.executable).parent
 RUN = [SCRIPTS / "toolnoise", "run"]
@@ -24,6 +25,7 @@ SNAKEMAKE = [
 ]
 # The first run of a Control cell starts cold, the second warm: its job is a process of a template's.
 COLD, WARM = 1, 2
+STUDY = f"results/{NAME}/study.json"
 # Enough for a training to be in the middle for some seconds.
 EPOCHS = 2000
 
@@ -42,8 +44,9 @@ def undisturbed(once, prepared, write_study, run):
         study = study_of(2)
         study["recipes"]["here"]["epochs"] = EPOCHS
         write_study(folder, study)
-        for seed in (COLD, WARM):
-            done = run(folder, *command(SNAKEMAKE, seed))
+        # The study of the longer trainings takes the place of the prepared one.
+        for seed, more in ((COLD, [STUDY]), (WARM, [])):
+            done = run(folder, *command(SNAKEMAKE, seed), *more)
             assert done.returncode == 0, done.stdout + done.stderr
 
     return once("undisturbed", make)
@@ -53,7 +56,8 @@ def undisturbed(once, prepared, write_study, run):
 def folder(prepared, undisturbed, tmp_path):
     """The study before its first training."""
     place = shutil.copytree(prepared, tmp_path / "study")
-    shutil.copy2(undisturbed / "study.yaml", place)
+    for name in ("study.yaml", STUDY, path_for(STUDY)):
+        shutil.copy2(undisturbed / name, place / name)
     return place
 
 
