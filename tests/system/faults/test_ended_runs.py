@@ -15,7 +15,7 @@ import pytest
 from conftest import NAME, bits, run_folder, study_of
 
 from toolnoise.base import program
-from toolnoise.record.statements import path_for
+from toolnoise.provenance.statements import path_for
 
 SCRIPTS = Path(sys.executable).parent
 RUN = [SCRIPTS / "toolnoise", "run"]
