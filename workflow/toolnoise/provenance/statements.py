@@ -23,11 +23,11 @@ BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
 RESULTS, FOLDER = "results", "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
-PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
+PROCESS, RESUMED, UNREPEATABLE = "toolnoise_process", "toolnoise_resumed", "toolnoise_unrepeatable"
 # Instead of a commit that git did not tell.
 COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
-# In the root's statement: the digests of the others.
-CHAIN = "statements"
+# The words after `toolnoise` that did the job; in the root's statement, the digests of the others.
+COMMAND, CHAIN = "command", "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
@@ -45,10 +45,13 @@ class Artifact(NamedTuple):
     role: str = ""
     kind: str = ""
     uri: str = ""
+    timed: bool = False  # an output with times in it
+    statement: str = ""  # of an input: the digest of the statement of the job that made it
 
     def descriptor(self) -> dict[str, Any]:
         """The artifact as an in-toto resource descriptor."""
-        notes = {"size": self.size, "role": self.role, "kind": self.kind}
+        notes = {"size": self.size, "role": self.role, "kind": self.kind, "statement": self.statement}
+        notes["timed"] = self.timed or None
         about = {"name": self.name, "digest": {"gitCommit" if self.kind == COMMIT else "sha256": self.sha256}}
         if self.uri:
             about["uri"] = self.uri
@@ -71,6 +74,8 @@ class Statement(NamedTuple):
     process: str = ""  # how the job's process started: warm, or cold and why
     resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
+    command: tuple[str, ...] = ()  # what did the job; not known of jobs of earlier versions
+    unrepeatable: str = ""  # why the outputs cannot be made again
 
     @property
     def name(self) -> str:
@@ -104,7 +109,8 @@ class Statement(NamedTuple):
             "startedOn": self.started.strftime(TIME),
             "finishedOn": self.finished.strftime(TIME),
         }
-        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed)):
+        notes = ((PROCESS, self.process), (RESUMED, self.resumed), (UNREPEATABLE, self.unrepeatable))
+        for key, value in notes:
             occasion |= {key: value} if value else {}
         if self.changes == UNKNOWN and not any(artifact.kind == COMMIT for artifact in self.dependencies):
             occasion[COMMIT_IS] = UNKNOWN
@@ -117,6 +123,7 @@ class Statement(NamedTuple):
                     "buildType": f"urn:toolnoise:{self.verb}:1",
                     "externalParameters": self.parameters,
                     "internalParameters": {"observed": self.observed}
+                    | ({COMMAND: list(self.command)} if self.command else {})
                     | ({} if self.chain is None else {CHAIN: dict(self.chain)}),
                     "resolvedDependencies": dependencies,
                 },
@@ -183,6 +190,8 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         str(metadata.get(PROCESS, "")),
         metadata.get(RESUMED),
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
+        tuple(map(str, _of_kind(internal.get(COMMAND, []), COMMAND, path, list))),
+        str(metadata.get(UNREPEATABLE, "")),
     )
 
 
@@ -208,7 +217,8 @@ def _artifact(value: Any, key: str, path: str | Path) -> Artifact:
     size = notes.get("size")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
         raise BadInput(path, key, f"{name!r} has a size of {size!r}", "a number of bytes")
-    return Artifact(name, sha, size, str(notes.get("role", "")), kind, str(about.get("uri", "")))
+    made_by, uri = str(notes.get("statement", "")), str(about.get("uri", ""))
+    return Artifact(name, sha, size, str(notes.get("role", "")), kind, uri, notes.get("timed") is True, made_by)
 
 
 def _notes(about: dict[str, Any]) -> dict[str, Any]:
