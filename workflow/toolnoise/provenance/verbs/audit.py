@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.provenance.arguments import RESULTS_OR_ARCHIVE, SIGNATURES_AND_ROOT, required_signers
+from toolnoise.provenance.arguments import RESULTS_OR_ARCHIVE, SIGNATURE, required_key
 
 if TYPE_CHECKING:
     from toolnoise.provenance.audit.examine import Audit
-    from toolnoise.provenance.signing import AllowedSigners
+    from toolnoise.provenance.signing import RequiredKey
 
 MOST_PROCESSES = 256
 UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
@@ -23,42 +23,38 @@ MOST_HOURS = 24
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.provenance import tree, unpacked
+    from toolnoise.provenance import archive, tree
     from toolnoise.provenance.audit import digests, examine, repair
-    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, root, rule
+    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, root, rule
     from toolnoise.provenance.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
         raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
-    asked = {
-        SIGNED: options.require_signatures,
-        ROOT_SIGNED: options.require_signature,
-        recompute.RULE: options.recompute,
-    }
+    asked = {ROOT_SIGNED: options.require_signature, recompute.RULE: options.recompute}
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
         rules = (*rules, rule(root.not_before(options.not_before)))
 
-    def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
+    def examined(key: "RequiredKey | None") -> "Audit":
         results = tree.load(options.results)
         with digests.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
-            given = {"rules": rules, "signers": signers, "key": key, "cache": known}
+            given = {"rules": rules, "key": key, "cache": known}
             return examine.examine(results, options.processes, **given, skew=options.clock_skew)
 
     changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
     for name in filter(changing.get, changing):
-        if unpacked.archive_of(options.results):
+        if archive.archive_of(options.results):
             raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
-    with unpacked.opened(options.results) as (options.results,), required_signers(options) as required:
+    with archive.opened(options.results) as (options.results,), required_key(options) as key:
         if options.clean:
             for study in tree.load(options.results).trees:
                 for path in scratch.clean(study.root) if study.study or study.statements else []:
                     print(f"removed: {escaped(str(path))}", file=sys.stderr)
-        audit = examined(*required)
+        audit = examined(key)
         if options.repair and not audit.is_clean(strict=False):
             repair.run(audit)
-            audit = examined(*required)
+            audit = examined(key)
         show((examine.as_json if options.json else examine.as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 
@@ -82,7 +78,7 @@ VERB = Verb(
         **RESULTS_OR_ARCHIVE,
         "--strict": flag("report stale results, made by other code, as findings too"),
         "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
-        **SIGNATURES_AND_ROOT,
+        **SIGNATURE,
         **AS_JSON,
         "--processes": option("N", "parallel readers (one per core)", type=int),
         "--clean": flag("first remove the scratch files that killed jobs have left"),
