@@ -17,7 +17,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
@@ -196,7 +196,7 @@ def take(
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with _refused_write_errors(here.root), scratch.folder(here.root) as place:
+    with faults.at(here.root, scratch.FOLDER), scratch.folder(here.root) as place:
         incoming = _Incoming(file, here, place)
         with closing(archive.members_of(file)) as members:
             following = incoming.read_statements(members)
@@ -387,15 +387,6 @@ class _Incoming:
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, escaped(name), found, wanted)
-
-
-@contextmanager
-def _refused_write_errors(into: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"cannot be written to ({faults.called(error)})"
-        raise BadInput(into, "", what, "a folder with room, on one file system") from None
 
 
 def _move(moves: Sequence[tuple[Path, Path]], replaced: Path) -> None:
