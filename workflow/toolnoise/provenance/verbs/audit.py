@@ -13,39 +13,42 @@ from typing import TYPE_CHECKING
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.provenance.arguments import ROOT, required_root
+from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 if TYPE_CHECKING:
     from toolnoise.provenance.audit import Audit, Rule
-    from toolnoise.provenance.tree import Results
+    from toolnoise.provenance.tree import Results, Tree
 
 UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
 MOST_HOURS = 24
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import unpacked
+    from toolnoise.provenance import archive, root
+    from toolnoise.provenance.audit import as_json, as_text, rule
 
-    if options.repair and unpacked.archive_of(options.results):
+    if options.repair and archive.archive_of(options.results):
         raise BadInput("command line", "--repair", f"{options.results} is an archive", "a results folder")
-    with unpacked.opened(options.results) as (place,), required_root(options) as of_root:
-        audit = _examined(place, options, of_root)
+    asked = [rule(root.not_before, "not-before", root.age_check(options.not_before))] if options.not_before else []
+    asked += [_sampled(options.sample)] if options.sample else []
+    with archive.opened(options.results) as (place,), required_key(options) as key:
+        asked += [rule(root.signature, "signature", key)] if key else []
+        audit = _examined(place, options, asked)
         if options.repair and audit.findings:
             _repair(audit)
-            audit = _examined(place, options, of_root)
-        from toolnoise.provenance.audit import as_json, as_text
-
+            audit = _examined(place, options, asked)
         show((as_json if options.json else as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
 
 
-def _examined(place: Path, options: argparse.Namespace, of_root: "list[Rule]") -> "Audit":
+def _examined(place: Path, options: argparse.Namespace, asked: "list[Rule]") -> "Audit":
     from toolnoise.checks import audit_rules
     from toolnoise.provenance import audit
 
+    def rules(tree: "Tree") -> "list[Rule]":
+        return [*audit_rules.rules_of(tree), *asked]
+
     results, is_part = _loaded(place)
-    sampled = [_sampled(options.sample)] if options.sample else []
-    rules = lambda tree: [*audit_rules.rules_of(tree), *of_root, *sampled]  # noqa: E731
     return audit.examine(results, rules, audit_rules.counted, options.clock_skew, is_part=is_part)
 
 
@@ -119,7 +122,7 @@ VERB = Verb(
         },
         "--strict": flag("report stale results, made by other code, as findings too"),
         "--sample": option("N", "make N jobs that need no training again, and compare every bit", type=int),
-        **ROOT,
+        **SIGNATURE,
         **AS_JSON,
         "--repair": flag(
             "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
