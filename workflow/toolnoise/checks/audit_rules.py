@@ -57,7 +57,6 @@ def rules_of(tree: Tree) -> list[Rule]:
         study = study_of(tree)
     except (BadInput, *ODD) as error:
         problem = f"cannot be read ({error})"
-        # Single figures and runs can be made without it.
         return [rule(_unread, "complete", problem), *_OF_RUNS]
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
     of_study = {complete: "complete", of_this_study: "study", declared: "inputs", checkpoints: "unknown"}
@@ -74,8 +73,15 @@ def study_of(tree: Tree) -> Study:
 
 def _unread(problem: str, evidence: Evidence) -> Found:
     """The study that these are the results of can be read."""
-    if evidence.tree.top or STUDY_FILE in evidence.tree.files:
-        yield evidence.tree.named(STUDY_FILE), problem
+    tree = evidence.tree
+    made = tree.producers.get(STUDY_FILE, ())
+    if made and made[0].path in evidence.stale:
+        evidence.notes.append(
+            f"study.json is of an earlier version: these results were not held against it ({problem})"
+        )
+    # Single figures and runs can be made without it.
+    elif tree.top or STUDY_FILE in tree.files:
+        yield tree.named(STUDY_FILE), problem
 
 
 @functools.cache
@@ -132,7 +138,9 @@ def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> F
     given = {key: value for key, value in statement.parameters.items() if key != "keys"}
     wanted = job.parameters
     if is_stale:
-        given, wanted = ({key: both[key] for key in COMMON if key in given and key in wanted} for both in (given, wanted))
+        given, wanted = (
+            {key: both[key] for key in COMMON if key in given and key in wanted} for both in (given, wanted)
+        )
     if other := differences(wanted, given):
         yield name, f"was made for another study: {', '.join(other[:5])} differ"
     if not statement.inputs and statement.verb not in READS_NOTHING:
@@ -284,7 +292,8 @@ def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
     known = vars(evidence).setdefault("runs", ([], []))
     if not any(known):
         for stated in evidence.tree.statements:
-            if stated.statement.verb in TRAINS[:2]:
+            # The draws of training programs are their own.
+            if stated.statement.verb == "train":
                 outputs = stated.statement.outputs
                 name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
                 try:
@@ -532,7 +541,10 @@ def _small(evidence: Evidence, name: str) -> Path:
 def _whole(evidence: Evidence, name: str) -> Path:
     """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
     path = evidence.tree.inside(name)
-    stated = next((one for made in evidence.tree.producers.get(path, ()) for one in made.statement.outputs if one.name == name), None)
+    stated = next(
+        (one for made in evidence.tree.producers.get(path, ()) for one in made.statement.outputs if one.name == name),
+        None,
+    )
     if path not in evidence.tree.files or stated is None or evidence.tree.files[path] != stated.size:
         raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
     return evidence.tree.root / path

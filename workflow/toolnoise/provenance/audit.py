@@ -64,7 +64,7 @@ class Evidence:
     """What rules are asked about: a study's results, its files as they were read, and the time in UTC.
 
     Clocks of machines may differ by `skew`. `counted` knows the present code of a job. Of a part, what a file rests on,
-    it is not asked whether all is there.
+    it is not asked whether all is there. Rules add `notes` of what they could not check.
     """
 
     tree: Tree
@@ -73,6 +73,7 @@ class Evidence:
     skew: timedelta = CLOCKS
     counted: Counted = lambda _statement: None
     is_part: bool = False
+    notes: list[str] = field(default_factory=list)
     stale: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -266,7 +267,10 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         when = history.committed(needed.sha256)
         if when and statement.started < when - skew:
             behind = clock and f"{clock}is {_span(when - statement.started)} behind"
-            yield name, f"began at {statement.started:{TIME}}, before its commit was made{behind and ': or ' + behind[2:]}"
+            yield (
+                name,
+                f"began at {statement.started:{TIME}}, before its commit was made{behind and ': or ' + behind[2:]}",
+            )
 
 
 def _made_elsewhere(needed: Artifact, made: Stated) -> bool:
@@ -284,7 +288,9 @@ def _span(time: timedelta) -> str:
 def circles(evidence: Evidence) -> Found:
     """No file is made from itself, directly or through others."""
     made_from = {
-        stated.path: {maker.path for needed in stated.statement.inputs if (maker := evidence.tree.producer(needed.name))}
+        stated.path: {
+            maker.path for needed in stated.statement.inputs if (maker := evidence.tree.producer(needed.name))
+        }
         for stated in evidence.tree.statements
     }
     while ready := {path for path, needed in made_from.items() if not needed & made_from.keys()}:
@@ -412,6 +418,7 @@ def examine(
 
 def _notes(evidence: Evidence) -> Iterator[str]:
     tree = evidence.tree
+    yield from evidence.notes
     if tree.left_out:
         yield f"{len(tree.left_out)} files were left out of this archive: their digests are stated, they were not read"
     unlocked = sum(not stated.statement.made_of(LOCK) for stated in tree.statements)
@@ -479,8 +486,8 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
             {
                 "study": evidence.tree.name,
                 "folder": as_given(evidence.tree.root),
-                "files": len(evidence.tree.artifacts),
-                "bytes": sum(evidence.tree.artifacts.values()),
+                "files": len(evidence.tree.files),
+                "bytes": sum(evidence.tree.files.values()),
                 "statements": len(evidence.tree.statements),
                 "root": _root(evidence),
             }
@@ -514,8 +521,8 @@ def as_text(audit: Audit, strict: bool) -> str:
 
 def verdict(audit: Audit, strict: bool) -> str:
     """In one line."""
-    files = sum(len(evidence.tree.artifacts) for evidence in audit.evidence)
-    read = size(sum(sum(evidence.tree.artifacts.values()) for evidence in audit.evidence))
+    files = sum(len(evidence.tree.files) for evidence in audit.evidence)
+    read = size(sum(sum(evidence.tree.files.values()) for evidence in audit.evidence))
     roots = [f"root {_root(one)}" if _root(one) else _without_root(one) for one in audit.evidence]
     stale = [f"{len(audit.stale)} results are stale: other code made them"] if audit.stale else []
     about = ", ".join([f"{files} files ({read})", *roots, *stale])
