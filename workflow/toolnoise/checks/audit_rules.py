@@ -52,15 +52,20 @@ BORDERLINE = 1 / 1000
 
 
 def rules_of(tree: Tree) -> list[Rule]:
-    """The rules for a study's results: those that hold it against its study.json, if that can be read, and all others."""
+    """The rules for a study's results; those that hold them against its study.json, if that can be read."""
     try:
         study = study_of(tree)
     except (BadInput, *ODD) as error:
         problem = f"cannot be read ({error})"
         return [rule(_unread, "complete", problem), *_OF_RUNS]
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
-    of_study = {complete: "complete", of_this_study: "study", declared: "inputs", checkpoints: "unknown"}
-    return [rule(check, name, study, jobs) for check, name in of_study.items()] + _OF_RUNS
+    return [
+        rule(complete, "complete", jobs),
+        rule(of_this_study, "study", jobs),
+        rule(declared, "inputs", jobs),
+        rule(checkpoints, "unknown", study),
+        *_OF_RUNS,
+    ]
 
 
 def study_of(tree: Tree) -> Study:
@@ -76,9 +81,7 @@ def _unread(problem: str, evidence: Evidence) -> Found:
     tree = evidence.tree
     made = tree.producers.get(STUDY_FILE, ())
     if made and made[0].path in evidence.stale:
-        evidence.notes.append(
-            f"study.json is of an earlier version: these results were not held against it ({problem})"
-        )
+        evidence.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
     # Single figures and runs can be made without it.
     elif tree.top or STUDY_FILE in tree.files:
         yield tree.named(STUDY_FILE), problem
@@ -104,7 +107,7 @@ def counted(statement: Statement) -> str | None:
 # ---------
 
 
-def complete(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """Every file that the study expects is there."""
     tree = evidence.tree
     if evidence.is_part or tree.top is None:
@@ -116,7 +119,7 @@ def complete(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> 
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
-def of_this_study(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def of_this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """Every statement is that of a job of this study, with its outputs and its parameters."""
     for stated in evidence.tree.statements:
         is_stale = stated.path in evidence.stale
@@ -138,9 +141,8 @@ def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> F
     given = {key: value for key, value in statement.parameters.items() if key != "keys"}
     wanted = job.parameters
     if is_stale:
-        given, wanted = (
-            {key: both[key] for key in COMMON if key in given and key in wanted} for both in (given, wanted)
-        )
+        shared = [key for key in COMMON if key in given and key in wanted]
+        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
     if other := differences(wanted, given):
         yield name, f"was made for another study: {', '.join(other[:5])} differ"
     if not statement.inputs and statement.verb not in READS_NOTHING:
@@ -149,7 +151,7 @@ def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> F
         yield name, f"a {statement.verb} job cannot be made from a file from outside"
 
 
-def checkpoints(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def checkpoints(study: Study, evidence: Evidence) -> Found:
     """A checkpoint is that of an unfinished run: a finished one that is made again would start from it."""
     tree, records = evidence.tree, {}
     if not evidence.is_part:
@@ -161,7 +163,7 @@ def checkpoints(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) 
             yield name, "is not the checkpoint of an unfinished run of the study: remove it"
 
 
-def declared(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def declared(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """Data sets come from the files that the study declares, with their published digests."""
     for stated in evidence.tree.statements:
         if stated.statement.verb == "prepare" and stated.statement.name in jobs:
@@ -541,11 +543,9 @@ def _small(evidence: Evidence, name: str) -> Path:
 def _whole(evidence: Evidence, name: str) -> Path:
     """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
     path = evidence.tree.inside(name)
-    stated = next(
-        (one for made in evidence.tree.producers.get(path, ()) for one in made.statement.outputs if one.name == name),
-        None,
-    )
-    if path not in evidence.tree.files or stated is None or evidence.tree.files[path] != stated.size:
+    made = evidence.tree.producer(name)
+    sizes = {output.name: output.size for output in made.statement.outputs} if made else {}
+    if path not in evidence.tree.files or evidence.tree.files[path] != sizes.get(name):
         raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
     return evidence.tree.root / path
 

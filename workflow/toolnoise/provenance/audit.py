@@ -267,10 +267,7 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         when = history.committed(needed.sha256)
         if when and statement.started < when - skew:
             behind = clock and f"{clock}is {_span(when - statement.started)} behind"
-            yield (
-                name,
-                f"began at {statement.started:{TIME}}, before its commit was made{behind and ': or ' + behind[2:]}",
-            )
+            yield name, f"began at {statement.started:{TIME}}, before its commit was made{behind}"
 
 
 def _made_elsewhere(needed: Artifact, made: Stated) -> bool:
@@ -287,12 +284,10 @@ def _span(time: timedelta) -> str:
 
 def circles(evidence: Evidence) -> Found:
     """No file is made from itself, directly or through others."""
-    made_from = {
-        stated.path: {
-            maker.path for needed in stated.statement.inputs if (maker := evidence.tree.producer(needed.name))
-        }
-        for stated in evidence.tree.statements
-    }
+    made_from = {}
+    for stated in evidence.tree.statements:
+        makers = (evidence.tree.producer(needed.name) for needed in stated.statement.inputs)
+        made_from[stated.path] = {maker.path for maker in makers if maker}
     while ready := {path for path, needed in made_from.items() if not needed & made_from.keys()}:
         made_from = {path: needed for path, needed in made_from.items() if path not in ready}
     for stated in evidence.tree.statements:
