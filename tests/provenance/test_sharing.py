@@ -18,11 +18,12 @@ import pytest
 from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.spec import Spec
+from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import sharing, signing, statements
-from toolnoise.provenance.audit.rules.root import age_check
+from toolnoise.provenance.root import age_check
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
 from toolnoise.provenance.verbs.export import study_here
-from toolnoise.study import checks, config, job_code
+from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
 
 NOON = datetime(2026, 1, 31, 12)
@@ -77,7 +78,7 @@ def make(folder, study, hardware=()):
     """A results folder with prepared data, and with runs and dumps of these toolings."""
     files.write_json(folder / "results/shared/study.json", study.config)
     (folder / "study.yaml").write_text(json.dumps(study.config))
-    jobs = checks.expected_jobs(study).values()
+    jobs = list(expected_jobs(study))
     for job in jobs:
         if job.verb == "prepare":
             write(folder, job, [])

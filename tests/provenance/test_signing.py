@@ -16,7 +16,7 @@ import pytest
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance import history, repository, signing, statements
-from toolnoise.provenance.audit.rules.root import age_check
+from toolnoise.provenance.root import age_check
 from toolnoise.provenance.statements import COMMIT, Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)

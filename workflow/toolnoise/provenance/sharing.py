@@ -30,7 +30,6 @@ from toolnoise.provenance import archive, envelope, statements
 from toolnoise.provenance.archive import BLOCK, Member
 from toolnoise.provenance.signing import RequiredKey
 from toolnoise.provenance.statements import CODE, FOLDER, RESOURCE, RESULTS, Artifact, Statement, path_for
-from toolnoise.provenance.tree import ROOTS
 
 # What to call the files of jobs, by verb: of those that dump what runs answer, and of all that travel.
 DUMPS = {
@@ -52,6 +51,8 @@ TRAVELS = {
 }
 # Its statement travels, without its files.
 STATED = "prepare"
+# The root states the page; in earlier results, an audit on it.
+ROOTS = ("index.html", "page/audit.js")
 # A run's statement has about 15 kB. That of a dump has less for each of its runs, and the root for each job.
 LARGEST_STATEMENT, A_JOB = 4 * 2**20, 2**11
 SNAKEMAKE = ".snakemake"
@@ -62,7 +63,7 @@ class ExpectedJob(Protocol):
 
     verb: str
     outputs: tuple[str, ...]
-    parameters: dict[str, Any] | None
+    parameters: dict[str, Any]
     needed: bool
 
 
@@ -130,8 +131,8 @@ def export(
     for name, job in here.jobs.items():
         if job.verb == STATED and not read.isdisjoint(job.outputs) and (content := _content(here, name, job)):
             contents[name] = content
-    for first in ROOTS.values():
-        path = here.path(root := path_for(first.format(study=here.name)).as_posix())
+    for first in ROOTS:
+        path = here.path(root := path_for(f"{RESULTS}/{here.name}/{first}").as_posix())
         if path.exists() and statements.read(path).chain is not None:
             contents[root] = files.read_plain(path, statements.WANTED)
     with progress("exporting", sum(output.size for output in owed.values()), "B") as shown:

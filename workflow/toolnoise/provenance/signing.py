@@ -193,7 +193,3 @@ def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
     """The last line that a program printed, errors before the rest."""
     lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else f"exit code {done.returncode}"
-
-
-# The audit's name for it.
-AllowedSigners = RequiredKey
