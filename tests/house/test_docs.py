@@ -104,6 +104,13 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     assert (row == "clean") == (not counts)
 
 
+def test_the_table_of_the_audit_s_rules_has_each(evidence):
+    (study,) = tree.load(evidence("outside-small")).trees
+    rules = [f"| `{rule.name}` | {rule.says} |" for rule in (*audit.RULES, *audit_rules.rules_of(study))]
+    table = (ROOT / "docs/tables/audit-rules.txt").read_text("utf-8").splitlines()
+    assert [line for line in table if line.startswith("| `")] == rules
+
+
 def test_the_readme_names_the_gpus_that_have_trained(evidence):
     folders = [evidence(path.name.removesuffix(".tar.xz")) for path in ARCHIVES]
     records = [json.loads(path.read_text()) for folder in folders for path in folder.glob("runs/**/run.json")]

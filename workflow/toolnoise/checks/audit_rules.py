@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise import engines, streams
-from toolnoise.base import arrays, code_digest, environment
+from toolnoise.base import arrays, code_digest, command_words, environment
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json, readable
@@ -61,7 +61,7 @@ def rules_of(tree: Tree) -> list[Rule]:
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
     return [
         rule(complete, "complete", jobs),
-        rule(of_this_study, "study", jobs),
+        rule(of_this_study, "study", study, jobs),
         rule(declared, "inputs", jobs),
         rule(checkpoints, "unknown", study),
         *_OF_RUNS,
@@ -119,8 +119,12 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
-def of_this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def of_this_study(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """Every statement is that of a job of this study, with its outputs and its parameters."""
+    texts = (model.get(key, "") for model in study.config["models"].values() for key in ("command", "deterministic"))
+    if named := dict.fromkeys(name for text in texts for name in command_words.variable_names(text)):
+        listed = ", ".join(f"{{{name}}}" for name in named)
+        evidence.notes.append(f"the values of {listed} are not recorded, so runs with other values have equal specs")
     for stated in evidence.tree.statements:
         is_stale = stated.path in evidence.stale
         yield from guarded(stated.statement.name, lambda of=stated, is_stale=is_stale: _of_study(jobs, of, is_stale))
