@@ -28,10 +28,11 @@ from toolnoise.epoch_plan import cycles
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
+from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
-from toolnoise.provenance.statements import SOURCE, Statement
+from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
-from toolnoise.study import config, grid, job_code, kept_weights, layout, programs, runs
+from toolnoise.study import config, environments, grid, job_code, kept_weights, layout, programs, runs
 from toolnoise.study.cells import MODES, Cell
 from toolnoise.study.entries import records_steps
 from toolnoise.study.runs import Run, weight_digests
@@ -224,6 +225,11 @@ def record(evidence: Evidence, stated: Stated) -> Found:
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
             yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
+    locks, environment_of = [one.name for one in statement.made_of(LOCK)], environments.of(statement.parameters)
+    is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
+    if locks != [environments.lock_of(environment_of)] if environment_of else is_other:
+        found = ", ".join(locks) or "no lock file"
+        yield statement.name, f"was made in the environment of {found}; declared: {environment_of or 'the workflow'}"
     if statement.verb not in ANYWHERE:
         spec = Spec.read(statement.parameters["spec"])
         for what in _other_machine(spec.hardware.json, spec.variant.varying, statement.observed):
