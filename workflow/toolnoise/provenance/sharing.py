@@ -26,7 +26,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
-from toolnoise.provenance import archive, envelope, statements
+from toolnoise.provenance import archive, statements
 from toolnoise.provenance.archive import BLOCK, Member
 from toolnoise.provenance.signing import RequiredKey
 from toolnoise.provenance.statements import CODE, FOLDER, RESOURCE, RESULTS, Artifact, Statement, path_for
@@ -235,7 +235,7 @@ class _Incoming:
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
-            signed = envelope.unpack(content, f"{self.file}: {member.name}")
+            signed = statements.unpack(content, f"{self.file}: {member.name}")
             statement = statements.opened(signed, f"{self.file}: {member.name}")
             job = jobs.pop(member.name, None)
             if statement.chain is not None and self.root is None:
@@ -302,7 +302,7 @@ class _Incoming:
         if self.root is None:
             raise self._refusal("", "has no root", "an archive of a study whose page was made")
         name = path_for(self.root.name).as_posix()
-        if key and (why := key.check(self.scratch / "root", self.root).why):
+        if key and (why := key.refusal(self.scratch / "root", self.root)):
             raise self._refusal(name, why, "a root that is signed with the required key")
         if age and (older := age(self.root)):
             raise self._refusal(name, *older)
