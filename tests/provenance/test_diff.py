@@ -11,10 +11,11 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import arrays, files
+from toolnoise.base.arrays import bit_equal
 from toolnoise.measures import two_runs
-from toolnoise.measures.two_runs import bit_equal
-from toolnoise.provenance.diff import changes, diff_text, two_results
+from toolnoise.provenance import diff_text, differences
 from toolnoise.provenance.statements import Artifact, Statement
+from toolnoise.provenance.verbs import diff
 
 NOON = datetime(2026, 11, 22, 12)
 
@@ -30,7 +31,7 @@ def differ(make_run, tmp_path):
             folders.append(tmp_path / name / "1")
             shutil.rmtree(folders[-1], ignore_errors=True)
             shutil.copytree(made, folders[-1])
-        found = two_results.diff(*folders)
+        found = diff.compared(*folders)
         json.dumps(found, allow_nan=False)
         return found
 
@@ -65,7 +66,7 @@ def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(row | {"seconds": 7} for row in rows)
-    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1/run.json")
+    found = diff.compared(tmp_path / "one/1", tmp_path / "other/1/run.json")
     assert found["equal"]
     assert {"key": "host", "a": None, "b": "b"} in found["made_from"]["environment"]
 
@@ -85,7 +86,7 @@ def test_the_draws_part_on_their_own(differ, tmp_path):
     lines = history.read_text().splitlines()
     lines[2] = lines[2][: lines[2].rindex(",")] + ",drawn"
     history.write_text("\n".join(lines) + "\n")
-    parted = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")["parting"]
+    parted = diff.compared(tmp_path / "one/1", tmp_path / "other/1")["parting"]
     assert (parted["draws_differ_from_epoch"], parted["weights_differ_from_epoch"]) == (2, None)
 
 
@@ -120,7 +121,7 @@ def test_columns_of_a_program_are_compared_except_times(column, values, epoch, d
         history = tmp_path / name / "1/history.csv"
         lines = zip(history.read_text().splitlines(), (of_run[0], *of_run[1]), strict=True)
         history.write_text("".join(f"{line},{cell}\n" for line, cell in lines))
-    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")
+    found = diff.compared(tmp_path / "one/1", tmp_path / "other/1")
     assert found["parting"]["history_differs_from_epoch"] == epoch
     assert found["equal"] == (epoch is None)
 
@@ -138,7 +139,7 @@ def test_a_program_that_ran_for_more_epochs_has_no_digests_to_compare_but_at_its
             writer.writerows(history)
         record = json.loads((run / "run.json").read_text())
         (run / "run.json").write_text(json.dumps(record | {"epochs": count}))
-    found = two_results.diff(tmp_path / "one/1", tmp_path / "other/1")
+    found = diff.compared(tmp_path / "one/1", tmp_path / "other/1")
     parted = found["parting"]
     assert (found["equal"], parted["epochs"], parted["weights_differ_from_epoch"]) == (False, [3, 2], None)
     assert "epochs           3 -> 2" in diff_text.as_text(found)
@@ -280,7 +281,7 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
     make_run(3, in_epoch(2, "a/bias"))
     shutil.rmtree(tmp_path / "others/1")
-    found = two_results.diff(tmp_path / "runs", tmp_path / "others")
+    found = diff.compared(tmp_path / "runs", tmp_path / "others")
     assert found["kind"] == "cell"
     assert found["seeds"] == {"shared": [2, 3], "only_a": [1], "only_b": []}
     assert [run["equal"] for run in found["runs"]] == [True, False]
@@ -294,7 +295,7 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
 def test_equal_cells_say_so(make_run, tmp_path):
     make_run(1)
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
-    found = two_results.diff(tmp_path / "runs", tmp_path / "others")
+    found = diff.compared(tmp_path / "runs", tmp_path / "others")
     assert found["equal"]
     why = "dumps of predictions were not compared: the run lies in no study's results"
     last = diff_text.as_text(found).splitlines()[-1]
@@ -306,7 +307,7 @@ def test_cells_name_the_arrays_that_differ_and_the_predictions_that_were_not_com
         make_run(seed, left(acc=0.91))
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
     make_run(2, left(acc=0.93))
-    told = diff_text.as_text(two_results.diff(tmp_path / "runs", tmp_path / "others"))
+    told = diff_text.as_text(diff.compared(tmp_path / "runs", tmp_path / "others"))
     assert "other arrays that differ: metric/acc\n" in told
     assert "dumps of predictions were not compared for 2 of 2 shared runs: the run lies in" in told
     assert "1 of 2 shared runs bit-equal" in told
@@ -327,15 +328,15 @@ def results(tmp_path, make_run):
 
 def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     one, other = results("a"), results("b")
-    assert two_results.diff(one, other)["equal"]
-    assert two_results.diff(one.parent, other.parent)["equal"]
+    assert diff.compared(one, other)["equal"]
+    assert diff.compared(one.parent, other.parent)["equal"]
     files.write_text(other / "metrics/stability.csv", "metric,value\nchurn,1\n")
     files.write_text(one / "figures/table2.md", "x\n")
     weights = other / "runs/smallcnn/digits/cpu/control/1/weights.npz"
     tensors = arrays.read_npz(weights)
     tensors["a/bias"][1] = 1
     arrays.write_npz(weights, tensors)
-    found = two_results.diff(one, other)
+    found = diff.compared(one, other)
     (study,) = found["studies"]
     assert [row["path"] for row in study["differ"]] == [
         "metrics/stability.csv",
@@ -354,7 +355,7 @@ def test_times_in_trees_with_statements_are_no_difference(results):
         files.write_text(study / "speed/cpu.json", name)
         stated = Statement("measure-speed", (Artifact(made, "0" * 64, 1),), (), {}, {}, NOON, NOON, {}).as_json()
         files.write_json(study / "statements/speed/cpu.json.intoto.json", stated)
-    assert two_results.diff(*studies)["equal"]
+    assert diff.compared(*studies)["equal"]
 
 
 def test_a_page_has_the_times_of_what_it_shows_and_not_of_the_parts_that_it_links_to(results):
@@ -373,7 +374,7 @@ def test_a_page_has_the_times_of_what_it_shows_and_not_of_the_parts_that_it_link
             state(study, "show-cell", part)
             state(study, "measure-speed", times)
             state(study, "write-page", "index.html", *read)
-        (found,) = two_results.diff(*studies)["studies"]
+        (found,) = diff.compared(*studies)["studies"]
         assert "index.html" in [one["path"] if listed == "differ" else one for one in found[listed]]
 
 
@@ -381,7 +382,7 @@ def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     one, other = results("a"), results("b")
     record = other / "runs/smallcnn/digits/cpu/control/1/run.json"
     record.write_text("{")
-    found = two_results.diff(one, other)
+    found = diff.compared(one, other)
     assert not found["equal"]
     assert "cannot be compared: smallcnn/digits/cpu/control" in diff_text.as_text(found)
 
@@ -389,20 +390,20 @@ def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
 def test_a_link_in_a_tree_is_named_and_never_followed(results):
     one, other = results("a"), results("b")
     (other / "metrics/link.csv").symlink_to(one / "metrics/stability.csv")
-    found = two_results.diff(one, other)
+    found = diff.compared(one, other)
     assert not found["equal"]
     assert "not plain files, not read: metrics/link.csv" in diff_text.as_text(found)
 
 
 def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refused):
     run, study = Path(make_run(1)).parent, results("a")
-    assert "a results, and" in refused(two_results.diff, run, study)
-    assert "no such folder" in refused(two_results.diff, run, tmp_path / "nothing")
+    assert "a results, and" in refused(diff.compared, run, study)
+    assert "no such folder" in refused(diff.compared, run, tmp_path / "nothing")
     (tmp_path / "empty/x").mkdir(parents=True)
-    assert "contains no results" in refused(two_results.diff, study, tmp_path / "empty")
+    assert "contains no results" in refused(diff.compared, study, tmp_path / "empty")
     history = run / "history.csv"
     history.write_text(history.read_text()[:-5])
-    assert "history.csv" in refused(two_results.diff, run, run)
+    assert "history.csv" in refused(diff.compared, run, run)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +418,7 @@ def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused
     run = Path(make_run(1)).parent
     record = files.read_json(run / "run.json")
     files.write_json(run / "run.json", record | about)
-    assert says in refused(two_results.diff, run, run)
+    assert says in refused(diff.compared, run, run)
 
 
 def test_tensors_that_are_no_numbers_are_one_line(differ, refused):
@@ -449,7 +450,7 @@ def compared(tmp_path):
                 content(path)
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return changes.compare(*paths)
+        return differences.compare(*paths)
 
     return call
 
@@ -531,7 +532,7 @@ def test_arrays_that_are_no_numbers_can_have_the_same_bits():
 
 
 def test_a_missing_file_is_one_line(tmp_path, refused):
-    assert "no such file" in refused(changes.compare, tmp_path / "a", tmp_path / "b")
+    assert "no such file" in refused(differences.compare, tmp_path / "a", tmp_path / "b")
 
 
 # What training programs leave: numbers, or classes alone

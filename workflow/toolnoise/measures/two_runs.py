@@ -1,5 +1,6 @@
 """Where two trainings first differ: in the digests of their histories, their final weights and their predictions."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from toolnoise.base.times import is_time
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.study.runs import DIGESTS, Run
+from toolnoise.study.runs import DIGESTS, Run, read
 
 DRAWS = "draws_sha256"
 
@@ -39,6 +40,18 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     }
     found["history_equal"] = found["history_differs_from_epoch"] is None and len(set(found["epochs"])) == 1
     return found | _distances(runs, weights)
+
+
+def where_parted(record: Path, other_record: Path) -> str:
+    """Where a training that came out otherwise departed from the first one, by the records of both."""
+    try:
+        parted = parting(read(record), read(other_record))
+    except BadInput as error:
+        return f"the histories cannot be compared: {error}"
+    initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]
+    epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
+    where = f"they differ from epoch {epoch} on, first in {tensors[0]}" if epoch else "no epoch's digests differ"
+    return f"from {initial} initial weights {where}"
 
 
 def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:

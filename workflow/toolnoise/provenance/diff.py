@@ -55,7 +55,9 @@ def compare_results(folder_a: Path, folder_b: Path, cells_of: CellsOf, compare_c
     """The differences between the results in two folders, whose studies are paired by name."""
     in_a, in_b = ({study.root.name: study for study in tree.load(folder).trees} for folder in (folder_a, folder_b))
     for folder, trees in ((folder_a, in_a), (folder_b, in_b)):
-        if not any(study.statements or tree.STUDY_FILE in study.files or cells_of(study.files) for study in trees.values()):
+        if not any(
+            study.statements or tree.STUDY_FILE in study.files or cells_of(study.files) for study in trees.values()
+        ):
             raise BadInput(folder, "", "contains no results", "a study's results, or a folder of them")
     if len(in_a) == len(in_b) == 1:
         # They may have been renamed.
@@ -63,7 +65,9 @@ def compare_results(folder_a: Path, folder_b: Path, cells_of: CellsOf, compare_c
     shared = [name for name in in_a if name in in_b]
     if not shared:
         raise BadInput(folder_b, "", f"has no study in common with {folder_a}", "results of at least one study in both")
-    studies = [{"name": in_a[name].name, **_studies(in_a[name], in_b[name], cells_of, compare_cells)} for name in shared]
+    studies = [
+        {"name": in_a[name].name, **_studies(in_a[name], in_b[name], cells_of, compare_cells)} for name in shared
+    ]
     only_a, only_b = (sorted(trees.keys() - set(shared)) for trees in (in_a, in_b))
     equal = all(study["equal"] for study in studies) and not (only_a or only_b)
     return {"equal": equal, "studies": studies, "only_a": only_a, "only_b": only_b}
@@ -95,7 +99,9 @@ def _studies(study_a: Tree, study_b: Tree, cells_of: CellsOf, compare_cells: Com
         elif (in_a[cell] | in_b[cell]) & {*names} <= same:
             cells.append({"cell": cell, "equal": True})
         else:
-            cells.append({"cell": cell, **_cell(study_a.root / "runs" / cell, study_b.root / "runs" / cell, compare_cells)})
+            cells.append(
+                {"cell": cell, **_cell(study_a.root / "runs" / cell, study_b.root / "runs" / cell, compare_cells)}
+            )
     return {
         "equal": not (listed["differ"] or listed["only_a"] or listed["only_b"] or strange),
         "made_from": _made_from(study_a, study_b),
@@ -190,4 +196,7 @@ def _differences(origins_a: dict[str, Any], origins_b: dict[str, Any]) -> Differ
 
 def _rows(value_a: Any, value_b: Any) -> list[dict[str, Any]]:
     """The differences between two values, one row per dotted key."""
-    return [{"key": change.key, "a": change.value_a, "b": change.value_b} for change in differences.changes(value_a, value_b)]
+    return [
+        {"key": change.key, "a": change.value_a, "b": change.value_b}
+        for change in differences.changes(value_a, value_b)
+    ]

@@ -26,7 +26,9 @@ def as_text(compared: dict[str, Any]) -> str:
     if compared["kind"] == "results":
         for study in compared["studies"]:
             lines += [f"study {escaped(study['name'])}", *_made_from(study["made_from"]), "", *_study(study), ""]
-        lines += [f"only in {side.upper()}: study {escaped(name)}" for side in "ab" for name in compared[f"only_{side}"]]
+        lines += [
+            f"only in {side.upper()}: study {escaped(name)}" for side in "ab" for name in compared[f"only_{side}"]
+        ]
     else:
         told = _run if compared["kind"] == "run" else _cell
         lines += [*_made_from(compared["made_from"]), "", *told(compared)]
@@ -122,12 +124,15 @@ def _predictions(run: dict[str, Any]) -> Iterator[str]:
     elif found["logits_bit_equal"]:
         yield f"predictions bit-equal: all {found[what]} {what}"
     elif what == "numbers":
-        mean, largest = _number(found["mean_absolute_difference"]), _number(found["largest_difference"])
-        yield f"predictions: {found['differ']} of {found[what]} numbers differ, by {mean} on average and at most {largest}"
+        by = [_number(found[name]) for name in ("mean_absolute_difference", "largest_difference")]
+        differ = f"{found['differ']} of {found[what]} numbers differ"
+        yield f"predictions: {differ}, by {by[0]} on average and at most {by[1]}"
     else:
         yield f"predictions: churn {_number(found['churn'])}, {len(found['differ'])} of {found[what]} examples"
         kinds = FLIPS if "accuracy" in found else {"differ": "without labels"}
-        yield from (f"  {told:<24} {len(found[kind]):>5}  {_some(found[kind])}".rstrip() for kind, told in kinds.items())
+        yield from (
+            f"  {told:<24} {len(found[kind]):>5}  {_some(found[kind])}".rstrip() for kind, told in kinds.items()
+        )
 
 
 def _cell(compared: dict[str, Any]) -> Iterator[str]:

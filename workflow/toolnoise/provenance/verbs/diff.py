@@ -2,19 +2,41 @@
 
 import argparse
 import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+from toolnoise.base.errors import BadInput, as_given
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import unpacked
-    from toolnoise.provenance.diff import diff_text, two_results
+    from toolnoise.provenance import diff_text, unpacked
 
     with unpacked.opened(options.a, options.b) as pair:
-        differences = two_results.diff(*pair)
-    show(differences if options.json else diff_text.as_text(differences))
+        found = compared(*pair)
+    show(found if options.json else diff_text.as_text(found))
     sys.stdout.flush()
-    sys.exit(0 if differences["equal"] else 1)
+    sys.exit(0 if found["equal"] else 1)
+
+
+def compared(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
+    """All differences between A and B, as a JSON-like value whose `equal` is the verdict."""
+    from toolnoise.measures import two_cells
+    from toolnoise.provenance import diff
+
+    (kind, a), (other, b) = two_cells.kind_of(path_a), two_cells.kind_of(path_b)
+    if kind != other:
+        raise BadInput(path_b, "", f"a {other}, and {path_a} is a {kind}", two_cells.WANTED)
+    compare_cells = partial(two_cells.compare_cells, made_from=diff.made_from)
+    if kind == two_cells.RUN:
+        found = two_cells.compare_runs(a, b, diff.made_from)
+    elif kind == two_cells.CELL:
+        found = compare_cells(a, b)
+        found["made_from"] = diff.merged(run["made_from"] for run in found["runs"])
+    else:
+        found = diff.compare_results(a, b, two_cells.cells_of, compare_cells)
+    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **found}
 
 
 VERB = Verb(

@@ -1,0 +1,296 @@
+"""Results made again from their statements, in a scratch folder, and compared bit for bit with the stated digests.
+
+The folder has the stated inputs under their stated names, each verified. There the statement's command is performed, by
+the code that the statement names. Inputs that are not here are made again first. What differs of the machine and the
+programs is told by the new statement. Files with times are compared without their times, with the files here.
+"""
+
+import functools
+import itertools
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base import environment, files
+from toolnoise.base.errors import BadInput, as_given
+from toolnoise.base.files import sha256
+from toolnoise.base.printing import counted, escaped
+from toolnoise.provenance import differences, recorded_code, repository, statements, tree
+from toolnoise.provenance.recorded_code import Lacking
+from toolnoise.provenance.statements import FOLDER, LOCK, PACKAGE, SOURCE, Artifact, Statement
+from toolnoise.provenance.tree import Tree
+
+REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
+WANTED = "a run, or any file under results that has a statement"
+# The first kinds of job in a sample, so that a small one covers each stage; others follow.
+NOISY = " with noise"
+FIRST = (f"train{NOISY}", "render", "measure", "predict", "train", "prepare", "collect")
+
+
+class Job(NamedTuple):
+    """A finished job of a study, with its statement."""
+
+    tree: Tree
+    statement: Statement
+
+    @property
+    def called(self) -> str:
+        """A short name of the job."""
+        return f"{self.statement.verb} {escaped(self.statement.name)}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the job, for samples."""
+        spec = self.statement.parameters.get("spec")
+        variant = spec.get("variant") if isinstance(spec, dict) else None
+        varying = variant.get("varying") if isinstance(variant, dict) else None
+        return self.statement.verb + (NOISY if isinstance(varying, list) and "impl" in varying else "")
+
+
+class JobFacts(NamedTuple):
+    """What only those know who know what jobs do."""
+
+    why_not: Callable[[Statement], str]  # why this machine, or any, cannot do a job again; empty if it can
+    further_options: Callable[[str], list[str]]  # those that the command of a verb needs besides
+    digest: Callable[[Path], str]  # of a file or a folder from outside
+    parting: Callable[[Path, Path], str]  # where two trainings part, by their records
+    used: tuple[Path, ...] = ()  # folders that jobs use
+
+
+class Rebuilt(NamedTuple):
+    """The outcome of a rebuild: the verdict, its explanation, and the folder of the rebuilt files."""
+
+    job: Job
+    verdict: str
+    lines: tuple[str, ...]
+    folder: Path | None = None
+
+
+def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
+    """The jobs that made these files, or everything in these folders."""
+    jobs, load = dict[tuple[Path, str], Job](), functools.cache(tree.load)
+    for path in paths:
+        place = Path(path).absolute()
+        root = next((folder for folder in (place, *place.parents) if (folder / FOLDER).is_dir()), None)
+        if root is None and not place.is_dir():
+            raise BadInput(path, "", "lies in no study with statements", WANTED)
+        studies = load(root or place).trees
+        asked = place.relative_to(root).as_posix() if root else "."
+        found = [
+            Job(study, one.statement) for study in studies for one in study.statements if _makes(study, one, asked)
+        ]
+        if not found:
+            unreadable = (error for one in studies for name, error in one.unreadable.items() if f"/{asked}." in name)
+            raise next(unreadable, BadInput(path, "", "has no statement", WANTED))
+        jobs |= {(job.tree.root, job.statement.name): job for job in found}
+    return list(jobs.values())
+
+
+def _makes(study: Tree, stated: tree.Stated, asked: str) -> bool:
+    """Whether a path in a study is a statement, one of its outputs, or a folder with one of these."""
+    made = (study.inside(output.name) for output in stated.statement.outputs)
+    return asked == "." or any(f"{path}/".startswith(f"{asked}/") for path in (stated.path, *made))
+
+
+def sampled(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
+    """Draw `count` of the jobs that can be repeated: kind by kind in turn, and at random within a kind."""
+    kinds: dict[str, list[Job]] = {kind: [] for kind in FIRST}
+    for job in sorted(jobs, key=lambda job: (str(job.tree.root), job.statement.name)):
+        if not job.statement.unrepeatable:
+            kinds.setdefault(job.kind, []).append(job)
+    for kind, members in kinds.items():
+        draw = random.Random(f"{seed} {kind}")  # noqa: S311 (no secret is drawn)
+        members.sort(key=lambda _: draw.random())
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*kinds.values()))
+    return [job for job in turns if job][:count]
+
+
+def made_again(jobs: list[Job], facts: JobFacts, *, keep: bool = False) -> Iterator[Rebuilt]:
+    """Make the outputs of each job again; the scratch folder is deleted afterwards unless `keep`."""
+    for number, job in enumerate(jobs, 1):
+        took = (job.statement.finished - job.statement.started).total_seconds()
+        print(f"{number} of {len(jobs)}: {job.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
+        scratch = Path(tempfile.mkdtemp(prefix="toolnoise-rebuild-")).resolve()
+        try:
+            if why := job.statement.unrepeatable or facts.why_not(job.statement):
+                outcome = Rebuilt(job, CANNOT, (why,))
+            else:
+                outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
+        except (Lacking, BadInput) as error:
+            outcome = Rebuilt(job, LACKING, (str(error),))
+        finally:
+            if not keep:
+                shutil.rmtree(scratch)
+        yield outcome._replace(folder=scratch if keep else None)
+
+
+def report(outcomes: Iterable[Rebuilt]) -> int:
+    """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
+    verdicts: Counter[str] = Counter()
+    for outcome in outcomes:
+        verdicts[outcome.verdict] += 1
+        first, *others = outcome.lines
+        print(f"{outcome.verdict}: {outcome.job.called}: {escaped(first)}")
+        print("".join(f"    {escaped(line)}\n" for line in others), end="")
+        print(f"    kept in {outcome.folder}\n" if outcome.folder else "", end="", flush=True)
+    print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
+    return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
+
+
+class Performed(NamedTuple):
+    """A job that was performed again: the folder, whose code did it, and why it failed, if it did."""
+
+    folder: Path
+    code: str
+    failed: str
+
+
+def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Performed:
+    """Perform a job in a folder with everything that it reads, verified, under the name that it uses.
+
+    `again` has the folders of the jobs that were performed again because their outputs are not here.
+    """
+    statement, user = job.statement, Path(as_given(job.tree.root)).absolute().parent.parent
+    if statement.command[:1] != (statement.verb,):
+        at = f"at its commit, {statement.commit[:12]}," if statement.commit else "of its version"
+        raise Lacking(f"its statement has no command; `toolnoise rebuild` {at} makes it again")
+    named = [one.name for one in (*statement.outputs, *statement.dependencies) if one.kind != SOURCE]
+    for name in (*named, *(word for word in statement.command if word.startswith("/") or ".." in word.split("/"))):
+        if not files.is_below(name):
+            raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
+    outside = {source: Path(os.path.normpath(source.name)) for source in statement.made_of(SOURCE)}
+    climbing = max((path.parts.count("..") for path in outside.values()), default=0)
+    folder = scratch.joinpath("work", *["work"] * climbing)
+    folder.mkdir(parents=True)
+    for needed in statement.inputs:
+        inside = job.tree.inside(needed.name)
+        there = job.tree.root / inside if inside else user / needed.name
+        if not there.exists() and job.tree.producer(needed.name):
+            there = _made_first(job, needed, scratch, facts, again) / needed.name
+        _require(needed, there)
+        _link(folder / needed.name, there)
+    for source, path in outside.items():
+        _require(source, user / path, facts.digest)
+        _link(folder / path, user / path)
+    for needed in statement.made_of(PACKAGE):
+        package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
+        if not package or not repository.versions(package[1]):
+            raise Lacking(f"no installed package has {needed.name} ({needed.uri})")
+        _require(needed, repository.installed_file(package[1], needed.name))
+    for used in facts.used:
+        _link(folder / used, Path.cwd() / used)
+    code, called = recorded_code.lay_out(statement, user, folder, scratch / "code")
+    further = facts.further_options(statement.verb)
+    return Performed(folder, called, _run([*statement.command, *further], folder, _variables(statement, code)))
+
+
+def _made_first(job: Job, needed: Artifact, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Path:
+    """The folder in which the job that made an input, which is not here, was performed again."""
+    maker = Job(job.tree, job.tree.producer(needed.name).statement)
+    if maker.statement.name not in again:
+        place = scratch / f"input-{len(again)}"
+        # Before its own inputs are made: a circle ends in a missing file.
+        again[maker.statement.name] = place / "work"
+        print(f"    first {maker.called}, which is not here", file=sys.stderr, flush=True)
+        why = maker.statement.unrepeatable or facts.why_not(maker.statement)
+        if not why:
+            again[maker.statement.name], _, why = _performed(maker, place, facts, again)
+        if why:
+            raise Lacking(f"the input {needed.name} cannot be made again: {why}")
+    return again[maker.statement.name]
+
+
+def _require(needed: Artifact, path: Path, digest_of: Callable[[Path], str] = sha256) -> None:
+    with files.readable(path, "what the job was made from"):
+        digest = digest_of(path)
+    if digest != needed.sha256:
+        raise Lacking(f"an input has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
+
+
+def _link(place: Path, source: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if source.exists() and not place.exists():
+        place.symlink_to(source)
+
+
+def _run(words: list[str], folder: Path, variables: dict[str, str]) -> str:
+    """Perform a command in a folder; returns why it failed, or an empty text."""
+    with tempfile.TemporaryFile() as log:
+        command = [sys.executable, "-P", "-m", "toolnoise.cli", *words]
+        # A training prints its progress.
+        done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
+        log.seek(0)
+        lines = log.read().decode("utf-8", "replace").strip().splitlines() or [""]
+    return f"exit code {done.returncode}, {lines[-1].removeprefix('toolnoise: ')}" if done.returncode else ""
+
+
+def _variables(statement: Statement, code: Path) -> dict[str, str]:
+    """This process's variables for a process that imports `code`, with the frameworks' variables as the job had them.
+
+    As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
+    """
+    observed = statement.observed.get("variables")
+    recorded = {name: str(value) for name, value in observed.items()} if isinstance(observed, dict) else {}
+    own = environment.VISIBLE
+    kept = {name: text for name, text in os.environ.items() if name in own or not environment.FRAMEWORK.fullmatch(name)}
+    taken = {
+        name: text for name, text in recorded.items() if environment.FRAMEWORK.fullmatch(name) and "\0" not in text
+    }
+    programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    path = os.pathsep.join(filter(None, (str(code), os.environ.get("PYTHONPATH"))))
+    return taken | kept | {"PATH": programs, "PYTHONPATH": path}
+
+
+def _compared(job: Job, folder: Path, code: str, failed: str, facts: JobFacts) -> Rebuilt:
+    """The outcome of a job that was performed again in a folder."""
+    outputs, made_by = job.statement.outputs, f"made by {code}"
+    if failed:
+        return Rebuilt(job, DIFFERS, (f"it fails now: {failed}", made_by))
+    remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
+    lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
+    now = statements.read(folder / statements.path_for(job.statement.name))
+    other = differences.changes(job.statement.parameters, now.parameters, "parameters")
+    lines += [f"its command is for other {change.key}: {change.told(' -> ')}" for change in other]
+    if lines:
+        record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
+        if record in job.tree.files:
+            lines.append(facts.parting(job.tree.root / record, folder / job.tree.named(record)))
+        return Rebuilt(job, DIFFERS, (*lines, *_then_and_now(job.statement, now), made_by))
+    timed = sum(sha256(folder / output.name) != output.sha256 for output in outputs)
+    equal = f"{counted(len(outputs), 'file')} bit-equal" + (f", {timed} of them except times" if timed else "")
+    absent = [output.name for output in outputs if job.tree.inside(output.name) not in job.tree.files]
+    notes = [f"{name}: is not here; the rebuilt file is as stated" for name in absent]
+    return Rebuilt(job, REPRODUCED, (f"{equal}, by {code}", *notes))
+
+
+def _remark(job: Job, output: Artifact, again: Path) -> str:
+    """How a rebuilt output, or the file here, differs from the stated one; empty if neither does except for times."""
+    if not again.is_file():
+        return "was not made"
+    as_stated, inside = sha256(again) == output.sha256, job.tree.inside(output.name)
+    if inside not in job.tree.files:
+        return "" if as_stated else "the rebuilt file differs from the stated one, which is not here for a comparison"
+    here = job.tree.root / inside
+    compared = differences.compare(here, again)
+    if sha256(here) != output.sha256:
+        rebuilt = "rebuilt as stated, but" if as_stated else "not rebuilt as stated, and"
+        return f"{rebuilt} the file here, which is not as stated, differs {compared.first or 'in times'}"
+    return "" if compared.same else f"differs {compared.first}"
+
+
+def _then_and_now(then: Statement, now: Statement) -> list[str]:
+    """The differences between the machine and programs then and now."""
+    told = [
+        {**one.observed, "programs": one.versions, "lock": next((lock.name for lock in one.made_of(LOCK)), None)}
+        for one in (then, now)
+    ]
+    lines = [f"then and now: {change.key}: {change.told(' -> ')}" for change in differences.changes(*told)]
+    return lines or ["then and now: no recorded difference"]
