@@ -21,16 +21,9 @@ from toolnoise.base.files import read_json, read_text, readable
 OCCASION = ("seconds", "observed", "resumed_after")
 BLOCK = 1 << 20
 TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
-SHOWN = 60
+SHOWN = 80
+TIMES = "in times and machine alone"
 NULL_OR_MISSING = "null in one of them, missing in the other"
-
-
-class FileDifference(NamedTuple):
-    """Whether two files are the same, or the same except times and machine; `first` is the first difference."""
-
-    same: bool
-    except_times: bool = False
-    first: str = ""
 
 
 class Change(NamedTuple):
@@ -40,39 +33,37 @@ class Change(NamedTuple):
     """
 
     key: str
-    value_a: Any
-    value_b: Any
+    a: Any
+    b: Any
 
     def told(self, between: str) -> str:
         """The two values on one line, shortened."""
-        if self.value_a is None and self.value_b is None:
-            return NULL_OR_MISSING
-        return f"{shown(self.value_a)}{between}{shown(self.value_b)}"
+        return NULL_OR_MISSING if self.a is None and self.b is None else f"{shown(self.a)}{between}{shown(self.b)}"
 
 
-def compare(path_a: Path, path_b: Path) -> FileDifference:
-    """Compare two files."""
-    place = _first_byte(path_a, path_b)
+def compare(path_a: Path, path_b: Path) -> str:
+    """Where two files first differ: empty if they do not, `TIMES` if in nothing else."""
+    try:
+        place = _first_byte(path_a, path_b)
+    except BadInput as error:
+        return str(error)
     if place is None:
-        return FileDifference(True)
-    first = f"at byte {place}"
+        return ""
     # Of a damaged file, the first byte that differs is told.
     with suppress(BadInput, RecursionError):
         if path_a.name == "history.csv" or path_a.suffix == ".json":
             change = next(changes(_without_occasion(path_a), _without_occasion(path_b)), None)
-            if change is None:
-                return FileDifference(True, except_times=True)
-            first = f"in {change.key}: {change.told(' and ')}"
-        elif path_a.suffix == ".npz":
+            return f"in {change.key}: {change.told(' and ')}" if change else TIMES
+        if path_a.suffix == ".npz":
             apart = arrays_that_differ(read_npz(path_a), read_npz(path_b))
-            first = next((f"in {name}, {where}" for name, where in apart), "in the packing of the arrays")
-        elif path_a.suffix == ".npy":
-            first = first_element(read_npy(path_a), read_npy(path_b))
-        elif path_a.suffix in TEXT:
+            return next((f"in {name}, {where}" for name, where in apart), "in the packing of the arrays")
+        if path_a.suffix == ".npy":
+            return first_element(read_npy(path_a), read_npy(path_b))
+        if path_a.suffix in TEXT:
             with readable(path_a, "text"):
                 pairs = zip_longest(*(read_text(path).split("\n") for path in (path_a, path_b)))
-            first = next((f"in line {number}" for number, (a, b) in enumerate(pairs, 1) if a != b), first)
-    return FileDifference(False, first=first)
+            return next(f"in line {number}" for number, (a, b) in enumerate(pairs, 1) if a != b)
+    return f"at byte {place}"
 
 
 def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:

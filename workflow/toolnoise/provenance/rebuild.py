@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from toolnoise.base import environment, files
@@ -24,7 +25,6 @@ from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import counted, escaped
 from toolnoise.provenance import differences, recorded_code, repository, statements, tree
-from toolnoise.provenance.recorded_code import Lacking
 from toolnoise.provenance.statements import FOLDER, LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.provenance.tree import Tree
 
@@ -66,12 +66,19 @@ class JobFacts(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """The outcome of a rebuild: the verdict, its explanation, and the folder of the rebuilt files."""
+    """The outcome of a rebuild: the verdict, and what explains it."""
 
     job: Job
     verdict: str
     lines: tuple[str, ...]
-    folder: Path | None = None
+
+
+class Refused(Exception):  # noqa: N818 (it is no error of this program)
+    """Why a job was not made again, with the verdict."""
+
+    def __init__(self, why: str, verdict: str = LACKING) -> None:
+        super().__init__(why)
+        self.verdict = verdict
 
 
 def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
@@ -120,16 +127,13 @@ def made_again(jobs: list[Job], facts: JobFacts, *, keep: bool = False) -> Itera
         print(f"{number} of {len(jobs)}: {job.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
         scratch = Path(tempfile.mkdtemp(prefix="toolnoise-rebuild-")).resolve()
         try:
-            if why := job.statement.unrepeatable or facts.why_not(job.statement):
-                outcome = Rebuilt(job, CANNOT, (why,))
-            else:
-                outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
-        except (Lacking, BadInput) as error:
-            outcome = Rebuilt(job, LACKING, (str(error),))
+            outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
+        except (Refused, BadInput) as error:
+            outcome = Rebuilt(job, getattr(error, "verdict", LACKING), (str(error),))
         finally:
             if not keep:
                 shutil.rmtree(scratch)
-        yield outcome._replace(folder=scratch if keep else None)
+        yield outcome._replace(lines=(*outcome.lines, f"kept in {scratch}")) if keep else outcome
 
 
 def report(outcomes: Iterable[Rebuilt]) -> int:
@@ -139,33 +143,26 @@ def report(outcomes: Iterable[Rebuilt]) -> int:
         verdicts[outcome.verdict] += 1
         first, *others = outcome.lines
         print(f"{outcome.verdict}: {outcome.job.called}: {escaped(first)}")
-        print("".join(f"    {escaped(line)}\n" for line in others), end="")
-        print(f"    kept in {outcome.folder}\n" if outcome.folder else "", end="", flush=True)
+        print("".join(f"    {escaped(line)}\n" for line in others), end="", flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
     return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
 
 
-class Performed(NamedTuple):
-    """A job that was performed again: the folder, whose code did it, and why it failed, if it did."""
-
-    folder: Path
-    code: str
-    failed: str
-
-
-def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Performed:
-    """Perform a job in a folder with everything that it reads, verified, under the name that it uses.
+def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> tuple[Path, str]:
+    """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code.
 
     `again` has the folders of the jobs that were performed again because their outputs are not here.
     """
     statement, user = job.statement, Path(as_given(job.tree.root)).absolute().parent.parent
+    if why := statement.unrepeatable or facts.why_not(statement):
+        raise Refused(why, CANNOT)
     if statement.command[:1] != (statement.verb,):
         at = f"at its commit, {statement.commit[:12]}," if statement.commit else "of its version"
-        raise Lacking(f"its statement has no command; `toolnoise rebuild` {at} makes it again")
+        raise Refused(f"its statement has no command; `toolnoise rebuild` {at} makes it again")
     named = [one.name for one in (*statement.outputs, *statement.dependencies) if one.kind != SOURCE]
     for name in (*named, *(word for word in statement.command if word.startswith("/") or ".." in word.split("/"))):
         if not files.is_below(name):
-            raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
+            raise Refused(f"{name!r} lies outside of the folder that the job ran in")
     outside = {source: Path(os.path.normpath(source.name)) for source in statement.made_of(SOURCE)}
     climbing = max((path.parts.count("..") for path in outside.values()), default=0)
     folder = scratch.joinpath("work", *["work"] * climbing)
@@ -173,8 +170,8 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
     for needed in statement.inputs:
         inside = job.tree.inside(needed.name)
         there = job.tree.root / inside if inside else user / needed.name
-        if not there.exists() and job.tree.producer(needed.name):
-            there = _made_first(job, needed, scratch, facts, again) / needed.name
+        if not there.exists() and (stated := job.tree.producer(needed.name)):
+            there = _made_first(Job(job.tree, stated.statement), needed.name, scratch, facts, again)
         _require(needed, there)
         _link(folder / needed.name, there)
     for source, path in outside.items():
@@ -183,36 +180,35 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
     for needed in statement.made_of(PACKAGE):
         package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
         if not package or not repository.versions(package[1]):
-            raise Lacking(f"no installed package has {needed.name} ({needed.uri})")
+            raise Refused(f"no installed package has {needed.name} ({needed.uri})")
         _require(needed, repository.installed_file(package[1], needed.name))
     for used in facts.used:
         _link(folder / used, Path.cwd() / used)
-    code, called = recorded_code.lay_out(statement, user, folder, scratch / "code")
-    further = facts.further_options(statement.verb)
-    return Performed(folder, called, _run([*statement.command, *further], folder, _variables(statement, code)))
+    recorded_code.lay_out_own(statement, user, folder)
+    code, called = recorded_code.package(statement, scratch / "code")
+    _run([*statement.command, *facts.further_options(statement.verb)], folder, _variables(statement, code))
+    return folder, called
 
 
-def _made_first(job: Job, needed: Artifact, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Path:
-    """The folder in which the job that made an input, which is not here, was performed again."""
-    maker = Job(job.tree, job.tree.producer(needed.name).statement)
+def _made_first(maker: Job, name: str, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Path:
+    """A file that is not here, made again by the job that made it."""
     if maker.statement.name not in again:
+        print(f"    first {maker.called}, which is not here", file=sys.stderr, flush=True)
         place = scratch / f"input-{len(again)}"
         # Before its own inputs are made: a circle ends in a missing file.
         again[maker.statement.name] = place / "work"
-        print(f"    first {maker.called}, which is not here", file=sys.stderr, flush=True)
-        why = maker.statement.unrepeatable or facts.why_not(maker.statement)
-        if not why:
-            again[maker.statement.name], _, why = _performed(maker, place, facts, again)
-        if why:
-            raise Lacking(f"the input {needed.name} cannot be made again: {why}")
-    return again[maker.statement.name]
+        try:
+            again[maker.statement.name], _ = _performed(maker, place, facts, again)
+        except Refused as refusal:
+            raise Refused(f"the input {name} cannot be made again: {refusal}") from None
+    return again[maker.statement.name] / name
 
 
 def _require(needed: Artifact, path: Path, digest_of: Callable[[Path], str] = sha256) -> None:
     with files.readable(path, "what the job was made from"):
         digest = digest_of(path)
     if digest != needed.sha256:
-        raise Lacking(f"an input has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
+        raise Refused(f"an input has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
 
 
 def _link(place: Path, source: Path) -> None:
@@ -221,15 +217,15 @@ def _link(place: Path, source: Path) -> None:
         place.symlink_to(source)
 
 
-def _run(words: list[str], folder: Path, variables: dict[str, str]) -> str:
-    """Perform a command in a folder; returns why it failed, or an empty text."""
+def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
+    """Perform a command in a folder; what it prints, such as the progress of a training, is shown."""
     with tempfile.TemporaryFile() as log:
         command = [sys.executable, "-P", "-m", "toolnoise.cli", *words]
-        # A training prints its progress.
         done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
         log.seek(0)
-        lines = log.read().decode("utf-8", "replace").strip().splitlines() or [""]
-    return f"exit code {done.returncode}, {lines[-1].removeprefix('toolnoise: ')}" if done.returncode else ""
+        last = (log.read().decode("utf-8", "replace").strip().splitlines() or [""])[-1].removeprefix("toolnoise: ")
+    if done.returncode:
+        raise Refused(f"it fails now: exit code {done.returncode}, {last}", DIFFERS)
 
 
 def _variables(statement: Statement, code: Path) -> dict[str, str]:
@@ -249,21 +245,20 @@ def _variables(statement: Statement, code: Path) -> dict[str, str]:
     return taken | kept | {"PATH": programs, "PYTHONPATH": path}
 
 
-def _compared(job: Job, folder: Path, code: str, failed: str, facts: JobFacts) -> Rebuilt:
+def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
     """The outcome of a job that was performed again in a folder."""
-    outputs, made_by = job.statement.outputs, f"made by {code}"
-    if failed:
-        return Rebuilt(job, DIFFERS, (f"it fails now: {failed}", made_by))
+    outputs = job.statement.outputs
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
     lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
-    now = statements.read(folder / statements.path_for(job.statement.name))
-    other = differences.changes(job.statement.parameters, now.parameters, "parameters")
-    lines += [f"its command is for other {change.key}: {change.told(' -> ')}" for change in other]
+    changed = list(_then_and_now(job.statement, statements.read(folder / statements.path_for(job.statement.name))))
+    lines += [f"its command is for other {change.key}" for change in changed if change.key.startswith("parameters")]
     if lines:
         record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
         if record in job.tree.files:
             lines.append(facts.parting(job.tree.root / record, folder / job.tree.named(record)))
-        return Rebuilt(job, DIFFERS, (*lines, *_then_and_now(job.statement, now), made_by))
+        told = [f"then and now: {change.key}: {change.told(' -> ')}" for change in changed]
+        told = told or ["then and now: no recorded difference"]
+        return Rebuilt(job, DIFFERS, (*lines, *told, f"made by {code}"))
     timed = sum(sha256(folder / output.name) != output.sha256 for output in outputs)
     equal = f"{counted(len(outputs), 'file')} bit-equal" + (f", {timed} of them except times" if timed else "")
     absent = [output.name for output in outputs if job.tree.inside(output.name) not in job.tree.files]
@@ -279,18 +274,22 @@ def _remark(job: Job, output: Artifact, again: Path) -> str:
     if inside not in job.tree.files:
         return "" if as_stated else "the rebuilt file differs from the stated one, which is not here for a comparison"
     here = job.tree.root / inside
-    compared = differences.compare(here, again)
+    first = differences.compare(here, again)
     if sha256(here) != output.sha256:
         rebuilt = "rebuilt as stated, but" if as_stated else "not rebuilt as stated, and"
-        return f"{rebuilt} the file here, which is not as stated, differs {compared.first or 'in times'}"
-    return "" if compared.same else f"differs {compared.first}"
+        return f"{rebuilt} the file here, which is not as stated, differs {first}"
+    return "" if first in ("", differences.TIMES) else f"differs {first}"
 
 
-def _then_and_now(then: Statement, now: Statement) -> list[str]:
-    """The differences between the machine and programs then and now."""
+def _then_and_now(then: Statement, now: Statement) -> Iterator[differences.Change]:
+    """The differences between the machine, the programs and the parameters then and now."""
     told = [
-        {**one.observed, "programs": one.versions, "lock": next((lock.name for lock in one.made_of(LOCK)), None)}
+        {**one.observed, "programs": one.versions, "parameters": one.parameters}
+        | {"lock": next((lock.name for lock in one.made_of(LOCK)), None)}
         for one in (then, now)
     ]
-    lines = [f"then and now: {change.key}: {change.told(' -> ')}" for change in differences.changes(*told)]
-    return lines or ["then and now: no recorded difference"]
+    return differences.changes(*told)
+
+
+# Until the audit no longer asks for it.
+recompute = SimpleNamespace(RULE="results-are-reproduced")

@@ -22,20 +22,19 @@ def _run(options: argparse.Namespace) -> None:
 
 def compared(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     """All differences between A and B, as a JSON-like value whose `equal` is the verdict."""
-    from toolnoise.measures import two_cells
+    from toolnoise.measures import two_runs
     from toolnoise.provenance import diff
 
-    (kind, a), (other, b) = two_cells.kind_of(path_a), two_cells.kind_of(path_b)
+    (kind, a), (other, b) = two_runs.kind_of(path_a), two_runs.kind_of(path_b)
     if kind != other:
-        raise BadInput(path_b, "", f"a {other}, and {path_a} is a {kind}", two_cells.WANTED)
-    compare_cells = partial(two_cells.compare_cells, made_from=diff.made_from)
-    if kind == two_cells.RUN:
-        found = two_cells.compare_runs(a, b, diff.made_from)
-    elif kind == two_cells.CELL:
-        found = compare_cells(a, b)
+        raise BadInput(path_b, "", f"a {other}, and {path_a} is a {kind}", two_runs.WANTED)
+    if kind == two_runs.RUN:
+        found = two_runs.compare_runs(a, b, diff.made_from)
+    elif kind == two_runs.CELL:
+        found = two_runs.compare_cells(a, b, diff.made_from)
         found["made_from"] = diff.merged(run["made_from"] for run in found["runs"])
     else:
-        found = diff.compare_results(a, b, two_cells.cells_of, compare_cells)
+        found = diff.compare_results(a, b, partial(two_runs.compare_cells_of, made_from=diff.made_from))
     return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **found}
 
 
