@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise import streams
-from toolnoise.base.errors import BadInput
-from toolnoise.provenance import left_out, tree
 from toolnoise.provenance.audit.evidence import Evidence
 from toolnoise.provenance.audit.rules import root as roots
 from toolnoise.provenance.audit.rules import stated_files
+
+from toolnoise import streams
+from toolnoise.base.errors import BadInput
+from toolnoise.provenance import left_out, tree
 
 
 class Flips(NamedTuple):

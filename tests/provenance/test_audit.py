@@ -8,6 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from toolnoise.provenance.audit.digests import BLOCK, sha256_of_all
+from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
+from toolnoise.provenance.audit.examine import Coverage
+from toolnoise.provenance.audit.rules import RULES, code_origins, shared_draws, specs
+from toolnoise.provenance.audit.rules import stated_files as files_rules
+from toolnoise.provenance.audit.rules.where_and_when import _differs
+from toolnoise.steps import STEPS, outputs
 
 from toolnoise import steps, streams
 from toolnoise.base import noise_sources
@@ -16,14 +23,7 @@ from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.provenance import history
-from toolnoise.provenance.audit.digests import BLOCK, sha256_of_all
-from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
-from toolnoise.provenance.audit.examine import Coverage
-from toolnoise.provenance.audit.rules import RULES, code_origins, shared_draws, specs
-from toolnoise.provenance.audit.rules import stated_files as files_rules
-from toolnoise.provenance.audit.rules.where_and_when import _differs
 from toolnoise.provenance.statements import CODE, Artifact
-from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import MetricFile, Shown
 from toolnoise.study.variants import VARIANTS
 

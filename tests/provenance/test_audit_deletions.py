@@ -19,11 +19,11 @@ from test_audit_mutations import (
     move_times,
     swap,
 )
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES
 
 from toolnoise.base import files
 from toolnoise.provenance import left_out, signing, tree
 from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES
 
 # Lists of what was left out of a slim copy: none makes a missing part of the results go unnoticed
 

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import flips
 import numpy as np
 import pytest
+from toolnoise.provenance.audit.rules import RULES
 
 from toolnoise.base import arrays, files
 from toolnoise.provenance import history, repository, tree
 from toolnoise.provenance.audit import digests, examine
-from toolnoise.provenance.audit.rules import RULES
 from toolnoise.provenance.statements import PROCESS, RESUMED, TIME, path_for
 
 ROOT = Path(__file__).parents[2]

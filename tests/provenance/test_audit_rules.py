@@ -9,6 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import chains, numbers, root, specs, stated_files
+from toolnoise.provenance.audit.rules.where_and_when import times_are_possible
 
 from toolnoise import cli, steps
 from toolnoise.base import arrays, files, program
@@ -18,9 +21,6 @@ from toolnoise.models.initial import Parameter
 from toolnoise.pages import study_page
 from toolnoise.provenance import tree
 from toolnoise.provenance.audit import evidence
-from toolnoise.provenance.audit.evidence import Evidence
-from toolnoise.provenance.audit.rules import chains, numbers, root, specs, stated_files
-from toolnoise.provenance.audit.rules.where_and_when import times_are_possible
 from toolnoise.provenance.rebuild import rebuilding
 from toolnoise.provenance.statements import INPUT, Artifact, Statement
 from toolnoise.provenance.tree import Stated, Tree

@@ -32,7 +32,7 @@ def made_from(*runs: tuple[Path, dict[str, Any]]) -> Differences:
     """
     known = []
     for folder, record in runs:
-        root = next((place for place in folder.parents if (place / statements.FOLDER).is_dir()), folder)
+        root = tree.study_of(folder) or folder
         stated = root / statements.FOLDER / folder.relative_to(root) / f"weights.npz{statements.SUFFIX}"
         of_record = {"spec": record["spec"], "environment": record.get("observed") or {}}
         known.append(_origins(statements.read(stated)) if stated.exists() else dict.fromkeys(PARTS) | of_record)

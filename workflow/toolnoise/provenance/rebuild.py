@@ -17,7 +17,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from toolnoise.base import environment, files
@@ -86,7 +85,7 @@ def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
     jobs, load = dict[tuple[Path, str], Job](), functools.cache(tree.load)
     for path in paths:
         place = Path(path).absolute()
-        root = next((folder for folder in (place, *place.parents) if (folder / FOLDER).is_dir()), None)
+        root = tree.study_of(place / FOLDER)
         if root is None and not place.is_dir():
             raise BadInput(path, "", "lies in no study with statements", WANTED)
         studies = load(root or place).trees
@@ -289,7 +288,3 @@ def _then_and_now(then: Statement, now: Statement) -> Iterator[differences.Chang
         for one in (then, now)
     ]
     return differences.changes(*told)
-
-
-# Until the audit no longer asks for it.
-recompute = SimpleNamespace(RULE="results-are-reproduced")

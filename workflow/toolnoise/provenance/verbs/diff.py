@@ -11,9 +11,9 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import diff_text, unpacked
+    from toolnoise.provenance import archive, diff_text
 
-    with unpacked.opened(options.a, options.b) as pair:
+    with archive.opened(options.a, options.b) as pair:
         found = compared(*pair)
     show(found if options.json else diff_text.as_text(found))
     sys.stdout.flush()

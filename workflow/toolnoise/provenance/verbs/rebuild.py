@@ -17,13 +17,13 @@ ASIDE = {"checkpoint": ".checkpoint.npz"}
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import rebuild, unpacked
+    from toolnoise.provenance import archive, rebuild
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
     if options.sample is not None and options.sample < 1:
         raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
-    with unpacked.opened(*(options.runs or ["results"])) as paths:
+    with archive.opened(*(options.runs or ["results"])) as paths:
         jobs = rebuild.jobs_of(paths)
         if options.sample is not None:
             count, jobs = len(jobs), rebuild.sampled(jobs, options.sample, options.seed)
