@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
+from toolnoise.base.program import ROOT
 
 pytestmark = pytest.mark.long
 
@@ -287,67 +288,13 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     assert "metrics/stability.csv" not in timed
 
 
-# Slim copies, without weights, dumps and data: audited by digest, and what is left out can be made again
+def test_an_input_that_is_gone_is_made_again_first(copied, rebuild):
+    (copied / "results/small/data/digits.npz").unlink()
+    said, code = rebuild(copied, f"{RUN}/control/2")
+    assert (said.splitlines()[-1], code) == ("1 reproduced", 0)
 
 
-@pytest.fixture(scope="module")
-def slim(small_study, slimmed, tmp_path_factory):
-    """A folder with a slim copy of the small study in `evidence`."""
-    folder = tmp_path_factory.mktemp("slim")
-    slimmed(small_study / "results/small", folder / "evidence/small")
-    return folder
-
-
-@pytest.fixture
-def changed(slim, tmp_path):
-    return shutil.copytree(slim, tmp_path / "copy")
-
-
-def audited(toolnoise, folder):
-    done = toolnoise(folder, "audit", "evidence", "--json")
-    return done.returncode, json.loads(done.stdout)
-
-
-def test_a_slim_copy_is_summarised_where_it_lies(slim, small_study, toolnoise):
-    told = toolnoise(small_study, "summary", "--study", "results/small/study.json")
-    done = toolnoise(slim, "summary", "--study", "evidence/small/study.json")
-    assert done.returncode == 0, done.stderr
-    assert "smallcnn" in done.stdout
-    assert done.stdout == told.stdout.replace("results/small", "evidence/small")
-
-
-def test_a_slim_copy_has_no_arrays_and_its_audit_is_clean_and_says_so(slim, toolnoise):
-    left_out = json.loads((slim / "evidence/small/left-out.json").read_text())
-    assert {path.rpartition(".")[2] for path in left_out} == {"npy", "npz", "ipynb"}
-    assert not list(slim.rglob("*.np[yz]"))
-    code, found = audited(toolnoise, slim)
-    assert (code, found["clean"], found["findings"]) == (0, True, [])
-    assert any(f"{len(left_out)} files are left out of this copy" in note for note in found["notes"])
-
-
-def test_what_is_left_out_has_the_stated_digest_and_nothing_else_may_be_missing(changed, toolnoise):
-    path = changed / "evidence/small/left-out.json"
-    left_out = json.loads(path.read_text())
-    forged, lost = list(left_out)[:2]
-    path.write_text(json.dumps({name: "0" * 64 if name == forged else digest for name, digest in left_out.items()}))
-    (changed / "evidence/small/metrics/stability.csv").unlink()
-    code, found = audited(toolnoise, changed)
-    of = {(one["rule"], one["artifact"]) for one in found["findings"]}
+def test_an_archive_of_an_earlier_version_is_told_where_it_can_be_made_again(tmp_path, rebuild):
+    said, code = rebuild(tmp_path, ROOT / "evidence/outside-small.tar.xz/metrics/stability.csv")
+    assert "stability.csv: its statement has no command; `toolnoise rebuild` at its commit, " in said
     assert code == 1
-    assert ("every-output-is-there", f"results/small/{forged}") in of
-    assert ("study-is-complete", "results/small/metrics/stability.csv") in of
-    path.write_text(json.dumps({name: digest for name, digest in left_out.items() if name != lost}))
-    assert ("study-is-complete", f"results/small/{lost}") in {
-        (one["rule"], one["artifact"]) for one in audited(toolnoise, changed)[1]["findings"]
-    }
-    path.write_text("[]")
-    assert ("only-plain-files", "results/small/left-out.json") in {
-        (one["rule"], one["artifact"]) for one in audited(toolnoise, changed)[1]["findings"]
-    }
-
-
-def test_a_run_is_made_again_from_a_slim_copy_after_its_data(slim, toolnoise):
-    done = toolnoise(slim, "rebuild", "evidence/small/runs/smallcnn/digits/cpu/control/2")
-    assert done.returncode == 0, done.stderr
-    assert "first prepare results/small/data/digits.npz, which is not here" in done.stderr
-    assert done.stdout.splitlines()[-1] == "1 reproduced"

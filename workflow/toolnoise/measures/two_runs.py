@@ -85,10 +85,10 @@ def compare_runs(
 def compare_cells(cell_a: Path, cell_b: Path, made_from: MadeFrom) -> dict[str, Any]:
     """The differences between the cells in two folders."""
     in_a, in_b = _seeds_of(cell_a), _seeds_of(cell_b)
-    seeds = {"shared": [seed for seed in in_a if seed in in_b]}
-    seeds |= {
-        "only_a": [seed for seed in in_a if seed not in in_b],
-        "only_b": [seed for seed in in_b if seed not in in_a],
+    seeds = {
+        "shared": sorted(in_a.keys() & in_b.keys()),
+        "only_a": sorted(in_a.keys() - in_b.keys()),
+        "only_b": sorted(in_b.keys() - in_a.keys()),
     }
     dumps = _dump(cell_a), _dump(cell_b)
     compared = [compare_runs(in_a[seed], in_b[seed], made_from, dumps) for seed in seeds["shared"]]

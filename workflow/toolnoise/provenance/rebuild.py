@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolnoise.base import environment, files
 from toolnoise.base.errors import BadInput, as_given
@@ -73,11 +73,7 @@ class Rebuilt(NamedTuple):
 
 
 class Refused(Exception):  # noqa: N818 (it is no error of this program)
-    """Why a job was not made again, with the verdict."""
-
-    def __init__(self, why: str, verdict: str = LACKING) -> None:
-        super().__init__(why)
-        self.verdict = verdict
+    """Why a job was not made again, and the verdict if that is not `LACKING`."""
 
 
 def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
@@ -128,7 +124,8 @@ def made_again(jobs: list[Job], facts: JobFacts, *, keep: bool = False) -> Itera
         try:
             outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
         except (Refused, BadInput) as error:
-            outcome = Rebuilt(job, getattr(error, "verdict", LACKING), (str(error),))
+            why, verdict = (*error.args, LACKING)[:2]
+            outcome = Rebuilt(job, verdict, (why,))
         finally:
             if not keep:
                 shutil.rmtree(scratch)
@@ -199,7 +196,7 @@ def _made_first(maker: Job, name: str, scratch: Path, facts: JobFacts, again: di
         try:
             again[maker.statement.name], _ = _performed(maker, place, facts, again)
         except Refused as refusal:
-            raise Refused(f"the input {name} cannot be made again: {refusal}") from None
+            raise Refused(f"the input {name} cannot be made again: {refusal.args[0]}") from None
     return again[maker.statement.name] / name
 
 
@@ -233,15 +230,16 @@ def _variables(statement: Statement, code: Path) -> dict[str, str]:
     As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
     """
     observed = statement.observed.get("variables")
-    recorded = {name: str(value) for name, value in observed.items()} if isinstance(observed, dict) else {}
-    own = environment.VISIBLE
-    kept = {name: text for name, text in os.environ.items() if name in own or not environment.FRAMEWORK.fullmatch(name)}
-    taken = {
-        name: text for name, text in recorded.items() if environment.FRAMEWORK.fullmatch(name) and "\0" not in text
-    }
+
+    def is_recorded(name: str) -> bool:
+        return environment.FRAMEWORK.fullmatch(name) is not None and name not in environment.VISIBLE
+
+    kept = {name: text for name, text in os.environ.items() if not is_recorded(name)}
+    found = observed.items() if isinstance(observed, dict) else ()
+    taken = {name: text for name, text in found if is_recorded(name) and isinstance(text, str) and "\0" not in text}
     programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     path = os.pathsep.join(filter(None, (str(code), os.environ.get("PYTHONPATH"))))
-    return taken | kept | {"PATH": programs, "PYTHONPATH": path}
+    return kept | taken | {"PATH": programs, "PYTHONPATH": path}
 
 
 def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
@@ -249,7 +247,8 @@ def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
     outputs = job.statement.outputs
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
     lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
-    changed = list(_then_and_now(job.statement, statements.read(folder / statements.path_for(job.statement.name))))
+    now = statements.read(folder / statements.path_for(job.statement.name))
+    changed = list(differences.changes(_circumstances(job.statement), _circumstances(now)))
     lines += [f"its command is for other {change.key}" for change in changed if change.key.startswith("parameters")]
     if lines:
         record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
@@ -280,11 +279,8 @@ def _remark(job: Job, output: Artifact, again: Path) -> str:
     return "" if first in ("", differences.TIMES) else f"differs {first}"
 
 
-def _then_and_now(then: Statement, now: Statement) -> Iterator[differences.Change]:
-    """The differences between the machine, the programs and the parameters then and now."""
-    told = [
-        {**one.observed, "programs": one.versions, "parameters": one.parameters}
-        | {"lock": next((lock.name for lock in one.made_of(LOCK)), None)}
-        for one in (then, now)
-    ]
-    return differences.changes(*told)
+def _circumstances(statement: Statement) -> dict[str, Any]:
+    """The machine, the programs, the lock file and the parameters of a job."""
+    lock = next((one.name for one in statement.made_of(LOCK)), None)
+    about = {"programs": statement.versions, "parameters": statement.parameters, "lock": lock}
+    return {**statement.observed, **about}
