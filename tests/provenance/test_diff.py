@@ -16,7 +16,7 @@ from toolnoise.base.arrays import bit_equal
 from toolnoise.measures import two_runs
 from toolnoise.provenance import diff_text, differences
 from toolnoise.provenance.statements import Artifact, Statement
-from toolnoise.provenance.verbs import diff
+from toolnoise.verbs import diff
 
 NOON = datetime(2026, 11, 22, 12)
 
