@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import environment, files
+from toolnoise.base import environment, files, program
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import counted, escaped
@@ -216,7 +216,7 @@ def _link(place: Path, source: Path) -> None:
 def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
     """Perform a command in a folder; what it prints, such as the progress of a training, is shown."""
     with tempfile.TemporaryFile() as log:
-        command = [sys.executable, "-P", "-m", "toolnoise.cli", *words]
+        command = program.python("toolnoise.cli", *words)
         done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
         log.seek(0)
         last = (log.read().decode("utf-8", "replace").strip().splitlines() or [""])[-1].removeprefix("toolnoise: ")
