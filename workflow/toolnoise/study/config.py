@@ -21,7 +21,8 @@ from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import entry_checks, environments, layout, programs, remedies, strict_yaml
+from toolnoise.datasets.sources import keeps_originals
+from toolnoise.study import environments, layout, programs, remedies, strict_yaml
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
@@ -58,9 +59,10 @@ def resolve(config: object, file: str | Path) -> Config:
     _require_possible_recipes(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
     _settle_control_seeds(config["grid"], file)
-    entry_checks.require_possible_datasets(config["datasets"], "datasets.", file)
+    _require_possible_datasets(config["datasets"], file)
     programs.require_possible(config["models"], "models.", file)
-    entry_checks.require_possible_claims(config["claims"], registered("claims"), "claims.", file)
+    for name in config["claims"].keys() & registered("claims"):
+        raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
     remedies.require_possible(config["grid"], registered("datasets") | config["datasets"], file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
@@ -211,15 +213,18 @@ def registered(name: str) -> Config:
         _require_possible_recipes(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
-    if name == "claims":
-        entry_checks.require_possible_claims(entries, (), "", path)
     return entries
 
 
-def read_registries() -> None:
-    """Read what every study is read with, for the jobs that will be forked from this process."""
-    for name in (*REGISTRIES, "claims"):
-        registered(name)
+def _require_possible_datasets(datasets: Config, file: str | Path) -> None:
+    for name, entry in datasets.items():
+        if isinstance(targets := entry.get("targets"), list) and entry.get("target") not in targets:
+            found = f"found {entry.get('target', 'nothing')!r}"
+            raise BadInput(file, f"datasets.{name}.target", found, f"one of targets: {', '.join(targets)}")
+        possible = entry["reader"] in ("image-folder", "imagenet") and entry["streamed"] and "image_size" in entry
+        if keeps_originals(entry) and not possible:
+            wanted = "reader: image-folder or imagenet, with image_size and streamed: true"
+            raise BadInput(file, f"datasets.{name}.stored_size", "found 'original'", wanted)
 
 
 def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> None:
@@ -227,14 +232,9 @@ def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> Non
         count, key = recipe["cycles"], f"{at}{name}.cycles"
         if count > 1 and recipe["schedule"] != "cosine":
             raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
-        if "padding" in recipe and recipe["normalise"] == "per-image":
-            raise BadInput(file, f"{at}{name}.padding", "found it with normalise: per-image", "another normalise")
-        if box := recipe.get("resized_crop"):
-            for bounds in ("area", "aspect"):
-                if box[bounds][0] > box[bounds][1]:
-                    raise BadInput(file, f"{at}{name}.resized_crop.{bounds}", f"found {box[bounds]}", "the lower first")
-            if recipe["crop"]:
-                raise BadInput(file, f"{at}{name}.resized_crop", f"found it with crop: {recipe['crop']}", "crop: 0")
+        for bounds, values in recipe.get("resized_crop", {}).items():
+            if isinstance(values, list) and values[0] > values[1]:
+                raise BadInput(file, f"{at}{name}.resized_crop.{bounds}", f"found {values}", "the lower first")
         if recipe["epochs"] % count:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 
@@ -259,8 +259,6 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
             # Emulation is the work of the engines.
             possible["impl_noise"] = ("native", "none")
             possible["environment"] = ("",)
-        elif "python" in tooling:
-            raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
         if tooling.get("portable"):
             # What was compared on processors of several makers. No setting fixes the blocks of Eigen, which JAX has.
             kernels = tuple(name for name in POSSIBLE[engine]["kernels"] if name != "eigen")
@@ -282,12 +280,18 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
                 raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
 
 
-def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+def _check_keys(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    """Fill in defaults, and refuse keys beside which another one has none of the values that they stand `with`."""
     if isinstance(instance, dict):
         for name, rule in properties.items():
             if "default" in rule:
                 instance.setdefault(name, json.loads(json.dumps(rule["default"])))
             _read_exponent(instance, name, rule)
+        for name in instance.keys() & properties:
+            for other, values in properties[name].get("with", {}).items():
+                if instance.get(other) not in values:
+                    found = f"found it with {other} {instance.get(other, 'missing')!r}"
+                    yield jsonschema.ValidationError(found, "with", [name], validator_value={other: values})
     yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
 
 
@@ -326,7 +330,7 @@ def _is_text(_checker: object, value: object) -> bool:
 
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    {"properties": _fill_defaults, "additionalProperties": _read_exponents},
+    {"properties": _check_keys, "additionalProperties": _read_exponents},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"integer": _is_integer, "number": _is_number, "string": _is_text}
     ),
@@ -342,6 +346,9 @@ def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
         known = list(error.schema["properties"])
         unknown = next(name for name in error.instance if name not in known)
         return BadInput(file, key, f"unknown key {unknown!r}{_nearest(unknown, known)}", _one_of(known))
+    if error.validator == "with":
+        ((other, values),) = error.validator_value.items()
+        return BadInput(file, key, error.message, f"{other}: {' or '.join(map(str, values))}")
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return BadInput(file, key, f"lacks the key {missing!r}", f"required: {', '.join(error.validator_value)}")
