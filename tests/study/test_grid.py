@@ -283,7 +283,7 @@ def test_boxes_of_originals_are_planned_and_are_no_key_of_other_recipes(boxed, b
             "datasets.mine.stored_size: found 'original'; reader: image-folder or imagenet, with image_size and "
             "streamed: true",
         ),
-        ({"recipe": {"crop": 4}}, "recipes.digits.resized_crop: found it with crop: 4; crop: 0"),
+        ({"recipe": {"crop": 4}}, "recipes.digits.resized_crop: found it with crop 4; crop: 0"),
         (
             {"recipe": {"resized_crop": BOXES | {"area": [1, 0.5]}}},
             "recipes.digits.resized_crop.area: found [1, 0.5]; the lower first",
