@@ -286,28 +286,12 @@ def _check_keys(validator, properties, instance, rules):  # noqa: ANN001, ANN202
         for name, rule in properties.items():
             if "default" in rule:
                 instance.setdefault(name, json.loads(json.dumps(rule["default"])))
-            _read_exponent(instance, name, rule)
         for name in instance.keys() & properties:
             for other, values in properties[name].get("with", {}).items():
                 if instance.get(other) not in values:
                     found = f"found it with {other} {instance.get(other, 'missing')!r}"
                     yield jsonschema.ValidationError(found, "with", [name], validator_value={other: values})
     yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
-
-
-def _read_exponents(validator, rule, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
-    for name in set(instance) - set(rules.get("properties", {})) if isinstance(instance, dict) else ():
-        _read_exponent(instance, name, rule)
-    yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, instance, rules)
-
-
-def _read_exponent(instance: Config, name: str, rule: Any) -> None:
-    # As Snakemake reads them, for a module and within the values of --config.
-    value = instance.get(name)
-    wants_number = isinstance(rule, dict) and rule.get("type") == "number"
-    is_read = isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value) and strict_yaml.is_held(value)
-    if wants_number and is_read:
-        instance[name] = float(value)
 
 
 def _is_integer(_checker: object, value: object) -> bool:
@@ -330,7 +314,7 @@ def _is_text(_checker: object, value: object) -> bool:
 
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    {"properties": _check_keys, "additionalProperties": _read_exponents},
+    {"properties": _check_keys},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"integer": _is_integer, "number": _is_number, "string": _is_text}
     ),
