@@ -454,14 +454,17 @@ def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_resul
     ("changed", "problem"),
     [
         ({"measure": "acuracy_sd"}, 'claims.mine.measure: found "acuracy_sd"; allowed: accuracy_mean, accuracy_sd'),
-        ({"test": "equivalence", "direction": None}, "claims.mine: lacks the key 'margin'; required: over, margin"),
-        ({"over": None}, "claims.mine: lacks the key 'over'; required: over, direction"),
+        (
+            {"test": "equivalence", "direction": None},
+            "claims.mine: lacks the key 'margin' with test 'equivalence'; required: over, margin",
+        ),
+        ({"over": None}, "claims.mine: lacks the key 'over' with test 'ratio'; required: over, direction"),
         ({"margin": 2}, "claims.mine.margin: found it with test 'ratio'; test: equivalence or difference"),
         (
             {"test": "equivalence", "direction": None, "margin": 1},
-            "claims.mine.margin: found 1; allowed: the factor within which quantities count",
+            "claims.mine.margin: found 1 with measure 'accuracy_sd'; allowed: the factor within which quantities count",
         ),
-        ({"direction": "rising"}, 'claims.mine.direction: found "rising"; allowed: above, below'),
+        ({"direction": "rising"}, "claims.mine.direction: found \"rising\" with test 'ratio'; allowed: above, below"),
         ({"of": {"varaint": "algo"}}, "claims.mine.of: unknown key 'varaint' (did you mean 'variant'?); allowed: "),
         ({"reference": "large"}, 'claims.mine.reference: found "large"; allowed: the number that'),
         ({"says": None}, "claims.mine: lacks the key 'says'; required: "),
