@@ -31,9 +31,9 @@ import sys
 import time
 
 from toolnoise import engines, streams
+from toolnoise.base import environment
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import Spec
-from toolnoise.engines import environment
 from toolnoise.study import config
 
 SIZE, CHANNELS, CLASSES, BATCH, EPOCHS, CROP = 32, 3, 10, 128, 2, 4

@@ -39,6 +39,7 @@ from toolnoise.base.job import Files
 from toolnoise.base.program import ROOT
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
+from toolnoise.commands.jobs import recorded
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
 from toolnoise.provenance import recorder
@@ -326,7 +327,7 @@ def invent(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lam
         with mock.patch.object(job_code, "perform", work.perform):
             for job in jobs:
                 parameters = {name: value for name, value in job.parameters.items() if name != "keys"}
-                recorder.perform(job.verb, parameters, files_of(job), {}, "")
+                recorder.run(recorded(job.verb, parameters, files_of(job), {}), "")
 
 
 def files_of(job: steps.Job) -> Files:

@@ -61,7 +61,7 @@ IMPORTED = {
     ],
     "toolnoise.datasets.readers.folder": ["datasets/archives.py"],
     "toolnoise.measures.cell": ["stats/estimates.py", "formulas/stability.py"],
-    ENGINE: ["models/dropout.py", "engines/environment.py"],  # the first inside a function
+    ENGINE: ["models/dropout.py", "base/environment.py"],  # the first inside a function
     "toolnoise.models.smallcnn": ["models/smallcnn.py"],
 }
 NOT_IMPORTED = {

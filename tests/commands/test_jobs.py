@@ -4,7 +4,7 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base.spec import Spec
-from toolnoise.provenance import recorder
+from toolnoise.commands import jobs
 
 FILES = ["--grams", "g.npy", "--index", "g.json", "--out", "o.csv"]
 
@@ -43,7 +43,7 @@ def test_a_recipe_that_lacks_what_a_job_asks_of_it_is_one_line_and_another_fault
     monkeypatch.setattr(Spec, "read", staticmethod(lambda value: value))
 
     def asks(key):
-        monkeypatch.setattr(recorder, "run", lambda *_: {}[key])
+        monkeypatch.setattr(jobs, "recorded", lambda *_: {}[key])
 
     asks("normalise")
     assert "--recipe: lacks the key 'normalise'" in refused_by_verb("profile", *words)

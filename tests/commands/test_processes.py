@@ -77,7 +77,7 @@ from toolnoise.provenance import recorder
 recorder.look_up()
 importlib.metadata.version = Path.read_bytes = None
 assert recorder.programs()["toolnoise"]
-assert recorder.machine()["versions"]["numpy"]
+assert recorder.this_machine()["versions"]["numpy"]
 assert len(code_digest.sources("toolnoise.training.loop", "toolnoise.engines.tensorflow")) > 20
 """
 

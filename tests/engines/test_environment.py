@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from toolnoise import cli
-from toolnoise.base import program
+from toolnoise.base import environment, program
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
+from toolnoise.engines import FRAMEWORKS, accelerators, serving
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config, environments
 from toolnoise.study.cells import Cell

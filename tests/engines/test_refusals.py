@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.engines.environment import FLAGS
+from toolnoise.base.environment import FLAGS
 
 QUICK = {"epochs": 3, "batch_size": 128, "learning_rate": 0.01}
 

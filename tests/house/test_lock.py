@@ -129,7 +129,7 @@ def stated(monkeypatch):
             return {name: versions[name] for name in names if name in versions}
 
         monkeypatch.setattr(repository, "versions", of)
-        return repository._lock.__wrapped__(engine)
+        return repository.lock.__wrapped__(engine)
 
     return state
 
@@ -188,12 +188,6 @@ def test_an_environment_that_is_as_no_lock_file_states_none(stated, installed, e
 
 def test_another_framework_that_is_merely_installed_changes_nothing(stated):
     assert stated(locked("cpu") | {"torch": "1.13.1"}, "tensorflow") == "requirements/cpu.txt"
-
-
-def test_the_engine_of_a_job_is_that_of_its_spec():
-    spec = {"hardware": {"engine": "jax"}}
-    assert repository.lock({"spec": spec}) == repository._lock("jax")
-    assert repository.lock({"cell": []}) == repository._lock("")
 
 
 @pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)

@@ -689,7 +689,7 @@ IN_STATEMENTS = {
         "the notebook is left out": lambda made: drop(made, "notebooks/table2.ipynb"),
     },
     ("lock-is-kept", METRICS): {
-        "no lock file is stated": lambda made: drop(made, repository.lock({})),
+        "no lock file is stated": lambda made: drop(made, repository.lock("")),
     },
     ("commit-is-known", WEIGHTS): {
         "the commit is changed": lambda made: made_from(made, "commit")[0]["digest"].update(gitCommit="0" * 40),

@@ -55,19 +55,31 @@ def test_how_a_job_started_and_what_the_root_names_are_written_and_read(path):
     assert json.loads(path.read_text())["predicate"]["runDetails"]["metadata"]["toolnoise_resumed"] == resumed
 
 
-def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refused(tmp_path):
-    named = {"checkpoint": str(tmp_path / "1.npz"), "record": str(tmp_path / "run.json")}
-    assert recorder._kept(named) == ""
-    Path(named["checkpoint"]).write_bytes(b"weights")
-    kept = recorder._kept(named)
-    files.write_json(named["record"], {"resumed_after": [2, 5]})
-    assert recorder._resumed(named, "") is None
-    assert recorder._resumed(named, kept) == {
-        "after_epochs": [2, 5],
-        "checkpoint_sha256": hashlib.sha256(b"weights").hexdigest(),
-    }
-    files.write_json(named["record"], {"resumed_after": []})
-    assert recorder._resumed(named, kept) is None
+@pytest.mark.parametrize(("resumed_after", "stated"), [([2, 5], [2, 5]), ([], None)], ids=["resumed", "refused"])
+def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refused(
+    resumed_after, stated, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("1.npz").write_bytes(b"weights")
+    files.write_json("run.json", {"resumed_after": resumed_after})
+    recorder.run(
+        recorder.Job(
+            "train",
+            {},
+            ("train", "--record", "out.json"),
+            (),
+            (recorder.Written("out.json", "record"),),
+            perform=lambda: files.write_json("out.json", {}),
+            code=dict,
+            resumed=lambda: files.read_json("run.json")["resumed_after"],
+            checkpoint="1.npz",
+        ),
+        "cold",
+    )
+    made = statements.read("out.json.intoto.json")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    assert made.resumed == (stated and {"after_epochs": stated, "checkpoint_sha256": digest})
+    assert made.command == ("train", "--record", "out.json")
 
 
 def test_the_standards_own_fields_are_used(path):

@@ -82,7 +82,7 @@ def test_the_audit_finds_that_the_packages_are_not_those_of_the_environments_loc
     runs = [f"results/apart/runs/{CELL}/{seed}/weights.npz" for seed in (1, 2)]
     predicted = f"results/apart/predictions/{CELL}.npy"
     assert {one["artifact"] for one in wrong} == {*runs, predicted}
-    wanted = f"declared: {NAME}" if repository.lock({}) else "none of"
+    wanted = f"declared: {NAME}" if repository.lock("") else "none of"
     assert all(wanted in str(one) for one in wrong)
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from toolnoise import cli, steps
 from toolnoise.commands import jobs
-from toolnoise.provenance import recorder
 from toolnoise.provenance.statements import path_for
 from toolnoise.study import grid, job_code
 
@@ -108,6 +107,6 @@ def test_the_audit_expects_these_files_in_these_roles(called, folder):
     for job, verb, _, files in called:
         function = job_code.function_of(verb)
         step = expected[tuple(function.written(files))]
-        assert sorted(recorder._read(function, verb, files)) == sorted(step.inputs), job["words"]
+        assert sorted(function.read(files)) == sorted(step.inputs), job["words"]
         timed = {name.replace("_", "-") for name, about in function.files.items() if about.timed}
         assert timed == {option for option, write in steps.STEPS[verb].writes.items() if write.timed}, verb

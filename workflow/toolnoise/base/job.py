@@ -64,6 +64,16 @@ def outside(files: FromOutside) -> Callable[[Callable], Callable]:
     return mark
 
 
+def unrepeatable(why: str) -> Callable[[Callable], Callable]:
+    """Mark a function whose outputs cannot be made again, with the reason."""
+
+    def mark(function: Callable) -> Callable:
+        function.why_unrepeatable = why
+        return function
+
+    return mark
+
+
 class JobFunction(NamedTuple):
     """A function that does a job, with its arguments: values, files and what is aside, by name."""
 
@@ -120,6 +130,11 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
 def option(argument: str) -> str:
     """The option of an argument, without its dashes, which is the role of its files in statements."""
     return argument.replace("_", "-")
+
+
+def argument_of(role: str) -> str:
+    """The argument whose files have a role."""
+    return role.replace("-", "_")
 
 
 def _listed(value: str | list[str]) -> list[str]:

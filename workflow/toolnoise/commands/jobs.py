@@ -5,20 +5,28 @@ import inspect
 import io
 import json
 import os
+import shutil
 import sys
 import typing
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from toolnoise.base import key_values
+from toolnoise import streams
+from toolnoise.base import files, key_values
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.job import JobFunction, annotation_of
+from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of
 from toolnoise.base.job import option as option_of
 from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
 from toolnoise.commands.verb import Verb
-from toolnoise.study import config, environments, job_code
+from toolnoise.engines import serving
+from toolnoise.study import config, environments, job_code, programs
 from toolnoise.study.cells import Cell, Pair
+from toolnoise.study.expected import first_output
+
+if TYPE_CHECKING:
+    from toolnoise.provenance import recorder
 
 GROUP = "jobs, which Snakemake runs"
 # The parts of a spec by the options that give them, as key=value text. The last two are those of a profile.
@@ -140,19 +148,62 @@ def _run(options: argparse.Namespace) -> None:
     if name and not environments.is_this(name):
         environments.require(name, parameters["spec"]["hardware"]["name"])
         # This process becomes the job's process in the other environment.
-        program = environments.program(name, "toolnoise")
-        os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
+        there = environments.program(name, "toolnoise")
+        os.execv(there, [str(there), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance import recorder
 
     let_output_be_lost()
     named = {name: given[name] if given[name] is not None else () for name in job.files}
     aside = {name: given[name] for name in job.aside if given[name] is not None}
+
+    def done() -> None:
+        if checkpoint := aside.get("checkpoint"):
+            files.discard(checkpoint)
+            if programs.is_program(parameters["spec"]["model"]):
+                # The program has a folder for its own, which the job has checked.
+                shutil.rmtree(Path(checkpoint).with_suffix(""), ignore_errors=True)
+
     with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
         try:
-            recorder.run(options.verb, parameters, named, aside, options.started)
+            work = recorded(options.verb, parameters, named, aside, command_without_aside(job, options.command_line))
+            recorder.run(work, options.started, done)
         except KeyError as error:
             _require_whole_recipe(error.args[0], parameters)
             raise
+
+
+def recorded(
+    verb: str, parameters: dict[str, Any], named: Files, aside: Files, command: Sequence[str] = ()
+) -> "recorder.Job":
+    """A job as the recorder takes it; `named` are its files by argument."""
+    from toolnoise.provenance import recorder
+
+    job = job_code.function_of(verb)
+    spec = Spec.read(parameters["spec"]) if "spec" in parameters else None
+    if spec and (absent := serving.why_not(spec.hardware.json)):
+        raise BadInput(f"hardware {spec.hardware.name}", "", absent, "`toolnoise doctor` lists what can run")
+    outside = getattr(job.function, "from_outside", None)
+    return recorder.Job(
+        verb,
+        parameters | ({"keys": streams.keys(spec)} if spec else {}),
+        tuple(command),
+        tuple(recorder.Read(path, role, first_output(path)) for path, role in job.read(named)),
+        tuple(recorder.Written(path, role, job.files[argument_of(role)].timed) for path, role in job.written(named)),
+        perform=lambda: job_code.perform(verb, parameters, named | aside),
+        code=lambda: job_code.digests_of_sources(verb, parameters),
+        outside=(lambda output: outside(parameters, output)) if outside else lambda _: (),
+        resumed=lambda: files.read_json(named["record"]).get("resumed_after"),
+        checkpoint=aside.get("checkpoint", ""),
+        engine=spec.hardware.engine if spec else "",
+        unrepeatable=getattr(job.function, "why_unrepeatable", ""),
+    )
+
+
+def command_without_aside(job: JobFunction, words: Sequence[str]) -> list[str]:
+    """The words of a command line without the options that change no outcome."""
+    aside = {f"--{option_of(name)}" for name in job.aside}
+    places = {place for at, word in enumerate(words) if word in aside for place in (at, at + 1)}
+    return [word for place, word in enumerate(words) if place not in places]
 
 
 def _require_whole_recipe(key: str, parameters: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ import requests
 
 from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import Output, Values, outside
+from toolnoise.base.job import Output, Values, outside, unrepeatable
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sources
@@ -43,6 +43,7 @@ def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]
     return files.read_json(out)["sources"]
 
 
+@unrepeatable("a download; what was downloaded is verified when data is prepared again")
 @outside(fetched)
 def fetch(dataset: str, entry: Values, *, out: Output) -> None:
     """Put every file of a data set in its place, and write a record of each."""

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from toolnoise.base import environment
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import FRAMEWORKS, accelerators, environment
+from toolnoise.engines import FRAMEWORKS, accelerators
 from toolnoise.engines.formulas import EPSILON
 
 # Packages that Keras and the frameworks import if present and training never uses: half of the import time.

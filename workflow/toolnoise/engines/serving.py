@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base import environment
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import accelerators, environment
+from toolnoise.engines import accelerators
 from toolnoise.study import environments, programs
 from toolnoise.study.programs import interpreter_variables
 

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from toolnoise.base import files
-from toolnoise.base.job import Input, TimedOutput
+from toolnoise.base.job import Input, TimedOutput, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
@@ -21,6 +21,7 @@ WARM_UP_STEPS = 2
 EVALUATED = 512
 
 
+@unrepeatable("what it made are times")
 def measure(spec: Spec, data: Input, *, out: TimedOutput) -> dict[str, Any]:
     """Time some steps of the run that `spec` describes and write the time of a whole run; return the observations."""
     timings = Timings()

@@ -4,9 +4,10 @@ import subprocess
 
 from toolnoise.base import program
 from toolnoise.base.files import replacing, require_small
-from toolnoise.base.job import Input, Inputs, TimedOutput
+from toolnoise.base.job import Input, Inputs, TimedOutput, unrepeatable
 
 
+@unrepeatable("the page says when Snakemake wrote it")
 def write(study: Input, shows: Inputs, *, out: TimedOutput) -> None:
     """Write the page of a study, by its resolved form; Snakemake finds the files that it shows by its own rules."""
     # It holds each in memory, encoded.

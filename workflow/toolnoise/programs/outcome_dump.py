@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, files
+from toolnoise.base import arrays, environment, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, TrainedRuns
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
-from toolnoise.engines import environment
 from toolnoise.formulas import losses, outcomes
 from toolnoise.formulas.outcomes import LEFT, unit_scores
 from toolnoise.programs import left_arrays as left_by

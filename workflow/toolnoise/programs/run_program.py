@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, command_words, files, scratch
+from toolnoise.base import arrays, command_words, environment, files, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import Aside, Inputs, Output, outside
+from toolnoise.base.job import Aside, Inputs, Output, outside, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.checking import contract, launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
-from toolnoise.engines import accelerators, environment
+from toolnoise.engines import accelerators
 from toolnoise.formulas import outcome_files
 from toolnoise.study.programs import interpreter_variables, thread_variables
 from toolnoise.study.runs import OUTCOME, TENSOR_DIGITS, weight_digests
@@ -225,6 +225,7 @@ def files_of_adopted(parameters: dict[str, Any], _out: str) -> list[dict[str, An
     ]
 
 
+@unrepeatable("how it was made is not known here")
 @outside(files_of_adopted)
 def adopt(spec: Spec, *, weights: Output, history: Output, record: Output) -> dict[str, Any]:
     """Write the files of a run from what somebody left; the machine is the one that adopted it."""

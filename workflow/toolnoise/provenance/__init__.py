@@ -1,1 +1,1 @@
-"""Where each result comes from: jobs are recorded, and what was recorded is audited, compared, made again and shared."""
+"""Where each result comes from: jobs are recorded, and what is recorded is audited, compared, made again and shared."""

@@ -1,32 +1,65 @@
-"""The recorder around every job: it knows what goes in, lets the job be performed, and states what came out.
+"""The recorder around every job: it hashes what goes in, lets the job be performed, and states what came out.
 
 The statement is written last, when all outputs are in their places: a job that is broken off leaves none, and Snakemake
-removes what it left. Only then does its checkpoint go, so that until the end a job can go on from it.
+removes what it left.
 """
 
 import contextlib
 import json
 import os
-import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolnoise import streams
-from toolnoise.base import code_digest, files, program, scratch
+from toolnoise.base import code_digest, environment, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.base.job import Files, JobFunction
-from toolnoise.base.spec import Spec
-from toolnoise.engines import environment, serving
 from toolnoise.provenance import envelope, repository, statements
 from toolnoise.provenance.statements import Artifact, Statement, path_for
-from toolnoise.study import figure_files, job_code
-from toolnoise.study import programs as training_programs
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
+# The job whose statement has the digests of all others of its study: the root.
+ROOT = "write-page"
+
+
+class Read(NamedTuple):
+    """A file that a job reads, its role, and the first output of the job that made it, if that is known."""
+
+    path: str
+    role: str
+    made_with: str | None = None
+
+
+class Written(NamedTuple):
+    """A file that a job writes, its role, and whether it has times in it."""
+
+    path: str
+    role: str
+    timed: bool = False
+
+
+class Job(NamedTuple):
+    """A job to record: what it is, its files, and what performs it.
+
+    `perform` returns what was observed of the machine, if a framework took part. `code` are the digests of the code by
+    the names of its files, `outside` the files from outside that outputs were made from, `resumed` the number of epochs
+    after which a training went on from its checkpoint.
+    """
+
+    verb: str
+    parameters: Mapping[str, Any]
+    command: tuple[str, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Written, ...]
+    perform: Callable[[], Mapping[str, Any] | None]
+    code: Callable[[], Mapping[str, str]]
+    outside: Callable[[str], Iterable[Mapping[str, Any]]] = lambda _output: ()
+    resumed: Callable[[], int | None] = lambda: None
+    checkpoint: str = ""
+    engine: str = ""
+    unrepeatable: str = ""
 
 
 def look_up() -> None:
@@ -40,63 +73,50 @@ def look_up() -> None:
         code_digest.read(path)
 
 
-def run(verb: str, parameters: dict[str, Any], named: Files, aside: Files, process: str) -> None:
-    """Perform a job and state what it did; `named` are its files by argument, `process` is how its process started."""
-    spec = Spec.read(parameters["spec"]) if "spec" in parameters else None
-    if spec and (absent := serving.why_not(spec.hardware.json)):
-        raise BadInput(f"hardware {spec.hardware.name}", "", absent, "`toolnoise doctor` lists what can run")
-    first, *_ = written = [path for path, _ in job_code.function_of(verb).written(named)]
+def run(job: Job, process: str, done: Callable[[], object] = lambda: None) -> None:
+    """Perform a job that nobody else performs meanwhile, and state it; `process` is how its process started.
+
+    `done` is called when all is stated: until then, a training can go on from its checkpoint.
+    """
+    first = job.writes[0].path
     # A full disk or a folder in the way is found before the work.
-    for path in (*written, path_for(first)):
+    for path in (*(written.path for written in job.writes), path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
-        perform(verb, parameters, named, aside, process)
-        if "checkpoint" in aside:
-            files.discard(aside["checkpoint"])
-            if training_programs.is_program(spec.model.json):
-                # The program has a folder for its own, which the job has checked.
-                shutil.rmtree(Path(aside["checkpoint"]).with_suffix(""), ignore_errors=True)
+        _perform(job, process)
+        done()
 
 
-def perform(verb: str, parameters: dict[str, Any], named: Files, aside: Files, process: str) -> None:
-    """Perform a job whose outputs nobody else makes, and state it."""
-    job, started = job_code.function_of(verb), _now()
-    read = list(_read(job, verb, named))
-    before = {path: _stat(path) for path, _ in read}
-    inputs = [_artifact(path, role, statements.INPUT) for path, role in read]
-    kept = _kept(aside)
-    observed = job_code.perform(verb, parameters, named | aside)
+def _perform(job: Job, process: str) -> None:
+    started = _now()
+    before = {read.path: _stat(read.path) for read in job.reads}
+    inputs = [_input(read) for read in job.reads]
+    kept = sha256(job.checkpoint) if job.checkpoint and Path(job.checkpoint).is_file() else ""
+    observed = job.perform()
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
-    outputs = [_artifact(path, role) for path, role in job.written(named)]
-    made_by = job_code.digests_of_sources(verb, parameters)
-    outside = getattr(job.function, "from_outside", None)
-    sources = _sources(outside(parameters, outputs[0].name) if outside else ())
-    dependencies = [*inputs, *sources, *_code(made_by)]
-    stated = parameters | ({"keys": streams.keys(Spec.read(parameters["spec"]))} if "spec" in parameters else {})
-    _write(verb, outputs, dependencies, stated, observed or machine(), started, process, _resumed(named, kept))
-
-
-def _read(job: JobFunction, verb: str, named: Files) -> Iterator[tuple[str, str]]:
-    """The files that a job reads, with their roles; those of a notebook have their kinds in theirs."""
-    if verb == "render":
-        for kind, paths in figure_files.by_kind(named["metrics"]).items():
-            yield from ((path, f"read {kind}") for path in paths)
-    else:
-        yield from job.read(named)
-
-
-def _kept(aside: Files) -> str:
-    """The digest of the checkpoint that a job finds, if there is one."""
-    path = Path(aside.get("checkpoint") or "")
-    return sha256(path) if path.is_file() else ""
-
-
-def _resumed(named: Files, kept: str) -> dict[str, Any] | None:
-    """What a run resumed from, if it did: it may have refused the checkpoint that it found."""
-    after = files.read_json(named["record"]).get("resumed_after") if kept else None
-    return {"after_epochs": after, "checkpoint_sha256": kept} if after else None
+    outputs = [_artifact(one.path, one.role)._replace(timed=one.timed) for one in job.writes]
+    sources = _sources(job.outside(outputs[0].name))
+    # It may have refused the checkpoint that it found.
+    after = job.resumed() if kept else None
+    _write(
+        Statement(
+            job.verb,
+            tuple(outputs),
+            (*inputs, *sources, *_code(job.code()), *_repository(job.engine)),
+            dict(job.parameters),
+            dict(observed or this_machine()),
+            started,
+            _now(),
+            programs(),
+            process=process,
+            resumed={"after_epochs": after, "checkpoint_sha256": kept} if after else None,
+            chain=_chain(path_for(outputs[0].name)) if job.verb == ROOT else None,
+            command=job.command,
+            unrepeatable=job.unrepeatable,
+        )
+    )
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
@@ -108,14 +128,17 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
             return
     started = _now()
     files.write_json(path, config)
-    dependencies = [
+    dependencies = (
         _artifact(configuration, "configuration", statements.SOURCE),
         *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
-    ]
-    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
+        *_repository(""),
+    )
+    why = "Snakemake writes the study from its configuration and its command line"
+    written, here = (_artifact(path, "out"),), this_machine()
+    _write(Statement("configure", written, dependencies, {}, here, started, _now(), programs(), unrepeatable=why))
 
 
-def machine() -> dict[str, Any]:
+def this_machine() -> dict[str, Any]:
     """What there is to say of a job that no framework took part in."""
     matter = {name: os.environ[name] for name in environment.NUMERICAL if name in os.environ}
     return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
@@ -126,33 +149,13 @@ def programs() -> dict[str, str]:
     return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
 
 
-def _write(
-    verb: str,
-    outputs: list[Artifact],
-    dependencies: list[Artifact],
-    parameters: dict[str, Any],
-    observed: dict[str, Any],
-    started: datetime,
-    process: str = "",
-    resumed: dict[str, Any] | None = None,
-) -> None:
+def _write(statement: Statement) -> None:
     commit = repository.commit() or repository.packed()
-    statement = Statement(
-        verb,
-        tuple(outputs),
-        (*dependencies, *_repository(parameters)),
-        # As JSON has it: tuples are lists.
-        json.loads(json.dumps(parameters)),
-        json.loads(json.dumps(observed)),
-        started,
-        _now(),
-        programs(),
-        commit.changes if commit else None,
-        process,
-        resumed,
-        chain=_chain(path_for(outputs[0].name)) if verb == "write-page" else None,
-    )
-    files.write_json(path_for(outputs[0].name), statement.as_json())
+    # As JSON has it: tuples are lists.
+    parameters, observed = (json.loads(json.dumps(value)) for value in (statement.parameters, statement.observed))
+    changes = commit.changes if commit else None
+    statement = statement._replace(parameters=parameters, observed=observed, changes=changes)
+    files.write_json(path_for(statement.name), statement.as_json())
 
 
 def _chain(own: Path) -> dict[str, str]:
@@ -167,7 +170,14 @@ def _chain(own: Path) -> dict[str, str]:
     return digests
 
 
-def _sources(records: Iterable[dict[str, Any]]) -> Iterator[Artifact]:
+def _input(read: Read) -> Artifact:
+    """An input, with the digest of the statement of the job that made it, if there is one."""
+    stated = path_for(read.made_with) if read.made_with else None
+    made_by = sha256(stated) if stated and stated.is_file() else ""
+    return _artifact(read.path, read.role, statements.INPUT)._replace(statement=made_by)
+
+
+def _sources(records: Iterable[Mapping[str, Any]]) -> Iterator[Artifact]:
     """What a job was made from that no job made: files from outside, or one of an installed package."""
     for record in records:
         package = record.get("package")
@@ -177,19 +187,17 @@ def _sources(records: Iterable[dict[str, Any]]) -> Iterator[Artifact]:
             uri = f"pkg:pypi/{package}@{version}"
             yield Artifact(record["path"], sha256(path), path.stat().st_size, kind=statements.PACKAGE, uri=uri)
         else:
-            uri = record.get("url") or record.get("page") or ""
-            yield Artifact(
-                _relative(record["path"]), record["sha256"], record["bytes"], kind=statements.SOURCE, uri=uri
-            )
+            name, uri = _relative(record["path"]), record.get("url") or record.get("page") or ""
+            yield Artifact(name, record["sha256"], record["bytes"], kind=statements.SOURCE, uri=uri)
 
 
-def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
+def _code(made_by: Mapping[str, str]) -> Iterator[Artifact]:
     for name, digest in sorted(made_by.items()):
         yield Artifact(name, digest, kind=statements.CODE if name.endswith(".py") else statements.RESOURCE)
 
 
-def _repository(parameters: dict[str, Any]) -> Iterator[Artifact]:
-    lock, commit = repository.lock(parameters), repository.commit() or repository.packed()
+def _repository(engine: str) -> Iterator[Artifact]:
+    lock, commit = repository.lock(engine), repository.commit() or repository.packed()
     if lock:
         yield Artifact(lock, sha256(program.path_of(lock)), kind=statements.LOCK)
     if commit and commit.sha:

@@ -11,9 +11,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.base import faults
 from toolnoise.base.errors import BadInput
@@ -21,13 +20,14 @@ from toolnoise.base.files import canonical_sha256, read_json, sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.provenance.statements import UNKNOWN
-from toolnoise.study import environments, programs
 
+# The lock files of toolings' own environments.
+VERSIONS = "requirements/versions"
 # The first match counts, so lock files of one framework come before those of several.
 LOCKS = (
     *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks", "dev")),
     "requirements/machines/gpu.txt",
-    *map(environments.lock_of, environments.known()),
+    *(f"{VERSIONS}/{path.name}" for path in sorted(path_of(VERSIONS).glob("*.txt"))),
 )
 # Packages that affect numbers and figures; the other pins of a lock follow from these.
 DECISIVE = (
@@ -41,6 +41,8 @@ FRAMEWORKS = {
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
     "torch": {"torch"},
 }
+# The engine of existing training programs, which may import any of them.
+PROGRAMS = "command"
 # In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
 
@@ -119,16 +121,12 @@ def installed_file(package: str, file: str) -> Path:
     return Path(str(importlib.metadata.distribution(package).locate_file(file)))
 
 
-def lock(parameters: Mapping[str, Any]) -> str | None:
-    """The lock file whose environment a job with these parameters has here; None if there is none.
+@functools.cache
+def lock(engine: str) -> str | None:
+    """The lock file whose environment a job on this engine has here; None if there is none.
 
     The environment may have further packages: frameworks that neither the job nor the lock file names, and tools.
     """
-    return _lock(parameters.get("spec", {}).get("hardware", {}).get("engine", ""))
-
-
-@functools.cache
-def _lock(engine: str) -> str | None:
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
     locks = (name for name in LOCKS if path_of(name).exists())
     return next((name for name in locks if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
@@ -141,7 +139,7 @@ def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
         chosen = {package: version for package, version in pinned.items() if package in packages}
         if not chosen.items() <= here.items():
             return False
-        if not chosen and engine not in (other, programs.ENGINE):
+        if not chosen and engine not in (other, PROGRAMS):
             further |= packages
     return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
 

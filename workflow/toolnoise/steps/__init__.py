@@ -513,7 +513,7 @@ def _inputs(step: Step, study: Study, place: Place) -> Iterator[tuple[str, str]]
     for option, read in step.reads.items():
         value = read.at(study, place)
         if option == "read":
-            yield from ((path, f"read {kind}") for kind, *paths in value for path in paths)
+            yield from ((path, "metrics") for _, *paths in value for path in paths)
             continue
         for path in value if isinstance(value, list) else [value]:
             yield path, option

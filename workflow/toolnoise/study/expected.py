@@ -5,7 +5,9 @@ audit expects take their places from it.
 """
 
 import difflib
+import functools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
@@ -13,7 +15,7 @@ from typing import NamedTuple
 from toolnoise.base.errors import BadInput
 from toolnoise.study import layout, places
 from toolnoise.study.cells import Place
-from toolnoise.study.layout import CELL, PAIR
+from toolnoise.study.layout import CELL, NARROW, PAIR
 from toolnoise.study.study import Study
 
 Places = Callable[[Study], Iterable[Place]]
@@ -76,12 +78,22 @@ METRICS = {
 
 _RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)
 _DUMP = (layout.LOGITS, layout.PREDICTIONS)
-# By the verb of the job, in the order of the data; the parts of metric files are in METRICS.
+
+
+def _metrics(places: Places, *kinds: str) -> Expected:
+    """A job that writes parts of metric files of these kinds."""
+    return Expected(places, tuple(METRICS[kind].pattern for kind in kinds))
+
+
+# By the verb of the job, in the order of the data. Metric files of the whole study, figures and tables follow from it
+# (`figure_files`).
 EXPECTED = {
     "configure": Expected(places.whole, (layout.STUDY,)),
     "fetch": Expected(places.from_files, (layout.SOURCES,)),
     "prepare": Expected(places.prepared, (layout.DATA,)),
     "gather-labels": Expected(places.left_by_programs, (layout.DATA,)),
+    "count": _metrics(places.prepared, "counts"),
+    "name-classes": _metrics(places.with_named_classes, "labels"),
     # Runs that were made elsewhere go without.
     "check-model": Expected(places.own_models, (layout.CHECKED,), needed=False),
     "train": Expected(places.trained, _RUN),
@@ -95,6 +107,17 @@ EXPECTED = {
     "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
     "check-control": Expected(places.controls, (layout.GATE,)),
     "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
+    "measure": _metrics(places.built, "stability", "runs", "identical", "convergence", "ensembles"),
+    "measure-program": _metrics(places.of_scoring_programs, "stability", "runs", "ensembles"),
+    "measure-outcomes": _metrics(places.of_other_programs, "stability", "runs"),
+    "measure-ratios": _metrics(attrgetter("compared"), "ratios"),
+    "measure-pair": _metrics(attrgetter("pairs"), "cross_tooling"),
+    "measure-frameworks": _metrics(attrgetter("frameworks"), "frameworks", "partings"),
+    "measure-growth": _metrics(places.with_growth, "growth"),
+    "measure-language": _metrics(places.of_language, "language"),
+    "measure-layers": _metrics(places.with_layers, "layers"),
+    "measure-overhead": _metrics(attrgetter("networks"), "overhead", "kernels"),
+    "measure-remedies": _metrics(places.with_remedies, "remedies"),
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
     "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
@@ -102,6 +125,34 @@ EXPECTED = {
     "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),
     "report": Expected(places.whole, (layout.REPORT,), needed=False),
 }
+# The first file that each job writes, by the patterns of all; twins write the same files.
+_FIRST = {pattern: kind.patterns[0] for kind in EXPECTED.values() for pattern in kind.patterns}
+_FIRST |= {layout.COLLECTED: layout.COLLECTED}
+_FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.svg" for suffix in ("svg", "pdf", "png", f"{NARROW}.svg")}
+_FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.html" for suffix in ("html", "csv", "md", "tex")}
+
+
+def first_output(path: str) -> str | None:
+    """The first output of the job that makes a file of a study, after which its statement is named."""
+    for compiled, pattern in _patterns_in()[_folder_in(path)]:
+        if matched := compiled.fullmatch(path):
+            return _FIRST[pattern].format(**matched.groupdict())
+    return None
+
+
+@functools.cache
+def _patterns_in() -> Mapping[str, list[tuple[re.Pattern, str]]]:
+    """The patterns of files by the folder that they lie in."""
+    found = defaultdict(list)
+    for pattern in _FIRST:
+        escaped = re.escape(pattern).replace(r"\{", "{").replace(r"\}", "}")
+        found[_folder_in(pattern)].append((re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/.]+)", escaped)), pattern))
+    return found
+
+
+def _folder_in(path: str) -> str:
+    """The folder, or the file, in that of a study."""
+    return "".join(path.split("/")[2:3])
 
 
 def places_of(study: Study, kind: str) -> set[tuple[str, ...]]:

@@ -33,7 +33,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """This machine, its accelerators and packages, and for each tooling why it cannot run here (empty: it can)."""
-    from toolnoise.engines import accelerators, environment, serving
+    from toolnoise.base import environment
+    from toolnoise.engines import accelerators, serving
 
     return {
         "machine": environment.machine(),

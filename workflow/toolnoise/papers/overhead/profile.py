@@ -21,7 +21,7 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import TimedOutput
+from toolnoise.base.job import TimedOutput, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Data, Split
@@ -38,6 +38,7 @@ Alone = Callable[[], AbstractContextManager[None]]
 DRIVER = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
 
 
+@unrepeatable("what it made are times")
 def profile(spec: Spec, *, out: TimedOutput, record: TimedOutput) -> dict[str, Any]:
     """Measure the network and mode of `spec`; write its table of kernels and its record; return the observations."""
     timings = Timings()

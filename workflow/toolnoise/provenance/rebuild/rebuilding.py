@@ -18,13 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolnoise import streams
-from toolnoise.base import files
+from toolnoise.base import environment, files
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import fetching, sources
-from toolnoise.engines import environment, serving
+from toolnoise.engines import serving
 from toolnoise.measures import two_runs
 from toolnoise.provenance import recorder, repository
 from toolnoise.provenance.diff import changes
@@ -343,12 +343,12 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     """The differences between the machine and programs then and now."""
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
-    now = now or {**recorder.machine(), "variables": _recorded(statement)}
+    now = now or {**recorder.this_machine(), "variables": _recorded(statement)}
     lock = next((needed.name for needed in statement.made_of(LOCK)), None)
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),
-        ("lock", lock, repository.lock(statement.parameters)),
+        ("lock", lock, repository.lock(statement.parameters.get("spec", {}).get("hardware", {}).get("engine", ""))),
     ]
     changed = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
     lines = [f"then and now: {change.key}: {changes.both(change, ' -> ')}" for change in changed]

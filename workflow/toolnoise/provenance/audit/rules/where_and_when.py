@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from toolnoise import engines
+from toolnoise.base import environment
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
-from toolnoise.engines import accelerators, environment
+from toolnoise.engines import accelerators
 from toolnoise.provenance import history
 from toolnoise.provenance.audit.evidence import Evidence, Found, each, shows_earlier_page
 from toolnoise.provenance.statements import COMMIT, TIME, Statement
