@@ -175,7 +175,7 @@ class Folder:
     def names(self, *artifacts):
         """What a finding may be about, if something is wrong with the job of a file: its statement and its outputs."""
         jobs = [self.stated.get(one, one) for one in artifacts]
-        return {self.name(one) for job in jobs for one in (job, *self.beside.get(job, ()), *artifacts)}
+        return {self.name(one) for job in jobs for one in (job, *self.beside.get(job, ()))} | {*artifacts}
 
     def put(self, artifact, content):
         """Write a file, with the folders that it needs."""
