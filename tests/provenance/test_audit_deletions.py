@@ -11,7 +11,7 @@ import shutil
 from datetime import timedelta
 
 import pytest
-from forging import ROOTED, Folder, audited, definition, flipped, move_times, written
+from forging import ROOTED, Folder, audited, flipped, made_from, move_times, said, written
 
 FLIPS = 30
 
@@ -154,16 +154,11 @@ def test_an_older_version_that_is_put_back_with_its_statement_is_found(folder, d
     found = folder.audit()
     assert [one for one in older if not found.told({"root"}, folder.names(one))] == []
     # So are those whose products name another file, if there is no root.
-    read = {one["name"] for path in folder.statements for one in inputs(folder, path) if path != folder.stated[ROOTED]}
+    read = set().union(*(inputs(folder, path) for path in folder.statements if path != folder.stated[ROOTED]))
     page = folder.beside[folder.stated[ROOTED]]
     folder.delete(*page, folder.stated[ROOTED])
     found = folder.audit()
     assert [one for one in older if folder.name(one) in read and not found.told({"inputs"}, folder.names(one))] == []
-
-
-def inputs(folder, path):
-    statement = json.loads(folder.original[path])
-    return [one for one in definition(statement)["resolvedDependencies"] if one["annotations"].get("kind") == "input"]
 
 
 def test_an_older_page_that_is_put_back_has_another_root(small):
@@ -208,8 +203,7 @@ def test_whatever_lies_there_that_no_job_made_is_unknown(small, tmp_path):
 @pytest.mark.parametrize("name", [b"a\nb.png", b"\xff.png", "\N{RIGHT-TO-LEFT OVERRIDE}gnp.png".encode()])
 def test_a_file_with_a_strange_name_is_unknown_and_its_line_can_be_printed(name, small):
     (small.path("figures") / os.fsdecode(name)).write_bytes(b"")
-    found = small.audit()
-    assert [one["rule"] for one in found.findings] == ["unknown"]
+    assert {one["rule"] for one in small.audit().findings} == {"unknown"}
 
 
 def test_two_statements_of_one_file_are_unknown(small):
@@ -252,94 +246,86 @@ def test_what_lies_beside_the_studies_is_unknown(small):
 # A run that nobody should know of
 # --------------------------------
 
-WITHOUT = "runs/smallcnn-bn/digits/cpu/algo_impl/2"
+WITHOUT = "smallcnn-bn/digits/cpu/algo_impl"
+GONE = [f"runs/{WITHOUT}/{seed}" for seed in (1, 2)]
+
+
+def drop_cell(study):
+    """The study without that cell."""
+    study["grid"][1]["variants"].remove("algo_impl")
+
+
+def inputs(folder, path):
+    """What the job of a statement read, by name."""
+    return {one["name"] for one in made_from(json.loads(folder.original[path]), "input")}
 
 
 def resting_on(folder, artifact):
-    """The jobs that a file went into, directly or through others, with its own."""
-    reached = {folder.stated[artifact]}
-    while more := {
-        path
-        for path in folder.statements
-        if path not in reached
-        and {one["name"] for one in inputs(folder, path)}
-        & {folder.name(one) for job in reached for one in folder.beside[job]}
-    }:
-        reached |= more
+    """The statements of a file's job and of all jobs that it went into, directly or through others."""
+    reached, before = {folder.stated[artifact]}, set()
+    while reached != before:
+        before, made = set(reached), {folder.name(one) for path in reached for one in folder.beside[path]}
+        reached |= {path for path in folder.statements if inputs(folder, path) & made}
     return reached
 
 
-def test_a_run_that_is_deleted_with_all_that_rests_on_it_is_found(small):
-    lost = resting_on(small, f"{WITHOUT}/weights.npz") - {small.stated[ROOTED]}
-    small.delete(*lost, *(one for path in lost for one in small.beside[path]))
-    found = small.audit()
-    assert found.told({"missing", "complete"}, small.names(f"{WITHOUT}/run.json"))
+@pytest.fixture
+def lost(small):
+    """The jobs of a run and of all that rests on it, and their files; the page is not among them."""
+    jobs = resting_on(small, f"{GONE[0]}/weights.npz") - {small.stated[ROOTED]}
+    return [*jobs, *(one for path in jobs for one in small.beside[path])]
+
+
+def test_a_run_that_is_deleted_with_all_that_rests_on_it_is_found(small, lost):
+    assert f"predictions/{WITHOUT}.npy" in lost
+    assert "figures/table2.html" in lost
+    small.delete(*lost)
+    assert small.audit().told({"missing", "complete"}, small.names(f"{GONE[0]}/run.json"))
     # A root that does not name them any more.
     small.settle_upwards()
-    assert small.audit().told({"complete", "inputs", "missing"}, small.names(f"{WITHOUT}/run.json"))
+    assert small.audit().told({"complete", "missing"}, small.names(f"{GONE[0]}/run.json"))
 
 
-def test_without_the_page_nobody_says_that_all_is_there(small):
-    lost = resting_on(small, f"{WITHOUT}/weights.npz")
-    small.delete(*lost, *(one for path in lost for one in small.beside[path]))
-    found = small.audit()
-    assert "no root" in json.dumps(found.json)
-    assert "completeness unknown" in json.dumps(found.json)
+def test_without_the_page_nobody_says_that_all_is_there(small, lost):
+    page = small.stated[ROOTED]
+    small.delete(*lost, page, *small.beside[page])
+    last = said("audit", small.root).out.splitlines()[-1]
+    assert "no root: completeness unknown" in last
+    assert not last.startswith("clean: ")
 
 
 def test_a_run_that_is_deleted_and_all_above_it_made_anew_is_found(
     small_study, small, tmp_path, change_study, snakemake
 ):
-    """Snakemake makes the study without the run; then the whole study is claimed."""
+    """Snakemake makes the study without the run; then somebody claims that it is the whole study."""
     site = shutil.copytree(small_study, tmp_path / "site")
+    change_study(site, drop_cell)
     results = site / "results/small"
-    # All draws of the last block but the first: the same jobs, of fewer runs.
-    change_study(site, lambda study: study["grid"][2].update(draws=1))
-    shutil.rmtree(results / "runs/smallcnn-bn/digits/cpu/impl/20001")
-    shutil.rmtree(results / "runs/smallcnn-bn/digits/cpu/impl/20002")
-    shutil.rmtree(results / "statements/runs/smallcnn-bn/digits/cpu/impl/20001")
-    shutil.rmtree(results / "statements/runs/smallcnn-bn/digits/cpu/impl/20002")
+    for path in [path for path in results.rglob("*") if path.is_file() and f"/{WITHOUT}" in path.as_posix()]:
+        path.unlink()
     done = snakemake(site)
     assert done.returncode == 0, done.stdout + done.stderr
-    honest = audited(results)
-    assert honest.findings == []
     forged = Folder(results, tmp_path / "forged")
-    lost = small.names("runs/smallcnn-bn/digits/cpu/impl/20001/run.json")
-
-    def claimed(*statements):
-        for one in ("study.json", *statements):
-            forged.put(one, small.original[one])
-
-    # The study of all runs is put back; so is its statement; so does the root say; so does everything.
-    for steps in (1, 2, 3):
-        claimed(*[small.stated["study.json"]][: steps - 1])
-        if steps == 3:
-            forged.settle_upwards()
-        found = forged.audit()
-        told = (
-            found.told({"changed", "root", "inputs", "study"}, forged.names("study.json"))
-            if steps < 3
-            else found.told({"complete"}, lost)
-        )
-        assert told, (steps, found.shown)
-        forged.restore()
-    # The page of all runs is put back over the smaller study.
-    for one in (*small.beside[small.stated[ROOTED]], small.stated[ROOTED]):
+    assert forged.audit("--strict").findings == []
+    there, runs = forged.names("study.json"), small.names(*(f"{run}/run.json" for run in GONE))
+    # The whole study is put back; with its statement; with a root that names both.
+    forged.put("study.json", small.original["study.json"])
+    assert forged.audit().told({"changed"}, there)
+    forged.put(forged.stated["study.json"], small.original[small.stated["study.json"]])
+    assert forged.audit().told({"root", "inputs", "complete"}, there)
+    forged.restore()
+    forged.put("study.json", small.original["study.json"])
+    forged.settle_upwards()
+    assert forged.audit().told({"complete"}, runs)
+    forged.restore()
+    # The page of the whole study is put back, which names what is no longer there.
+    for one in (small.stated[ROOTED], *small.beside[small.stated[ROOTED]]):
         forged.put(one, small.original[one])
-    found = forged.audit()
-    assert found.told({"root", "missing", "inputs", "complete"}, lost | forged.names("metrics/stability.csv"))
-
-
-def drop_eigen(study):
-    """The study without its last cell."""
-    study["grid"].pop()
+    assert forged.audit().told({"root", "missing", "complete"}, runs | forged.names("metrics/stability.csv"))
 
 
 def test_a_cell_that_is_taken_from_the_roots_study_and_not_from_the_file_is_found(small):
-    """The root names another study file than the one that is there."""
-    smaller = json.loads(small.original["study.json"])
-    drop_eigen(smaller)
-    small.put("study.json", written(smaller))
+    small.edit("study.json", drop_cell)
     small.settle_upwards()
     vouched = small.path(small.stated[ROOTED]).read_bytes()
     small.restore()
@@ -348,24 +334,17 @@ def test_a_cell_that_is_taken_from_the_roots_study_and_not_from_the_file_is_foun
 
 
 def test_a_cell_that_is_taken_from_both_while_its_statements_are_there_is_found(small):
-    small.edit("study.json", drop_eigen)
+    small.edit("study.json", drop_cell)
     small.settle_upwards()
-    found = small.audit()
-    gone = small.names(*(f"runs/smallcnn/digits/cpu-eigen/control/{seed}/run.json" for seed in (1, 2)))
-    assert found.told({"unknown", "study"}, gone)
+    assert small.audit().told({"unknown", "study"}, small.names(f"{GONE[0]}/run.json"))
 
 
 def test_a_run_that_the_study_is_said_to_have_is_missing(small):
     small.edit("study.json", lambda study: study["grid"][0].update(seeds=3))
     small.settle_upwards()
-    assert small.audit().told(
-        {"complete"},
-        {
-            small.name(f"runs/{CELL}/impl/3/run.json"),
-            small.name(f"runs/{CELL}/impl/3/weights.npz"),
-            small.name(f"statements/runs/{CELL}/impl/3/weights.npz.intoto.json"),
-        },
-    )
+    wanted = [f"runs/{CELL}/impl/3/run.json", f"runs/{CELL}/impl/3/weights.npz"]
+    statement = f"statements/{wanted[1]}.intoto.json"
+    assert small.audit().told({"complete"}, small.names(*wanted, statement))
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{", b"[" * 100_000, b""])

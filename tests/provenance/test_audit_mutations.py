@@ -1,5 +1,6 @@
-"""One lie each, told in files and in every statement that names them, up to the root: the audit finds it by its rule."""
+"""One lie each, told in files and in all statements that name them, up to the root: the audit finds it by its rule."""
 
+import base64
 import functools
 import json
 import re
@@ -587,8 +588,6 @@ def test_a_root_that_is_not_signed_by_the_required_key_is_found(small, keys):
     small.restore()
     small.put(STABILITY, flipped(small.original[STABILITY], -3))
     small.settle_upwards()
-    import base64
-
     payload = base64.b64encode(small.path(small.stated[ROOTED]).read_bytes()).decode()
     small.put(small.stated[ROOTED], json.dumps(signed | {"payload": payload}).encode())
     assert small.audit(*ann).told({"signature"}, small.names(ROOTED))
