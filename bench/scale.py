@@ -20,12 +20,15 @@ import io
 import itertools
 import math
 import os
+import re
 import resource
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,17 +36,16 @@ from unittest import mock
 
 import numpy as np
 
-from toolnoise import steps, streams
-from toolnoise.base import arrays, files, key_values
+from toolnoise import cli, streams
+from toolnoise.base import arrays, files
 from toolnoise.base.job import Files
 from toolnoise.base.program import ROOT
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
-from toolnoise.commands.jobs import recorded
+from toolnoise.commands import jobs
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
 from toolnoise.provenance import recorder
-from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, job_code, layout, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
@@ -209,7 +211,7 @@ def of_study(runs: int, a_cell: int, *, plans: bool) -> Iterator[tuple[str, Used
     """Each verb that works on a study, with what it used."""
     study = invented(runs, a_cell)
     # A plan of what is not made needs no results.
-    with made(study, () if plans else STEPS) as folder:
+    with made(study, () if plans else job_code.JOBS) as folder:
         for verb, command in commands(study, folder):
             if verb in (BARE_PLAN, PLAN) or not plans:
                 yield verb, used_by(command, folder / "empty" if verb in (BARE_PLAN, PLAN) else folder)
@@ -219,11 +221,11 @@ def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
     """The measures of one cell of so many runs, with what they used."""
     study = invented(runs, runs)
     with made(study, ("prepare", "train", "predict")) as folder:
-        yield MEASURE, used_by(measuring(study), folder)
+        yield MEASURE, used_by(measuring(folder), folder)
 
 
 @contextmanager
-def made(study: Study, verbs: Container[str] = STEPS) -> Iterator[Path]:
+def made(study: Study, verbs: Container[str] = job_code.JOBS) -> Iterator[Path]:
     """A folder with what these verbs make of a study."""
     folder = Path(tempfile.mkdtemp(prefix="scale-"))
     try:
@@ -232,7 +234,7 @@ def made(study: Study, verbs: Container[str] = STEPS) -> Iterator[Path]:
         if not child:
             # What goes wrong is said here: the parent removes the folder.
             try:
-                invent(study, folder, lambda job: job.verb in verbs)
+                invent(study, folder, verbs)
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)
@@ -259,14 +261,17 @@ def commands(study: Study, folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "export", [*TOOLNOISE, "export", results, "--out", "all.tar"]
 
 
-def measuring(study: Study) -> list[str]:
+def measuring(folder: Path) -> list[str]:
     """The command line that measures the first cell of a study."""
-    job = next(job for job in steps.jobs(study) if job.verb == "measure")
-    identical = key_values.text(job.parameters["identical"])
-    words = ["--cell", "/".join(job.place), "--study-seed", str(job.parameters["study_seed"]), "--identical", identical]
-    for argument, value in files_of(job).items():
-        words += [f"--{argument.replace('_', '-')}", *(value if isinstance(value, list) else [value])]
-    return [*TOOLNOISE, "measure", *words]
+    return [*TOOLNOISE, *next(words for words in planned(folder) if words[0] == "measure")]
+
+
+def planned(folder: Path) -> Iterator[list[str]]:
+    """The words after `toolnoise` of every job's command, in the order of the data, as Snakemake prints them."""
+    command = [*SNAKEMAKE, "--configfile", FILE, "--dry-run", "--forceall", "--printshellcmds"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    for line in re.findall(r"toolnoise (.*?) >\S+ 2>&1$", done.stdout + done.stderr, re.MULTILINE):
+        yield shlex.split(line)
 
 
 def used_by(command: list[str], folder: Path) -> Used:
@@ -313,34 +318,23 @@ def invented(
     return grid.build(config.resolve(written, FILE), FILE)
 
 
-def invent(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lambda _: True) -> None:
-    """Write the study's file and the results of all or some of its jobs into a folder."""
-    jobs = [job for job in steps.jobs(study) if job.needed and job.verb != steps.CONFIGURE and wanted(job)]
+def invent(study: Study, folder: Path, verbs: Container[str] = job_code.JOBS) -> None:
+    """Write the study's file and the results of the jobs of some verbs into a folder."""
     with chdir(folder), _unsynced():
         # JSON is YAML.
         files.write_json(FILE, study.config)
         recorder.write_study(study.path(layout.STUDY), study.config, FILE)
-        if not jobs:
+        if not verbs:
             return
-        spec = next(Spec.read(job.parameters["spec"]) for job in jobs if job.verb == "train")
-        work = _Work(start_engine(spec)[1])
+        work = _Work(start_engine(study.spec(study.cells[0], 1))[1])
         with mock.patch.object(job_code, "perform", work.perform):
-            for job in jobs:
-                parameters = {name: value for name, value in job.parameters.items() if name != "keys"}
-                recorder.run(recorded(job.verb, parameters, files_of(job), {}), "")
-
-
-def files_of(job: steps.Job) -> Files:
-    """The inputs and outputs of a job by the arguments that name them."""
-    by_role: dict[str, list[str]] = {}
-    for name, role in (*job.inputs, *job.outputs):
-        by_role.setdefault("metrics" if role.startswith("read ") else role, []).append(name)
-    return {
-        argument: by_role.get(argument.replace("_", "-"), [])
-        if about.several
-        else by_role[argument.replace("_", "-")][0]
-        for argument, about in job_code.function_of(job.verb).files.items()
-    }
+            for words in planned(folder):
+                options = vars(cli.parsed(words))
+                if options["verb"] in verbs:
+                    job = job_code.function_of(options["verb"])
+                    named = {name: options[name] if options[name] is not None else () for name in job.files}
+                    parameters = jobs.parameters_of(job, options)
+                    recorder.run(jobs.recorded(options["verb"], parameters, named, {}, words), "")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.commands import jobs
-from toolnoise.provenance import unpacked
+from toolnoise.provenance import archive
 from toolnoise.study import config, grid, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS
@@ -583,4 +583,4 @@ def make_dump(tmp_path):
 def evidence():
     """The folder of a study of `evidence/`: its archive is unpacked once, when the first test asks for it."""
     with ExitStack() as stack:
-        yield functools.cache(lambda name: stack.enter_context(unpacked.opened(ROOT / f"evidence/{name}.tar.xz"))[0])
+        yield functools.cache(lambda name: stack.enter_context(archive.opened(ROOT / f"evidence/{name}.tar.xz"))[0])

@@ -11,12 +11,12 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from toolnoise.provenance.audit.rules import code_origins
 
-from toolnoise import steps
 from toolnoise.base import code_digest, code_text, program
+from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import repository
 from toolnoise.provenance.audit import moves
-from toolnoise.provenance.audit.rules import code_origins
 from toolnoise.provenance.statements import CODE, Artifact
 from toolnoise.study import config, grid, job_code
 
@@ -470,7 +470,7 @@ def planned(written):
     study = grid.build(config.resolve(copy.deepcopy(written), "study.yaml"), "study.yaml")
     return {
         (job.verb, *job.place): (json.dumps(job.parameters), job_code.digest(job.verb, job.parameters))
-        for job in steps.jobs(study)
+        for job in expected_jobs(study)
         if job.verb in job_code.JOBS
     }
 

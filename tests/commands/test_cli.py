@@ -59,7 +59,7 @@ def test_a_verb_imports_no_other_and_the_help_nothing_that_a_verb_works_with():
         "cli.parsed(['compare', 'a.npy', 'b.npy'])\n"
         "verbs = {name for name in sys.modules if name in cli.VERBS.values()}\n"
         "assert verbs == {'toolnoise.comparison.verbs.compare'}, verbs\n"
-        "assert not {'numpy', 'toolnoise.steps'} & set(sys.modules)\n"
+        "assert not {'numpy', 'toolnoise.checks'} & set(sys.modules)\n"
         "try:\n"
         "    cli.main(['--help'])\n"
         "finally:\n"

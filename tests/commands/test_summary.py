@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from toolnoise.base import files, metric_files
+from toolnoise.checks import parameters
 from toolnoise.commands import findings
 from toolnoise.commands import summary as command
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import what_varies
 from toolnoise.papers.claims import judging
-from toolnoise.steps import parameters
 from toolnoise.study import job_code, layout
 from toolnoise.study.cells import Whole
 

@@ -29,9 +29,9 @@ from types import FrameType
 
 import fuzz_study_changes as changes
 
-from toolnoise import steps
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
+from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.study import config, given, grid
 
 SECONDS, SECONDS_OF_PROGRAM = 20, 120
@@ -55,8 +55,8 @@ def outcome(file: str) -> tuple[str, dict | None]:
         kept = changes.as_kept(study.config)
         if changes.as_kept(config.resolve(copy.deepcopy(kept), "results/fuzzed/study.json")) != kept:
             raise AssertionError("the resolved study resolves to another one")
-        for job in itertools.islice(steps.jobs(study), 400):
-            json.dumps(steps.STEPS[job.verb].parameters(study, job.place), allow_nan=False)
+        for job in itertools.islice(expected_jobs(study), 400):
+            json.dumps(job.parameters, allow_nan=False)
     except BadInput as error:
         return str(error), None
     return "", kept

@@ -8,12 +8,12 @@ from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
+from toolnoise.checks import parameters
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.ratios import RATIOS, CellRuns, ratios
 from toolnoise.measures import noise_ratios
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.steps import parameters
 from toolnoise.study import figure_files
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from toolnoise.base import metric_files
+from toolnoise.checks import parameters
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import arms, claim_parts, effects, judging, sentences
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
-from toolnoise.steps import parameters
 from toolnoise.study import config, figure_files, grid, job_code, published
 from toolnoise.study.cells import Whole
 from toolnoise.study.expected import METRICS

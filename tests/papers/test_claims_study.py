@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise import steps
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.checks import parameters
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
@@ -18,7 +18,6 @@ from toolnoise.papers.claims import judging, sentences
 from toolnoise.papers.claims.arms import Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.papers.claims.tests import rounded
-from toolnoise.steps import parameters
 from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
 
@@ -436,10 +435,6 @@ def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_o
     assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
     # Statements of earlier versions have the papers' claims, too.
     assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
-    (job,) = (job for job in steps.jobs(tiny) if job.verb == "judge-claims")
-    read = {role: path for path, role in job.inputs}
-    assert read["runs"] == "results/tiny/metrics/runs.csv"
-    assert "remedies" not in read
 
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):

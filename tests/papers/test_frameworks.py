@@ -6,6 +6,7 @@ from numpy.testing import assert_equal
 
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.checks import parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
@@ -20,7 +21,6 @@ from toolnoise.papers.frameworks.metric import (
     total,
 )
 from toolnoise.stats.estimates import Estimate
-from toolnoise.steps import parameters
 from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
 from toolnoise.study.expected import METRICS

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise import steps
 from toolnoise.base import arrays, files, metric_files
+from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.papers.growth import measure
 from toolnoise.papers.growth import metric as growth
 from toolnoise.papers.growth.metric import GROWTH, Course
@@ -217,8 +217,8 @@ def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_k
 
 def test_growth_is_one_job_a_task_and_has_a_figure(growing):
     study = growing({"variants": ["control", "bit"]})
-    (job,) = (job for job in steps.jobs(study) if job.verb == "measure-growth")
-    assert [name for name, _ in job.outputs] == ["results/tiny/metrics/growth/smallcnn/digits/cpu.csv"]
+    (job,) = (job for job in expected_jobs(study) if job.verb == "measure-growth")
+    assert job.outputs == ("results/tiny/metrics/growth/smallcnn/digits/cpu.csv",)
     assert "growth-smallcnn-digits" in {figure.name for figure in study.figures}
 
 

@@ -71,6 +71,7 @@ def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refus
             (recorder.Written("out.json", "record"),),
             perform=lambda: files.write_json("out.json", {}),
             code=dict,
+            counted=str,
             resumed=lambda: files.read_json("run.json")["resumed_after"],
             checkpoint="1.npz",
         ),

@@ -6,10 +6,12 @@ from collections import Counter
 
 import pytest
 
-from toolnoise import cli, steps
+from toolnoise import cli
+from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.commands import jobs
 from toolnoise.provenance.statements import path_for
 from toolnoise.study import grid, job_code
+from toolnoise.study.expected import first_output
 
 # The verbs that are no jobs, and that rules call all the same.
 FOR_PEOPLE = {"estimate", "audit", "crate"}
@@ -82,14 +84,17 @@ def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called,
     # Where the module of an own model lies.
     monkeypatch.chdir(folder)
     study = grid.load(folder / "study.yaml")
-    expected = {job.outputs[0][0]: (job.verb, job.place) for job in steps.jobs(study)}
-    assert {verb for verb, _ in expected.values()} == {*job_code.JOBS, steps.CONFIGURE}
+    expected = {job.outputs[0]: job for job in expected_jobs(study)}
+    assert {job.verb for job in expected.values()} == {*job_code.JOBS, "configure"}
     for job, verb, parameters, _ in called:
-        expected_verb, place = expected.pop(job["outputs"][0])
-        assert verb == expected_verb
-        assert as_json(parameters) == as_json(steps.STEPS[verb].parameters(study, place)), job["words"]
+        wanted = expected.pop(job["outputs"][0])
+        assert (verb, as_json(parameters)) == (wanted.verb, as_json(wanted.parameters)), job["words"]
         assert job["code"] == job_code.digest(verb, parameters), job["words"]
-    assert {verb for verb, _ in expected.values()} <= {steps.CONFIGURE, "measure-speed"}
+        assert sorted(job["outputs"][:-1]) == sorted(wanted.outputs), job["words"]
+        for path in wanted.outputs:
+            # A notebook that was executed is nobody's input.
+            assert first_output(path) == job["outputs"][0] or path.endswith(".ipynb"), path
+    assert {job.verb for job in expected.values()} <= {"configure", "measure-speed"}
 
 
 def test_a_rule_has_the_files_of_its_function(called):
@@ -100,13 +105,3 @@ def test_a_rule_has_the_files_of_its_function(called):
         assert read <= set(job["inputs"]), job["words"]
         assert all(any(part in path for part in BEFORE[verb]) for path in set(job["inputs"]) - read), job["words"]
         assert job["outputs"] == [*written, str(path_for(written[0]))], job["words"]
-
-
-def test_the_audit_expects_these_files_in_these_roles(called, folder):
-    expected = {job.outputs: job for job in steps.jobs(grid.load(folder / "study.yaml"))}
-    for job, verb, _, files in called:
-        function = job_code.function_of(verb)
-        step = expected[tuple(function.written(files))]
-        assert sorted(function.read(files)) == sorted(step.inputs), job["words"]
-        timed = {name.replace("_", "-") for name, about in function.files.items() if about.timed}
-        assert timed == {option for option, write in steps.STEPS[verb].writes.items() if write.timed}, verb

@@ -16,7 +16,7 @@ from toolnoise.base.key_values import text
 from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
-from toolnoise.steps import parameters as parameters_at
+from toolnoise.checks import parameters as parameters_at
 from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, given, grid
 from toolnoise.study import job_code, layout, places
 from toolnoise.study.builders import require_builders

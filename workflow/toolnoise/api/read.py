@@ -15,7 +15,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files
 from toolnoise.dumps import stacks
-from toolnoise.provenance import unpacked
+from toolnoise.provenance import archive
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
@@ -58,7 +58,7 @@ def read(path: str | Path) -> StudyResults | Dump:
     place = Path(path)
     if prediction_files.is_dump(place):
         return _dump(place)
-    with unpacked.opened(place) as (folder,):
+    with archive.opened(place) as (folder,):
         kept = folder / Path(layout.STUDY).name if folder.is_dir() else folder
         if kept.name != Path(layout.STUDY).name or not kept.is_file():
             raise BadInput(path, "", "found no results of a study", WANTED)

@@ -5,7 +5,9 @@ no file, or the whole new one. File and folder are synced, so the same holds in 
 the Snakefile reads this module.
 """
 
+import bz2
 import csv
+import gzip
 import hashlib
 import json
 import lzma
@@ -42,6 +44,8 @@ DAMAGED = (
 LARGEST_TEXT = 128 * 2**20
 # What is unpacked has at most this many bytes, or this many times those of its packed form.
 LARGEST_UNPACKED, LARGEST_RATIO = 2**30, 20
+# What opens a compressed file, by its first bytes.
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 # The least that a disk gives to a file.
 BLOCK = 4096
 

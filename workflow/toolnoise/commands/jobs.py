@@ -191,6 +191,7 @@ def recorded(
         tuple(recorder.Written(path, role, job.files[argument_of(role)].timed) for path, role in job.written(named)),
         perform=lambda: job_code.perform(verb, parameters, named | aside),
         code=lambda: job_code.digests_of_sources(verb, parameters),
+        counted=lambda: job_code.digest(verb, parameters),
         outside=(lambda output: outside(parameters, output)) if outside else lambda _: (),
         resumed=lambda: files.read_json(named["record"]).get("resumed_after"),
         checkpoint=aside.get("checkpoint", ""),

@@ -14,26 +14,26 @@ from typing import Any
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.program import python
 from toolnoise.base.spec import Spec
+from toolnoise.checks import parameters
 from toolnoise.datasets.sources import sources
 from toolnoise.engines import serving
 from toolnoise.provenance import statements
-from toolnoise.steps import STEPS, stated
-from toolnoise.study import environments, job_code, layout
+from toolnoise.study import environments, job_code, layout, places
 from toolnoise.study.study import Study
 
 # How a process ends that refuses its input.
 REFUSED, PREFIX = 2, "toolnoise: "
-CHECK = STEPS["check-model"]
 
 
 def call_builder(study: Study, model: str, dataset: str) -> None:
     """Call the builder of a study's own model for a data set, unless a check of it on some tooling is current."""
-    asked = {place: CHECK.parameters(study, place) for place in CHECK.all(study) if place[:2] == (model, dataset)}
+    own = [place for place in places.own_models(study) if place[:2] == (model, dataset)]
+    asked = {place: parameters.common_spec(study, place) for place in own}
     if not any(is_current(given, study.path(layout.CHECKED, place)) for place, given in asked.items()):
         _require((given["spec"] for given in asked.values()), dataset, study.config["datasets"][dataset])
 
 
-def is_current(parameters: dict[str, Any], output: str | Path) -> bool:
+def is_current(given: dict[str, Any], output: str | Path) -> bool:
     """Whether a check is there, made with these parameters by the present code: by its statement alone."""
     if not Path(output).exists():
         return False
@@ -42,8 +42,8 @@ def is_current(parameters: dict[str, Any], output: str | Path) -> bool:
     except (BadInput, OSError):
         return False
     made_by = {one.name: one.sha256 for one in made.dependencies}
-    present = job_code.digests_of_sources("check-model", parameters)
-    return made.parameters == stated(parameters) and made_by.items() >= present.items()
+    present = job_code.digests_of_sources("check-model", given)
+    return made.parameters["spec"] == given["spec"] and made_by.items() >= present.items()
 
 
 def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]) -> None:

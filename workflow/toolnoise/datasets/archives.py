@@ -4,10 +4,7 @@ An archive is refused as a whole if a member lies outside its folder, or is a li
 ends early: every member of a tar and its end are located before the first is read.
 """
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import stat
 import tarfile
@@ -20,12 +17,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_bytes, readable, require_plain, require_unpacked
+from toolnoise.base.files import COMPRESSED, read_bytes, readable, require_plain, require_unpacked
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
 # A compressed tar can only be read from its start. So it is decompressed once, in memory up to this many bytes.
 IN_MEMORY = 1 << 30
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 ZIP = b"PK"
 BLOCK = 1 << 20
 

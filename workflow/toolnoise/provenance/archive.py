@@ -1,27 +1,42 @@
-"""The archive format for a study's runs: a tar of plain files, optionally compressed, and nothing else.
+"""An archive of one study's results: a tar of plain files, optionally compressed, and nothing else.
 
-An archive is read once, from front to end, one block at a time, and never
-extracted. Everything in a tar except plain files is refused at once (links, devices, folders, long names, further
-headers), and so are bytes after its end. The caller decides which names and sizes are valid.
+It is read once, from front to end, one block at a time. Everything in it except plain files is refused at once (links,
+devices, folders, long names, further headers), and so are bytes after its end. Nothing in it is trusted: all its files
+belong to one study, and each has a plain name below that study's folder, once. The same files give the same bytes.
+
+It may take the place of its folder: it is unpacked for as long as somebody reads it. What would fill the disk is
+refused before it is written. Messages name the archive, and what lies beside the results is looked for beside it.
 """
 
-import re
+import gzip
+import lzma
+import shutil
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base import faults, files, scratch
+from toolnoise.base.errors import BadInput, standing_for
 from toolnoise.base.files import readable
 from toolnoise.base.printing import escaped
-from toolnoise.datasets.archives import COMPRESSED
 from toolnoise.provenance.statements import RESULTS
-from toolnoise.study import config
 
 WANTED = "an archive from toolnoise export"
-SUFFIXES = (".tar", ".tar.gz", ".tar.xz")
 BLOCK = 1 << 20
+# The room on a disk that even an empty file takes.
+LEAST = 4096
+PREFIX = "toolnoise-archive-"
+# What compresses an archive, by its suffix.
+PACKERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+    ".tar": lambda file: file,
+    # Without name and time, so that the same files give the same bytes.
+    ".tar.gz": partial(gzip.GzipFile, "", "wb", 9, mtime=0),
+    ".tar.xz": partial(lzma.LZMAFile, mode="wb"),
+}
 
 
 class Member(NamedTuple):
@@ -33,15 +48,24 @@ class Member(NamedTuple):
 
 
 def study_of(name: str) -> str | None:
-    """The study that a member belongs to, by its name; None if it belongs to none."""
-    results, *parts = PurePosixPath(name).parts or ("",)
-    named = results == RESULTS and len(parts) > 1 and re.search(config.schema()["$defs"]["name"]["pattern"], parts[0])
-    return parts[0] if named else None
+    """The study that a member belongs to; None unless its name is plain and lies below a study's folder."""
+    parts = PurePosixPath(name).parts
+    is_plain = files.is_below(name) and "\\" not in name
+    return parts[1] if is_plain and parts[:1] == (RESULTS,) and len(parts) > 2 else None
 
 
-def read(path: str | Path) -> Iterator[Member]:
+def study_in(path: str | Path) -> str:
+    """The study that an archive belongs to, by its first member."""
+    with closing(members_of(path)) as members:
+        first = next(members, None)
+    if first is None or (study := study_of(first.name)) is None:
+        raise BadInput(path, escaped(first.name) if first else "", "belongs to no study", WANTED)
+    return study
+
+
+def members_of(path: str | Path) -> Iterator[Member]:
     """The members of an archive, in order."""
-    with _unpacked(Path(path)) as tar:
+    with _decompressed(Path(path)) as tar:
         while (header := _exactly(tar, tarfile.BLOCKSIZE, path)) != bytes(tarfile.BLOCKSIZE):
             with readable(path, WANTED):
                 about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
@@ -59,14 +83,14 @@ def read(path: str | Path) -> Iterator[Member]:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+def _decompressed(path: Path) -> Iterator[IO[bytes]]:
     with readable(path, WANTED):
         file = path.open("rb")
     with file:
         with readable(path, WANTED):
             start = file.read(2)
             file.seek(0)
-        with COMPRESSED[start](file) if start in COMPRESSED else file as tar:
+        with files.COMPRESSED[start](file) if start in files.COMPRESSED else file as tar:
             yield tar
 
 
@@ -84,3 +108,84 @@ def _exactly(tar: IO[bytes], count: int, path: str | Path) -> bytes:
         if len(content) < count:
             raise EOFError("it ends early")
     return content
+
+
+def pack(path: str | Path, members: Iterable[Member]) -> None:
+    """Write an archive, compressed according to its suffix."""
+    suffix = next((suffix for suffix in PACKERS if str(path).endswith(suffix)), None)
+    if suffix is None:
+        raise BadInput("command line", "--out", f"found {str(path)!r}", f"a name that ends in {', '.join(PACKERS)}")
+    with files.replacing(path) as unfinished, unfinished.open("wb") as file, PACKERS[suffix](file) as tar:
+        written = 0
+        for member in members:
+            written += tar.write(_header(member))
+            written += sum(tar.write(chunk) for chunk in member.chunks)
+            written += tar.write(bytes(-member.size % tarfile.BLOCKSIZE))
+        end = 2 * tarfile.BLOCKSIZE
+        tar.write(bytes(end + -(written + end) % tarfile.RECORDSIZE))
+
+
+def _header(member: Member) -> bytes:
+    about = tarfile.TarInfo(member.name)
+    about.size = member.size
+    try:
+        return about.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+    except ValueError as error:
+        found = f"does not fit into an archive ({error})"
+        raise BadInput(member.name, "", found, "names of about 250 bytes and files of 8 GiB at most") from None
+
+
+def archive_of(path: str | Path) -> Path | None:
+    """The archive that a path is, or leads into; None if it leads to a file or folder of the disk."""
+    named = (one for one in (Path(path), *Path(path).parents) if one.name.endswith(tuple(PACKERS)))
+    return next(filter(Path.is_file, named), None)
+
+
+@contextmanager
+def opened(*paths: str | Path) -> Iterator[list[Path]]:
+    """Paths of results; those of an archive, or into one, are of the folder that it holds, unpacked once for all."""
+    packed = [archive_of(path) for path in paths]
+    with ExitStack() as stack:
+        roots = {one: stack.enter_context(_unpacked(one)) for one in dict.fromkeys(packed) if one}
+        of_paths = zip(map(Path, paths), packed, strict=True)
+        yield [roots[one] / path.relative_to(one) if one else path for path, one in of_paths]
+
+
+@contextmanager
+def _unpacked(packed: Path) -> Iterator[Path]:
+    with scratch.folder(Path(tempfile.gettempdir()), PREFIX) as place:
+        root = _unpack(packed, place)
+        with standing_for(packed, root):
+            yield root
+
+
+def _unpack(packed: Path, place: Path) -> Path:
+    """Write the files of an archive below a folder; return the folder of its study."""
+    study, taken = None, 0
+    with closing(members_of(packed)) as members:
+        for member in members:
+            own = study_of(member.name)
+            study = study or own
+            if own is None or own != study:
+                raise BadInput(packed, escaped(member.name), "is not of the study", "results/<study>/... of one study")
+            taken += max(LEAST, member.size)
+            files.require_unpacked(packed, "", taken, packed.stat().st_size)
+            if member.size > (free := shutil.disk_usage(place).free):
+                found = f"has {member.size} bytes"
+                raise BadInput(packed, escaped(member.name), found, f"{free} are free in {place.parent}: set TMPDIR")
+            _write(packed, place / member.name, member)
+    if study is None:
+        raise BadInput(packed, "", "is empty", "an archive of one study's results")
+    return place / RESULTS / study
+
+
+def _write(packed: Path, path: Path, member: Member) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not over a file that is there: it came twice.
+        file = path.open("xb")
+    except OSError as error:
+        found = "comes twice" if path.exists() else faults.called(error)
+        raise BadInput(packed, escaped(member.name), found, "each file once") from None
+    with file:
+        file.writelines(member.chunks)

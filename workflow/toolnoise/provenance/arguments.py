@@ -1,15 +1,14 @@
-"""Arguments that several verbs of verification share, and the keys that those of required signatures name."""
+"""Arguments that several verbs of verification share, and the key that must have signed the root."""
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import option
 
 if TYPE_CHECKING:
-    from toolnoise.provenance.signing import AllowedSigners
+    from toolnoise.provenance.signing import RequiredKey
 
 RESULTS = {
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"}
@@ -17,18 +16,12 @@ RESULTS = {
 RESULTS_OR_ARCHIVE = {
     "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
 }
-# Signatures: of every statement; of the root, too.
-SIGNATURES = {
-    "--require-signatures": option(
-        "ALLOWED_SIGNERS", "reject statements that none of these people signed; a file as in ssh-keygen(1)"
+SIGNATURE = {
+    "--require-signature": option(
+        "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
     ),
     "--revoked-keys": option(
         "FILE", "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`"
-    ),
-}
-SIGNATURES_AND_ROOT = SIGNATURES | {
-    "--require-signature": option(
-        "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
     ),
     "--not-before": option(
         "DATE_OR_COMMIT",
@@ -38,15 +31,12 @@ SIGNATURES_AND_ROOT = SIGNATURES | {
 }
 
 
-@contextmanager
-def required_signers(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
-    """Those who must have signed the statements, and the one who must have signed the root."""
+def required_key(options: argparse.Namespace) -> "AbstractContextManager[RequiredKey | None]":
+    """The key that must have signed the root, if one must have."""
     from toolnoise.provenance import signing
 
-    listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
-    if revoked and not (listed or key):
-        wanted = "--require-signatures or --require-signature beside it"
-        raise BadInput("command line", "--revoked-keys", "no signature is required", wanted)
-    signers = signing.AllowedSigners(listed, revoked) if listed else None
-    with signing.only(key, revoked) if key else nullcontext() as owner:
-        yield signers, owner
+    if options.require_signature:
+        return signing.only(options.require_signature, options.revoked_keys)
+    if options.revoked_keys:
+        raise BadInput("command line", "--revoked-keys", "no signature is required", "--require-signature beside it")
+    return nullcontext()

@@ -43,36 +43,27 @@ class Envelope(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """The envelope as JSON values."""
         signatures = [{"keyid": one.keyid, "sig": base64.b64encode(one.blob).decode()} for one in self.signatures]
-        return {
-            "payload": base64.b64encode(self.payload).decode(),
-            "payloadType": PAYLOAD_TYPE,
-            "signatures": signatures,
-        }
+        payload = base64.b64encode(self.payload).decode()
+        return {"payload": payload, "payloadType": PAYLOAD_TYPE, "signatures": signatures}
 
 
 def unpack(content: bytes, path: str | Path) -> Envelope:
-    """The envelope in a file's bytes; its signatures are verified elsewhere."""
+    """The envelope in a file's bytes, or the bare statement that they are; signatures are verified elsewhere."""
     try:
         value = parse_json(content.decode())
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", WANTED) from None
-    return opened(value, path) if isinstance(value, dict) and "payload" in value else Envelope(content)
-
-
-def opened(value: dict[str, Any], path: str | Path) -> Envelope:
-    """The envelope that these JSON values, from `path`, are."""
+    if not isinstance(value, dict) or "payload" not in value:
+        return Envelope(content)
     if value.get("payloadType") != PAYLOAD_TYPE:
         raise BadInput(path, "payloadType", f"found {value.get('payloadType')!r}", f"allowed: {PAYLOAD_TYPE}")
-    payload = _bytes(value["payload"], "payload", path)
     signatures = value.get("signatures")
     if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
         raise BadInput(path, "signatures", f"found {type(signatures).__name__}", "a list of signatures")
     if len(signatures) > MOST_SIGNATURES:
         raise BadInput(path, "signatures", f"found {len(signatures)}", f"at most {MOST_SIGNATURES}")
-    return Envelope(
-        payload,
-        tuple(Signature(str(one.get("keyid", "")), _bytes(one.get("sig"), "sig", path)) for one in signatures),
-    )
+    signed = (Signature(str(one.get("keyid", "")), _bytes(one.get("sig"), "sig", path)) for one in signatures)
+    return Envelope(_bytes(value["payload"], "payload", path), tuple(signed))
 
 
 def _bytes(value: Any, key: str, path: str | Path) -> bytes:

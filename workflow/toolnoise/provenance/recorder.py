@@ -55,6 +55,7 @@ class Job(NamedTuple):
     writes: tuple[Written, ...]
     perform: Callable[[], Mapping[str, Any] | None]
     code: Callable[[], Mapping[str, str]]
+    counted: Callable[[], str]
     outside: Callable[[str], Iterable[Mapping[str, Any]]] = lambda _output: ()
     resumed: Callable[[], int | None] = lambda: None
     checkpoint: str = ""
@@ -115,6 +116,7 @@ def _perform(job: Job, process: str) -> None:
             chain=_chain(path_for(outputs[0].name)) if job.verb == ROOT else None,
             command=job.command,
             unrepeatable=job.unrepeatable,
+            counted=job.counted(),
         )
     )
 

@@ -24,6 +24,7 @@ SUFFIX = ".intoto.json"
 RESULTS, FOLDER = "results", "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
 PROCESS, RESUMED, UNREPEATABLE = "toolnoise_process", "toolnoise_resumed", "toolnoise_unrepeatable"
+COUNTED = "toolnoise_code"
 # Instead of a commit that git did not tell.
 COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
 # The words after `toolnoise` that did the job; in the root's statement, the digests of the others.
@@ -76,6 +77,7 @@ class Statement(NamedTuple):
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
     command: tuple[str, ...] = ()  # what did the job; not known of jobs of earlier versions
     unrepeatable: str = ""  # why the outputs cannot be made again
+    counted: str = ""  # the digest of what counts of the code: another one is a reason to make the outputs again
 
     @property
     def name(self) -> str:
@@ -110,6 +112,7 @@ class Statement(NamedTuple):
             "finishedOn": self.finished.strftime(TIME),
         }
         notes = ((PROCESS, self.process), (RESUMED, self.resumed), (UNREPEATABLE, self.unrepeatable))
+        notes = (*notes, (COUNTED, self.counted))
         for key, value in notes:
             occasion |= {key: value} if value else {}
         if self.changes == UNKNOWN and not any(artifact.kind == COMMIT for artifact in self.dependencies):
@@ -141,6 +144,11 @@ def path_for(output: str | Path) -> Path:
     if parts[:1] == (RESULTS,) and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
+
+
+def output_of(statement: str) -> str:
+    """The first output of the job whose statement has this name."""
+    return statement.replace(f"/{FOLDER}/", "/", 1).removesuffix(SUFFIX)
 
 
 def read(path: str | Path) -> Statement:
@@ -192,6 +200,7 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
         tuple(map(str, _of_kind(internal.get(COMMAND, []), COMMAND, path, list))),
         str(metadata.get(UNREPEATABLE, "")),
+        str(metadata.get(COUNTED, "")),
     )
 
 

@@ -1,36 +1,31 @@
-"""A results folder: every file, every statement, and the study that they belong to.
+"""A results folder: every file, every statement, and which statement made which file.
 
 Nothing is trusted and nothing refused. Everything that is not a plain file (a link, a pipe, an unreadable folder) is
-listed and never opened. An unreadable statement or study is listed with its error. Names in statements are only
-compared with names that were found, and never used as paths.
+listed and never opened. An unreadable statement is listed with its error. Names in statements are only compared with
+names that were found, and never used as paths.
 """
 
 import os
 import stat
-from collections import deque
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, sha256
-from toolnoise.provenance import envelope, left_out, statements
-from toolnoise.provenance.left_out import Listed
+from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain
+from toolnoise.provenance import envelope, statements
 from toolnoise.provenance.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
-from toolnoise.steps import PAGE
-from toolnoise.study import config, layout
-from toolnoise.study import grid as studies
-from toolnoise.study.study import Study
 
-STUDY_FILE = PurePosixPath(layout.STUDY).name
+STUDY_FILE = "study.json"
 # Files of unfinished runs: they are temporary and not outputs of a job.
-CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
-# In earlier results the page showed an audit. The job that wrote that came last, and its statement was the root.
-SHOW_AUDIT = "write-audit"
-AUDITED, STATEMENTS = f"{layout.PAGE_PARTS}/audit.js", f"{layout.PAGE_PARTS}/statements.js"
-# The first output of each job that may be the root.
-ROOTS = {PAGE: layout.PAGE, SHOW_AUDIT: AUDITED}
+CHECKPOINTS = "checkpoints"
+# An archive of an earlier version may lack large files of these kinds: this lists them with their digests, and its
+# statement is that of no job.
+LEFT_OUT = "left-out.json"
+LARGE = (".npz", ".npy", ".ipynb", "report.html")
 # It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
 LARGEST_STATEMENT = LARGEST_TEXT
 
@@ -48,12 +43,11 @@ class Stated(NamedTuple):
 class Tree:
     """One study's results. All paths are relative to `root`, with slashes.
 
-    `name` is the study's name from study.json, or else the folder's. `files` maps every plain file to its size.
-    `strange` maps everything else, and whatever cannot be examined, to a description. `statements` are the readable
-    ones; `unreadable` maps the others to their errors. `producers` maps an artifact to the statements that list it as
-    an output (more than one is a finding; the file itself may be missing). `study` is None if study.json cannot be
-    read; `why` is the reason. `left_out` are the digests of the files that a slim copy does not have, as far as it may
-    lack them; `listed` is their list, and `list_stated` the list's statement, which is not among the others.
+    `name` is the study's name in statements, or else the folder's. `files` maps every plain file to its size. `strange`
+    maps everything else, and whatever cannot be examined, to a description. `statements` are the readable ones;
+    `unreadable` maps the others to their errors. `producers` maps a file to the statements that list it as an output
+    (more than one is a finding; the file itself may be missing). `left_out` are the digests of files that an archive
+    lacks.
     """
 
     name: str
@@ -63,21 +57,12 @@ class Tree:
     statements: tuple[Stated, ...]
     unreadable: dict[str, BadInput]
     producers: dict[str, tuple[Stated, ...]]
-    study: Study | None
-    why: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
-    listed: Listed | None = None
-    list_stated: Stated | None = None
 
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
         return {path: size for path, size in self.files.items() if _is_artifact(path)}
-
-    @property
-    def all_stated(self) -> tuple[Stated, ...]:
-        """Every readable statement, with that of the list of a slim copy."""
-        return (*self.statements, *filter(None, [self.list_stated]))
 
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
@@ -87,8 +72,9 @@ class Tree:
         """The name in statements of the file at a path in the study."""
         return f"{RESULTS}/{self.name}/{path}"
 
-    def lacks(self, path: str | None) -> bool:
-        """Whether there is no file at a path in the study, and none was left out there."""
+    def lacks(self, name: str) -> bool:
+        """Whether there is no file of this name, and none was left out."""
+        path = self.inside(name)
         return path not in self.files and path not in self.left_out
 
     def producer(self, name: str) -> Stated | None:
@@ -99,14 +85,25 @@ class Tree:
 
     @property
     def top(self) -> Stated | None:
-        """The root, if a statement has the digests of the others; the page's is the latest."""
-        roots = (self.producer(first.format(study=self.name)) for first in ROOTS.values())
-        return next((one for one in roots if one and is_root(one.statement)), None)
+        """The root: the statement that has the digests of all others, the last of them if there are several."""
+        roots = [one for one in self.statements if one.statement.chain is not None]
+        return max(roots, key=lambda one: one.statement.finished, default=None)
 
-    @property
-    def chain(self) -> dict[str, str]:
-        """What stands for all statements: the digest of the root, or if there is none that of each."""
-        return {self.named(one.path): one.sha256 for one in ([self.top] if self.top else self.statements)}
+    def behind(self, path: str) -> "Tree":
+        """What a file rests on: the statement of its job, those of its inputs and so on, with all of their files."""
+        waiting, wanted = list(self.producers.get(path, ())), {}
+        waiting += [one for one in self.statements if one.path == path]
+        if not waiting:
+            raise BadInput(self.root / path, "", "has no statement", "a file that a job made, or its statement")
+        while waiting:
+            stated = waiting.pop()
+            if stated.path not in wanted:
+                wanted[stated.path] = stated
+                made_by = (self.producer(needed.name) for needed in stated.statement.inputs)
+                waiting += [one for one in made_by if one]
+        outputs = {self.inside(output.name) for one in wanted.values() for output in one.statement.outputs}
+        kept = {path: size for path, size in self.files.items() if path in wanted or path in outputs}
+        return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={})
 
 
 @dataclass(frozen=True)
@@ -116,11 +113,6 @@ class Results:
     root: Path
     trees: tuple[Tree, ...]
     strays: tuple[str, ...]
-
-
-def is_root(statement: Statement) -> bool:
-    """Whether a statement has the digests of the others."""
-    return statement.verb in ROOTS and statement.chain is not None
 
 
 def load(folder: str | Path) -> Results:
@@ -144,25 +136,30 @@ def load(folder: str | Path) -> Results:
     return Results(root, tuple(load_study(root / entry.name) for entry in folders), strays)
 
 
+def study_of(path: str | Path) -> Path | None:
+    """The folder of the study that a file lies in, by its statements."""
+    return next((place for place in Path(path).absolute().parents if (place / FOLDER).is_dir()), None)
+
+
 def load_study(root: Path) -> Tree:
     """One study's results."""
     files, strange = _walk(root)
-    study, why = _study(root, files)
     stated, unreadable = [], {}
     # Dependencies repeat in many statements: one object for each, or large studies fill the memory.
     seen: dict[Artifact, Artifact] = {}
-    for path in sorted(path for path in files if path.startswith(f"{FOLDER}/")):
+    of_list = f"{FOLDER}/{LEFT_OUT}{SUFFIX}"
+    for path in sorted(path for path in files if path.startswith(f"{FOLDER}/") and path != of_list):
         try:
             statement = read_statement(root, path, files[path])
             stated.append(statement._replace(statement=_shared(statement.statement, seen)))
         except BadInput as error:
             unreadable[path] = error
-    name = study.name if study else root.resolve().name
-    of_list = next((statement for statement in stated if statement.path == left_out.STATEMENT), None)
-    stated = [statement for statement in stated if statement is not of_list]
-    lacking, listed = _left_out(root, files, strange)
-    made = _producers(name, stated)
-    return Tree(name, root, files, strange, tuple(stated), unreadable, made, study, why, lacking, listed, of_list)
+    # The folder may have another name than the study.
+    names = Counter(one.statement.name.split("/")[1] for one in stated if one.statement.name.startswith(f"{RESULTS}/"))
+    name = next((name for name, _ in names.most_common(1)), root.resolve().name)
+    listed = _listed(root, files, strange).items()
+    lacking = {path: digest for path, digest in listed if path not in files and path.endswith(LARGE)}
+    return Tree(name, root, files, strange, tuple(stated), unreadable, _producers(name, stated), lacking)
 
 
 def _is_study(root: Path) -> bool:
@@ -174,7 +171,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path != left_out.FILE
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path != LEFT_OUT
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
@@ -203,47 +200,22 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
                 elif stat.S_ISREG(about.st_mode):
                     files[path] = about.st_size
                 else:
-                    strange[path] = _kind(root, path, about.st_mode)
+                    strange[path] = "a symbolic link" if stat.S_ISLNK(about.st_mode) else "not a plain file"
     return dict(sorted(files.items())), dict(sorted(strange.items()))
 
 
-def _kind(root: Path, path: str, mode: int) -> str:
-    if not stat.S_ISLNK(mode):
-        return "not a plain file"
+def _listed(root: Path, files: dict[str, int], strange: dict[str, str]) -> dict[str, str]:
+    """The files that an archive of an earlier version lacks, with their digests; a list of no use is strange."""
+    if LEFT_OUT not in files:
+        return {}
     try:
-        # For a cycle of links, Python 3.11 raises RuntimeError.
-        target = Path(os.path.realpath(root / path))
-        inside = target.is_relative_to(root.resolve())
-        return f"a symbolic link {'inside' if inside else 'out of'} the tree, to {os.readlink(root / path)}"  # noqa: PTH115
-    except (OSError, RuntimeError):
-        return "a broken symbolic link"
-
-
-def _study(root: Path, files: dict[str, int]) -> tuple[Study | None, str]:
-    path = root / STUDY_FILE
-    if STUDY_FILE not in files:
-        return None, str(BadInput(path, "", "no such file", "the study.json of these results"))
-    try:
-        return studies.build(config.resolve(read_json(path), path), path), ""
-    except BadInput as error:
-        return None, str(error)
-    except RecursionError:
-        return None, str(BadInput(path, "", "nested too deeply", "a study.json from the workflow"))
-
-
-def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> tuple[dict[str, str], Listed | None]:
-    """The files that a slim copy lacks and may lack, with their digests, and their list; one of no use is strange."""
-    if left_out.FILE not in files:
-        return {}, None
-    try:
-        listed, digest = read_json(root / left_out.FILE), sha256(root / left_out.FILE)
+        listed = read_json(root / LEFT_OUT)
     except (BadInput, RecursionError):
-        listed = digest = ""
-    if not isinstance(listed, dict) or not all(isinstance(one, str) for one in listed.values()):
-        strange[left_out.FILE] = "no list of files with their digests"
-        listed = {}
-    lacking = {path: one for path, one in listed.items() if path not in files and left_out.kind(path)}
-    return lacking, Listed(digest, files[left_out.FILE], tuple(path for path in listed if not left_out.kind(path)))
+        listed = None
+    if isinstance(listed, dict) and all(isinstance(digest, str) for digest in listed.values()):
+        return listed
+    strange[LEFT_OUT] = "no list of files with their digests"
+    return {}
 
 
 def read_statement(root: Path, path: str, size: int) -> Stated:
@@ -261,7 +233,7 @@ def _inside(study: str, name: str) -> str | None:
     return name.removeprefix(prefix) if name.startswith(prefix) else None
 
 
-def _producers(study: str, stated: list[Stated]) -> dict[str, tuple[Stated, ...]]:
+def _producers(study: str, stated: Iterable[Stated]) -> dict[str, tuple[Stated, ...]]:
     made: dict[str, list[Stated]] = {}
     for one in stated:
         for output in one.statement.outputs:

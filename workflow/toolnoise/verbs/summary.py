@@ -8,11 +8,11 @@ from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, option, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
-    from toolnoise.provenance import unpacked
+    from toolnoise.provenance import archive
     from toolnoise.study import grid, here, layout
 
     name = Path(layout.STUDY).name
-    with unpacked.opened(options.study or here.to_read()) as (file,):
+    with archive.opened(options.study or here.to_read()) as (file,):
         kept = file / name if file.is_dir() else file
         study = grid.load(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():

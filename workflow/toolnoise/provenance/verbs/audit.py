@@ -2,65 +2,101 @@
 
 import argparse
 import re
+import shlex
+import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.provenance.arguments import RESULTS_OR_ARCHIVE, SIGNATURES_AND_ROOT, required_signers
+from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 if TYPE_CHECKING:
-    from toolnoise.provenance.audit.examine import Audit
-    from toolnoise.provenance.signing import AllowedSigners
+    from toolnoise.provenance.audit import Audit, Rule
+    from toolnoise.provenance.tree import Results, Tree
 
-MOST_PROCESSES = 256
 UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
 MOST_HOURS = 24
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.base import scratch
-    from toolnoise.provenance import tree, unpacked
-    from toolnoise.provenance.audit import digests, examine, repair
-    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, root, rule
-    from toolnoise.provenance.rebuild import recompute
+    from toolnoise.provenance import archive, root
+    from toolnoise.provenance.audit import as_json, as_text, rule
 
-    if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
-        wanted = f"a number from 1 to {MOST_PROCESSES}"
-        raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
-    asked = {
-        SIGNED: options.require_signatures,
-        ROOT_SIGNED: options.require_signature,
-        recompute.RULE: options.recompute,
-    }
-    rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
-    if options.not_before:
-        rules = (*rules, rule(root.not_before(options.not_before)))
-
-    def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
-        results = tree.load(options.results)
-        with digests.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
-            given = {"rules": rules, "signers": signers, "key": key, "cache": known}
-            return examine.examine(results, options.processes, **given, skew=options.clock_skew)
-
-    changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
-    for name in filter(changing.get, changing):
-        if unpacked.archive_of(options.results):
-            raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
-    with unpacked.opened(options.results) as (options.results,), required_signers(options) as required:
-        if options.clean:
-            for study in tree.load(options.results).trees:
-                for path in scratch.clean(study.root) if study.study or study.statements else []:
-                    print(f"removed: {escaped(str(path))}", file=sys.stderr)
-        audit = examined(*required)
-        if options.repair and not audit.is_clean(strict=False):
-            repair.run(audit)
-            audit = examined(*required)
-        show((examine.as_json if options.json else examine.as_text)(audit, options.strict))
+    if options.repair and archive.archive_of(options.results):
+        raise BadInput("command line", "--repair", f"{options.results} is an archive", "a results folder")
+    asked = [rule(root.not_before, "not-before", root.age_check(options.not_before))] if options.not_before else []
+    asked += [_sampled(options.sample)] if options.sample else []
+    with archive.opened(options.results) as (place,), required_key(options) as key:
+        asked += [rule(root.signature, "signature", key)] if key else []
+        audit = _examined(place, options, asked)
+        if options.repair and audit.findings:
+            _repair(audit)
+            audit = _examined(place, options, asked)
+        show((as_json if options.json else as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
+
+
+def _examined(place: Path, options: argparse.Namespace, asked: "list[Rule]") -> "Audit":
+    from toolnoise.checks import audit_rules
+    from toolnoise.provenance import audit
+
+    def rules(tree: "Tree") -> "list[Rule]":
+        return [*audit_rules.rules_of(tree), *asked]
+
+    results, is_part = _loaded(place)
+    return audit.examine(results, rules, audit_rules.counted, options.clock_skew, is_part=is_part)
+
+
+def _loaded(place: Path) -> "tuple[Results, bool]":
+    """The results in a folder; of a file, what it rests on."""
+    from toolnoise.provenance import tree
+
+    folder = None if place.is_dir() else tree.study_of(place)
+    if folder is None:
+        return tree.load(place), False
+    behind = tree.load_study(folder).behind(place.absolute().relative_to(folder).as_posix())
+    return tree.Results(folder, (behind,), ()), True
+
+
+def _sampled(count: int) -> "Rule":
+    from toolnoise.provenance.audit import Evidence, rule
+    from toolnoise.provenance.rebuild import sample
+
+    def made_again(evidence: Evidence) -> Iterator[tuple[str, str]]:
+        """A sample of results that need no training, made again, has the same bits."""
+        yield from sample.differing(evidence.tree, count)
+
+    return rule(made_again, "sample")
+
+
+def _repair(audit: "Audit") -> None:
+    """Have Snakemake make damaged and missing files again, and what follows from them.
+
+    It does not see damage, since it compares times: it is told which files to make again.
+    """
+    from toolnoise.base import program, scratch
+    from toolnoise.provenance.audit import damaged
+    from toolnoise.provenance.tree import RESULTS, STUDY_FILE
+
+    for evidence in audit.evidence:
+        for path in scratch.clean(evidence.tree.root):
+            print(f"removed: {escaped(str(path))}", file=sys.stderr)
+    for folder, targets in damaged(audit).items():
+        root = folder.resolve()
+        if root.parent.name != RESULTS:
+            raise BadInput(folder, "", "cannot be repaired where it lies", "results of a study in results/")
+        where = ["--snakefile", str(program.snakefile()), "--directory", str(root.parent.parent)]
+        given = ["--configfile", str(root / STUDY_FILE), "--cores", "all", "--rerun-incomplete"]
+        # The default target, for what follows from these files; and they, in case it does not need them.
+        command = program.python("snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets)
+        print(f"running: {escaped(shlex.join(command))}", file=sys.stderr, flush=True)
+        # What it says goes where the audit's own remarks go.
+        subprocess.run(command, stdout=sys.stderr, check=False)
 
 
 def duration(text: str) -> timedelta:
@@ -79,19 +115,17 @@ VERB = Verb(
     example="toolnoise audit results/demo",
     run=_run,
     arguments={
-        **RESULTS_OR_ARCHIVE,
+        "RESULTS": {
+            "nargs": "?",
+            "default": "results",
+            "help": "a results folder, the folder or archive of one study, or a file: what it rests on (results)",
+        },
         "--strict": flag("report stale results, made by other code, as findings too"),
-        "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
-        **SIGNATURES_AND_ROOT,
+        "--sample": option("N", "make N jobs that need no training again, and compare every bit", type=int),
+        **SIGNATURE,
         **AS_JSON,
-        "--processes": option("N", "parallel readers (one per core)", type=int),
-        "--clean": flag("first remove the scratch files that killed jobs have left"),
         "--repair": flag(
             "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
-        ),
-        "--cache": flag(
-            "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
-            "--strict, read all"
         ),
         "--clock-skew": option(
             "TIME",

@@ -9,12 +9,12 @@ from toolnoise.commands.verb import SHARE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import crate, unpacked
+    from toolnoise.provenance import archive, crate
 
     if options.licence and not re.fullmatch(r"[A-Za-z0-9.+-]+", options.licence):
         wanted = "an SPDX identifier, such as CC-BY-4.0"
         raise BadInput("command line", "--licence", f"found {options.licence!r}", wanted)
-    with unpacked.opened(options.results) as (results,):
+    with archive.opened(options.results) as (results,):
         jobs, packed, referenced = crate.export(results, Path(options.out), options.embed, options.licence)
     print(f"{options.out}: {jobs} jobs, {packed} files packed, {referenced} referenced only")
 

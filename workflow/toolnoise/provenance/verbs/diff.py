@@ -7,10 +7,10 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import unpacked
+    from toolnoise.provenance import archive
     from toolnoise.provenance.diff import diff_text, two_results
 
-    with unpacked.opened(options.a, options.b) as pair:
+    with archive.opened(options.a, options.b) as pair:
         differences = two_results.diff(*pair)
     show(differences if options.json else diff_text.as_text(differences))
     sys.stdout.flush()

@@ -1,19 +1,27 @@
 """`toolnoise import`: the results of another site, verified."""
 
 import argparse
+from pathlib import Path
 
+from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import SHARE, Verb, flag, option
-from toolnoise.provenance.arguments import SIGNATURES_AND_ROOT, required_signers
+from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import importing
+    from toolnoise.provenance import archive, sharing
     from toolnoise.provenance.audit.rules import root
+    from toolnoise.provenance.verbs import study_here
+    from toolnoise.study import grid
 
     age = root.age_check(options.not_before) if options.not_before else None
-    places = options.archive, options.into, options.study
-    with required_signers(options) as (signers, key):
-        counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
+    study = grid.load(options.study) if options.study else None
+    into = Path(options.into or Path("results", study.name if study else archive.study_in(options.archive)))
+    if not into.is_dir():
+        raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
+    here = study_here.of(study or grid.load(into / "study.json"), into)
+    with required_key(options) as key:
+        counts = sharing.take(options.archive, here, other_code=options.other_code, key=key, age=age)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
@@ -27,6 +35,6 @@ VERB = Verb(
         "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
         "--study": option("FILE", "the study's configuration (study.json in that folder)"),
         "--other-code": flag("also accept results made by other code than the present one"),
-        **SIGNATURES_AND_ROOT,
+        **SIGNATURE,
     },
 )

@@ -8,12 +8,12 @@ from toolnoise.commands.verb import VERIFY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import unpacked
+    from toolnoise.provenance import archive
     from toolnoise.provenance.rebuild import rebuilding, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
-    with unpacked.opened(*(options.runs or ["results"])) as paths:
+    with archive.opened(*(options.runs or ["results"])) as paths:
         jobs = sampling.of(paths)
         if options.sample is not None:
             if options.sample < 1:

@@ -1,0 +1,573 @@
+"""The audit's rules that know what a study and a run are.
+
+Statements and files are not trusted: what makes Python raise becomes a finding. A result that other code made is held
+against the study only as far as all versions agree: in its spec, and in the names of its paths.
+"""
+
+import csv
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import engines, streams
+from toolnoise.base import arrays, code_digest, environment
+from toolnoise.base.arrays import bit_equal
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json, readable
+from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws, replicate
+from toolnoise.base.spec import Spec
+from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
+from toolnoise.datasets import prepared, sources
+from toolnoise.engines import accelerators
+from toolnoise.epoch_plan import cycles
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.measures import control_gate
+from toolnoise.models.initial import Parameter
+from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
+from toolnoise.provenance.statements import SOURCE, Statement
+from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
+from toolnoise.study import config, grid, job_code, kept_weights, layout, programs, runs
+from toolnoise.study.cells import MODES, Cell
+from toolnoise.study.entries import records_steps
+from toolnoise.study.runs import Run, weight_digests
+from toolnoise.study.study import Study
+from toolnoise.study.variants import Variant, variant
+from toolnoise.training import bitflip
+
+# The jobs that train or take over a run; those that come from outside of the study; those that need not read a file.
+TRAINS = ("train", "run-program", "adopt-run")
+OUTSIDE = ("configure", "fetch", "prepare", "adopt-run")
+READS_NOTHING = (*OUTSIDE, "profile", "run-program")
+# Jobs with a spec that compute wherever Snakemake runs.
+ANYWHERE = ("adopt-run", "dump-outcomes")
+# What statements of all versions have in common.
+COMMON = ("spec", "cell", "pair", "dataset", "model", "hardware", "trained_on")
+# Inference may differ in its last bits from one machine to the next: a class that changes with them is no finding.
+BORDERLINE = 1 / 1000
+
+
+def rules_of(tree: Tree) -> list[Rule]:
+    """The rules for a study's results; those that hold them against its study.json, if that can be read."""
+    try:
+        study = study_of(tree)
+    except (BadInput, *ODD) as error:
+        problem = f"cannot be read ({error})"
+        return [rule(_unread, "complete", problem), *_OF_RUNS]
+    jobs = {job.outputs[0]: job for job in expected_jobs(study)}
+    return [
+        rule(complete, "complete", jobs),
+        rule(of_this_study, "study", jobs),
+        rule(declared, "inputs", jobs),
+        rule(checkpoints, "unknown", study),
+        *_OF_RUNS,
+    ]
+
+
+def study_of(tree: Tree) -> Study:
+    """The study of these results, by its study.json."""
+    path = tree.root / STUDY_FILE
+    if STUDY_FILE not in tree.files and not path.is_file():
+        raise BadInput(path, "", "no such file", "the study.json of these results")
+    return grid.build(config.resolve(read_json(path), path), path)
+
+
+def _unread(problem: str, evidence: Evidence) -> Found:
+    """The study that these are the results of can be read."""
+    tree = evidence.tree
+    made = tree.producers.get(STUDY_FILE, ())
+    if made and made[0].path in evidence.stale:
+        evidence.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
+    # Single figures and runs can be made without it.
+    elif tree.top or STUDY_FILE in tree.files:
+        yield tree.named(STUDY_FILE), problem
+
+
+@functools.cache
+def _digest(modules: tuple[str, ...], files: tuple[str, ...]) -> str:
+    return code_digest.digest(*modules, files=files)
+
+
+def counted(statement: Statement) -> str | None:
+    """The digest of what counts of the present code of a job; None if that is not known here."""
+    verb, parameters = statement.verb, statement.parameters
+    if verb not in job_code.JOBS:
+        return None
+    try:
+        return _digest(job_code.modules(verb, parameters), job_code.files(verb, parameters))
+    except (BadInput, *ODD):
+        return None
+
+
+# The study
+# ---------
+
+
+def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+    """Every file that the study expects is there."""
+    tree = evidence.tree
+    if evidence.is_part or tree.top is None:
+        return
+    # Other code may expect other files, but the same runs.
+    is_stale = tree.top.path in evidence.stale
+    for job in jobs.values():
+        if job.needed and (job.verb in TRAINS or not is_stale):
+            yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
+
+
+def of_this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+    """Every statement is that of a job of this study, with its outputs and its parameters."""
+    for stated in evidence.tree.statements:
+        is_stale = stated.path in evidence.stale
+        yield from guarded(stated.statement.name, lambda of=stated, is_stale=is_stale: _of_study(jobs, of, is_stale))
+
+
+def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> Found:
+    statement, name = stated.statement, stated.statement.name
+    job = jobs.get(name)
+    if job is None or job.verb != statement.verb:
+        # Other code may have had other jobs, but no other runs.
+        if not is_stale or statement.verb in TRAINS:
+            yield name, f"states a {statement.verb} job that is not part of the study"
+        return
+    outputs = tuple(output.name for output in statement.outputs)
+    if not is_stale and sorted(outputs) != sorted(job.outputs):
+        other = sorted(set(outputs) ^ set(job.outputs))
+        yield name, f"does not have the outputs of its job: {', '.join(other[:3])}"
+    given = {key: value for key, value in statement.parameters.items() if key != "keys"}
+    wanted = job.parameters
+    if is_stale:
+        shared = [key for key in COMMON if key in given and key in wanted]
+        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
+    if other := differences(wanted, given):
+        yield name, f"was made for another study: {', '.join(other[:5])} differ"
+    if not statement.inputs and statement.verb not in READS_NOTHING:
+        yield name, f"a {statement.verb} job without inputs"
+    if statement.made_of(SOURCE) and statement.verb not in OUTSIDE:
+        yield name, f"a {statement.verb} job cannot be made from a file from outside"
+
+
+def checkpoints(study: Study, evidence: Evidence) -> Found:
+    """A checkpoint is that of an unfinished run: a finished one that is made again would start from it."""
+    tree, records = evidence.tree, {}
+    if not evidence.is_part:
+        for cell in study.cells:
+            records |= dict(zip(study.runs(layout.CHECKPOINT, cell), study.runs(layout.RECORD, cell), strict=True))
+    for path in tree.files:
+        name = tree.named(path)
+        if path.startswith(f"{CHECKPOINTS}/") and (name not in records or not tree.lacks(records[name])):
+            yield name, "is not the checkpoint of an unfinished run of the study: remove it"
+
+
+def declared(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+    """Data sets come from the files that the study declares, with their published digests."""
+    for stated in evidence.tree.statements:
+        if stated.statement.verb == "prepare" and stated.statement.name in jobs:
+            entry = jobs[stated.statement.name].parameters["entry"]
+            yield from guarded(stated.statement.name, lambda of=stated.statement, entry=entry: _declared(of, entry))
+
+
+def _declared(statement: Statement, entry: dict[str, Any]) -> Found:
+    asked, files = sources.sources(entry), statement.made_of(SOURCE)
+    if len(asked) != len(files):
+        yield statement.name, f"comes from {len(files)} files; the study declares {len(asked)}"
+        return
+    for source, file in zip(asked, files, strict=True):
+        algorithm, _, published = source.get("checksum", "").lower().partition(":")
+        if algorithm == "sha256" and published != file.sha256:
+            yield statement.name, f"comes from a {file.name} that differs from the published one"
+
+
+# Specs and records
+# -----------------
+
+
+@each
+def keys(_evidence: Evidence, stated: Stated) -> Found:
+    """The keys of every draw follow from the study's seed, the variant and the run's seed."""
+    statement = stated.statement
+    if "spec" not in statement.parameters:
+        return
+    spec = statement.parameters["spec"]
+    given = spec["variant"]
+    # The variant of a profile is its mode.
+    of_mode = statement.verb == "profile"
+    known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])
+    if known is None:
+        yield statement.name, f"there is no variant {given['name']!r}"
+        return
+    if given["varying"] != list(known.varying):
+        yield statement.name, f"the variant {given['name']} lets {', '.join(known.varying) or 'nothing'} vary"
+    if given.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
+        yield statement.name, f"the variant {given['name']} does not move a bit after {given.get('bit_after')} epochs"
+    if "draw" in spec and spec["draw"] != spec["seed"] // DRAW:
+        yield statement.name, f"its seed {spec['seed']} is not of draw {spec['draw']}"
+    as_known = {**spec, "variant": {**given, "varying": list(known.varying)}}
+    if other := differences(streams.keys(Spec.read(as_known)), statement.parameters["keys"]):
+        yield statement.name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"
+
+
+@each
+def record(evidence: Evidence, stated: Stated) -> Found:
+    """Every record repeats the spec and the machine of its statement, and the machine is the declared one."""
+    statement = stated.statement
+    if "spec" not in statement.parameters:
+        return
+    for output in statement.outputs:
+        if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
+            yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
+    if statement.verb not in ANYWHERE:
+        spec = Spec.read(statement.parameters["spec"])
+        for what in _other_machine(spec.hardware.json, spec.variant.varying, statement.observed):
+            yield statement.name, f"{what}; declared: {spec.hardware.name}"
+
+
+def _record(evidence: Evidence, name: str, statement: Statement) -> Found:
+    about, spec = _json(evidence, name), statement.parameters["spec"]
+    if "seeds" in about:
+        made_from = [Path(needed.name).parent.name for needed in statement.inputs if needed.role == "records"]
+        if list(map(str, about["seeds"])) != made_from:
+            yield name, f"has the seeds {about['seeds']}; it was made from {', '.join(made_from)}"
+        # What a training does without is known to the network alone; dumps made before indices had draws have none.
+        unused = set(about.get("unused", ())).intersection(OPTIONAL)
+        drawn = draws(Spec.read(spec), about["seeds"], unused) if "draws" in about else {}
+        if other := differences(drawn, about.get("draws", {})):
+            yield name, f"has draws that do not follow from its seeds: {', '.join(other[:5])}"
+        spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
+    wanted = {"spec": spec, "observed": statement.observed}
+    if "trained_on" in statement.parameters:
+        wanted["trained_on"] = statement.parameters["trained_on"]
+    for key, value in wanted.items():
+        if other := differences(about[key], value):
+            yield name, f"differs from its statement in {key}: {', '.join(other[:5])}"
+
+
+def _other_machine(tooling: dict[str, Any], varying: Sequence[str], observed: dict[str, Any]) -> list[str]:
+    """What of the observed device, precision, instruction set, threads, kernels and determinism is not as declared."""
+    device, variables = observed["device"], observed["variables"]
+    on_cpu = tooling["accelerator"] == "cpu"
+    is_called = device != "cpu" and accelerators.is_called(tooling["device"] or device, device)
+    wrong = [] if (device == "cpu" if on_cpu else is_called) else [f"the device was {device!r}"]
+    if tooling["engine"] == programs.ENGINE:
+        wanted = programs.thread_variables(tooling)
+    else:
+        settings = {"deterministic": "impl" not in varying, "precision": tooling["precision"], "tf32": tooling["tf32"]}
+        wrong += [f"{key} was {observed[key]!r}" for key, value in settings.items() if observed[key] != value]
+        if on_cpu and environment.FLAGS[tooling["isa"]] not in observed["cpu_flags"]:
+            wrong.append(f"the CPU has no {tooling['isa']}")
+        wanted = engines.load(tooling["engine"]).variables(tooling, "impl" not in varying)
+    wrong += [f"{name} was {variables.get(name)!r}" for name, value in wanted.items() if variables.get(name) != value]
+    others = variables.keys() - wanted.keys() - set(environment.VISIBLE)
+    return wrong + [f"{name} was set" for name in sorted(others)]
+
+
+# Runs
+# ----
+
+
+class RunFacts(NamedTuple):
+    """The parts of a run's record and history that other runs must agree with."""
+
+    name: str  # of its run.json
+    path: str  # of its folder in the study
+    spec: Spec
+    data_sha256: str
+    initial_sha256: str
+    epochs: tuple[str, ...]  # a digest of each epoch's history row without its seconds
+    weights: tuple[str, ...]  # digests by epoch
+    draws: tuple[str, ...]
+    trainable: tuple[str, ...]  # the paths of its trained tensors
+    moved_bit: Any
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """Its model and its data set."""
+        return self.spec.model.name, self.spec.dataset.name
+
+
+def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
+    """The facts of every readable run, and for the others why they cannot be read. They are read once."""
+    known = vars(evidence).setdefault("runs", ([], []))
+    if not any(known):
+        for stated in evidence.tree.statements:
+            # The draws of training programs are their own.
+            if stated.statement.verb == "train":
+                outputs = stated.statement.outputs
+                name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
+                try:
+                    known[0].append(_facts(evidence, name))
+                except csv.Error as error:
+                    known[1].append((name, f"cannot be read ({error})"))
+                except (BadInput, *ODD) as error:
+                    known[1].append((name, f"cannot be checked ({error})"[:300]))
+    return known
+
+
+def _facts(evidence: Evidence, record: str) -> RunFacts:
+    path = _small(evidence, record)
+    folder = path.parent.relative_to(evidence.tree.root).as_posix()
+    _small(evidence, evidence.tree.named(f"{folder}/history.csv"))
+    run = runs.read(path)
+    rows, about = run.history(), run.record
+    facts = RunFacts(
+        record,
+        folder,
+        run.spec,
+        _text(about["data_sha256"]),
+        _text(about["initial_sha256"]),
+        tuple(canonical_sha256({**row, "seconds": None}) for row in rows),
+        tuple(_text(row["weights_sha256"]) for row in rows),
+        tuple(_text(row["draws_sha256"]) for row in rows),
+        tuple(map(_text, about["trainable"])),
+        about.get("moved_bit"),
+    )
+    # A run with impossible values is damaged, so it is not compared.
+    _ = facts.task, facts.spec.variant.varying, facts.spec.recipe["batch_size"]
+    return facts
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def shared_draws(evidence: Evidence) -> Found:
+    """Runs that must share data, initial weights or draws do, on every tooling, and runs with other seeds do not."""
+    facts, damaged = _runs(evidence)
+    yield from damaged
+    for dataset, alike in _groups(facts, lambda run: run.task[1]):
+        for run, other in _odd_ones(alike, lambda run: run.data_sha256):
+            yield run.name, f"was trained on a different {dataset} than {other.name}"
+    for _, alike in _groups(facts, _start):
+        for run, other in _odd_ones(alike, lambda run: run.initial_sha256):
+            yield run.name, f"starts from different weights than {other.name}"
+    for _, alike in _groups(facts, lambda run: run.task):
+        seen: dict[str, RunFacts] = {}
+        for run in alike:
+            other = seen.setdefault(run.initial_sha256, run)
+            if _start(other) != _start(run):
+                yield run.name, f"starts from the weights of {other.name}, which has a different init replicate"
+    for _, alike in _groups(facts, _drawn):
+        blamed = set()
+        for epoch in range(max(len(run.draws) for run in alike)):
+            # A run that diverged has fewer draws.
+            drew = [run for run in alike if epoch < len(run.draws) and run.name not in blamed]
+            for run, other in _odd_ones(drew, lambda run, epoch=epoch: run.draws[epoch]):
+                blamed.add(run.name)
+                yield run.name, f"has different draws than {other.name} from epoch {epoch + 1} on"
+
+
+def _groups(facts: list[RunFacts], key: Any) -> Iterator[tuple[Any, list[RunFacts]]]:
+    groups: dict[Any, list[RunFacts]] = {}
+    for run in facts:
+        groups.setdefault(key(run), []).append(run)
+    yield from groups.items()
+
+
+def _odd_ones(alike: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[tuple[RunFacts, RunFacts]]:
+    """The runs that differ from the majority, each with one of the others; all runs if there is no majority."""
+    values = Counter(map(key, alike)).most_common(2)
+    if len(values) > 1:
+        usual = values[0][0] if values[0][1] > values[1][1] else None
+        for run in alike:
+            if key(run) != usual:
+                yield run, next(other for other in alike if key(other) != key(run) and usual in (None, key(other)))
+
+
+def _start(run: RunFacts) -> tuple[Any, ...]:
+    return (*run.task, run.spec.study_seed, replicate("init", run.spec))
+
+
+def _drawn(run: RunFacts) -> tuple[Any, ...]:
+    """Everything that determines a run's plan, except its learning rates."""
+    recipe = run.spec.recipe
+    emulated = replicate("impl", run.spec) if run.spec.hardware.impl_noise == "reduction-order" else 0
+    replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
+    shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
+    return (run.task[1], run.spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
+
+
+def control(evidence: Evidence) -> Found:
+    """Control runs are bit-equal, in weights, histories and logits, and the gate's verdict follows from them."""
+    cells: dict[Cell, list[RunFacts]] = {}
+    for run in _runs(evidence)[0]:
+        if run.spec.variant.name == "control":
+            cells.setdefault(Cell(*run.task, run.spec.hardware.name, "control"), []).append(run)
+    for cell, alike in cells.items():
+        alike.sort(key=lambda run: run.spec.seed)
+        gate = layout.GATE.format(study=evidence.tree.name, **cell._asdict())
+        yield from guarded(gate, lambda cell=cell, alike=alike, gate=gate: _equal(evidence, cell, alike, gate))
+
+
+def _equal(evidence: Evidence, cell: Cell, alike: list[RunFacts], gate: str) -> Found:
+    tree, first = evidence.tree, alike[0]
+    for run in alike[1:]:
+        pairs = enumerate(itertools.zip_longest(first.epochs, run.epochs), 1)
+        if parted := next((epoch for epoch, (row, other) in pairs if row != other), None):
+            yield run.name, f"differs from {first.name} from epoch {parted} on"
+        digests = {evidence.hashed.get(f"{of.path}/weights.npz") for of in (run, first)}
+        left_out = {tree.left_out.get(f"{of.path}/weights.npz") for of in (run, first)}
+        if max(len(digests), len(left_out)) > 1:
+            yield run.name, f"has different weights than {first.name}"
+    logits = layout.LOGITS.format(study=tree.name, **cell._asdict())
+    if tree.inside(logits) in tree.files:
+        stack = arrays.read_npy(_whole(evidence, logits))
+        if len(stack) != len(alike):
+            yield logits, f"has {len(stack)} runs; there are {len(alike)}"
+        if not all(bit_equal(stack[0], layer) for layer in stack[1:]):
+            yield logits, "has different logits for runs that must be equal"
+    if tree.inside(gate) in tree.files:
+        seeds = [run.spec.seed for run in alike]
+        if _json(evidence, gate) != control_gate.passed(cell, seeds, first.weights[-1]):
+            yield gate, "the gate's verdict does not follow from its runs"
+
+
+# Numbers
+# -------
+
+
+def numbers(evidence: Evidence) -> Found:
+    """Weights, moved bits, accuracies and collected tables follow from the files that they are of."""
+    for run in _runs(evidence)[0]:
+        if f"{run.path}/weights.npz" in evidence.tree.files:
+            name = evidence.tree.named(f"{run.path}/weights.npz")
+            yield from guarded(name, lambda name=name, run=run: _weights(evidence, name, run))
+    for stated in evidence.tree.statements:
+        check = {"collect": _collected, "predict": _accuracies}.get(stated.statement.verb)
+        files = [*stated.statement.inputs, *stated.statement.outputs]
+        # What is left out of an archive cannot be compared, and what is missing is so under other rules.
+        if check and all(evidence.tree.inside(file.name) in evidence.tree.files for file in files):
+            yield from guarded(stated.statement.name, lambda of=stated.statement, check=check: check(evidence, of))
+
+
+def _weights(evidence: Evidence, name: str, run: RunFacts) -> Found:
+    _whole(evidence, name)
+    trained = runs.read(evidence.tree.root / run.path / "run.json")
+    *kept, final = trained.snapshots()
+    if weight_digests(final)[0] != run.weights[-1]:
+        yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
+    if cycles(run.spec.recipe) > 1:
+        epochs = kept_weights.snapshot_epochs(run.spec.recipe, len(run.weights))
+        for epoch, weights in zip(epochs, kept, strict=True):
+            if weight_digests(weights)[0] != run.weights[epoch - 1]:
+                yield name, f"has weights after epoch {epoch} that differ from its history"
+    if records_steps(run.spec.recipe):
+        yield from _recorded_steps(trained, name, run)
+    moved = _moved_bit(final, run) if run.spec.varies("bit") else None
+    if other := differences({"moved_bit": moved}, {"moved_bit": run.moved_bit}):
+        yield run.name, f"has a moved_bit that does not follow from its seeds and tensors: {', '.join(other)}"
+
+
+def _recorded_steps(trained: Run, name: str, run: RunFacts) -> Found:
+    recorded, about = trained.recorded(), trained.record
+    if about["recorded_steps"] != list(recorded):
+        yield run.name, "has recorded_steps that are not those of its recipe"
+    ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
+    for step, tensors in recorded.items():
+        weights = {path: tensor for path, tensor in tensors.items() if path != kept_weights.LOGITS}
+        if step in ends and weight_digests(weights)[0] != ends[step]:
+            yield name, f"has weights after step {step} that differ from its history"
+
+
+def _moved_bit(final: dict[str, np.ndarray], run: RunFacts) -> Any:
+    """The weight whose bit a run must have moved: it follows from its seeds and tensors."""
+    parameters = [Parameter(path, tensor.shape, path in run.trainable, "", {}) for path, tensor in final.items()]
+    return bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
+
+
+def _collected(evidence: Evidence, statement: Statement) -> Found:
+    heads, bodies = zip(*(_split(_small(evidence, part.name)) for part in statement.inputs), strict=True)
+    if _split(_small(evidence, statement.name)) != (heads[0], b"".join(bodies)):
+        yield statement.name, f"does not have the rows of its {len(statement.inputs)} parts"
+
+
+def _split(path: Path) -> tuple[bytes, bytes]:
+    """The version and the names of the columns of a metric file, and its rows."""
+    with readable(path, "a metric file"):
+        version, _, body = path.read_bytes().partition(b"\n")
+    columns, _, rows = body.partition(b"\n")
+    return version + b"\n" + columns, rows
+
+
+def _accuracies(evidence: Evidence, statement: Statement) -> Found:
+    (data,) = (needed.name for needed in statement.inputs if needed.role == "data")
+    records = [needed.name for needed in statement.inputs if needed.role == "records"]
+    stack = arrays.read_npy(_whole(evidence, statement.name))
+    labels = prepared.targets(_whole(evidence, data))["test_labels"].reshape(-1)
+    if stack.ndim not in (2, 3) or stack.shape[:2] != (len(records), len(labels)):
+        found = f"{len(records)} runs x {len(labels)} examples"
+        raise BadInput(statement.name, "shape", f"found {stack.shape}", found)
+    for name, layer in zip(records, stack, strict=True):
+        yield from guarded(name, lambda name=name, layer=layer: _accuracy(evidence, name, layer, labels))
+
+
+def _accuracy(evidence: Evidence, name: str, layer: np.ndarray, labels: np.ndarray) -> Found:
+    run = runs.read(_small(evidence, name))
+    if run.diverged:
+        return
+    stated = float(run.history()[-1]["test_accuracy"])
+    computed = float((predictions(layer[np.newaxis])[0] == labels).mean())
+    allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
+    if not abs(stated - computed) <= allowed * (1 + 1e-9):
+        history = name.replace("run.json", "history.csv")
+        yield history, f"ends with a test accuracy of {stated:.6g}; that of its logits is {computed:.6g}"
+
+
+# Files that may be damaged
+# -------------------------
+
+
+def _json(evidence: Evidence, name: str) -> dict[str, Any]:
+    """The JSON object in an artifact."""
+    value = read_json(path := _small(evidence, name))
+    if not isinstance(value, dict):
+        raise BadInput(path, "", f"found {type(value).__name__}", "an object")
+    return value
+
+
+def _small(evidence: Evidence, name: str) -> Path:
+    """Where an artifact lies that is small enough to be read at once."""
+    path = evidence.tree.inside(name)
+    if path not in evidence.tree.files:
+        raise BadInput(name, "", "is missing", "a file of this study")
+    if evidence.tree.files[path] > LARGEST_TEXT:
+        raise BadInput(name, "", f"has {evidence.tree.files[path]} bytes", f"at most {LARGEST_TEXT}")
+    return evidence.tree.root / path
+
+
+def _whole(evidence: Evidence, name: str) -> Path:
+    """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
+    path = evidence.tree.inside(name)
+    made = evidence.tree.producer(name)
+    sizes = {output.name: output.size for output in made.statement.outputs} if made else {}
+    if path not in evidence.tree.files or evidence.tree.files[path] != sizes.get(name):
+        raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
+    return evidence.tree.root / path
+
+
+def differences(value: Any, expected: Any, at: str = "") -> list[str]:
+    """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
+    if isinstance(value, dict) and isinstance(expected, dict):
+        keys_of = {name: f"{at}.{name}".lstrip(".") for name in sorted(value.keys() | expected.keys())}
+        shared = value.keys() & expected.keys()
+        below = (
+            differences(value[name], expected[name], keys_of[name]) if name in shared else [keys_of[name]]
+            for name in keys_of
+        )
+        return list(itertools.chain.from_iterable(below))
+    # In JSON, 1 and true are different values.
+    return [] if type(value) is type(expected) and value == expected else [at or "all"]
+
+
+_OF_RUNS = [
+    rule(keys, "study"),
+    rule(record),
+    rule(shared_draws, "draws"),
+    rule(control),
+    rule(numbers),
+]

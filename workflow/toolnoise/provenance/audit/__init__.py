@@ -1,1 +1,0 @@
-"""The audit: rules that check everything in a results folder."""
