@@ -39,6 +39,12 @@ class Audited(NamedTuple):
         return any(one["rule"] in rules and one["artifact"] in names for one in self.findings)
 
     @property
+    def root(self):
+        """The digest of the statement that names all others."""
+        (study,) = self.json["studies"]
+        return study["root"]
+
+    @property
     def shown(self):
         """The findings, for the message of a test."""
         return [tuple(one.values()) for one in self.findings[:30]]

@@ -10,15 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from toolnoise.provenance.audit.digests import Stamp
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import chains, code_origins
 
 from toolnoise.base import code_digest, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.provenance import tree
 from toolnoise.provenance.audit import beside, digests, examine
-from toolnoise.provenance.audit.digests import Stamp
-from toolnoise.provenance.audit.evidence import Evidence
-from toolnoise.provenance.audit.rules import chains, code_origins
 from toolnoise.provenance.statements import CODE, Artifact, Statement
 
 HUGE = 4 << 40
