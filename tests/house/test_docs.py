@@ -12,8 +12,8 @@ from scripts import loaded
 
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.provenance import tree
-from toolnoise.provenance.audit import examine
+from toolnoise.checks import audit_rules
+from toolnoise.provenance import audit, tree
 
 MINUS = "\N{MINUS SIGN}"
 NUMBER = rf"[-{MINUS}]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
@@ -98,11 +98,17 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     if subprocess.run(ASKED, capture_output=True, text=True).stdout != "false\n":
         pytest.skip("without the history, an audit finds that commits are unknown")
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", (ROOT / "docs/evidence.md").read_text("utf-8"), re.MULTILINE)
-    found = examine.examine(tree.load(evidence(name)), 1)
+    found = audit.examine(tree.load(evidence(name)), audit_rules.rules_of, audit_rules.counted)
     counts = Counter(one.rule for one in found.findings)
     assert counts == {rule: int(count) for rule, count in re.findall(r"`([\w-]+)` (\d+)", row)}
     assert (row == "clean") == (not counts)
-    assert found.unstated == []
+
+
+def test_the_table_of_the_audit_s_rules_has_each(evidence):
+    (study,) = tree.load(evidence("outside-small")).trees
+    rules = [f"| `{rule.name}` | {rule.says} |" for rule in (*audit.RULES, *audit_rules.rules_of(study))]
+    table = (ROOT / "docs/tables/audit-rules.txt").read_text("utf-8").splitlines()
+    assert [line for line in table if line.startswith("| `")] == rules
 
 
 def test_the_readme_names_the_gpus_that_have_trained(evidence):

@@ -1,12 +1,14 @@
 """Two frameworks: which toolings are of two, what is exchanged between them, and measures of what separates them."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.base import metric_files
+from toolnoise.base import files, metric_files
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.checks import parameters
+from toolnoise.checks import audit_rules, parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
@@ -20,6 +22,8 @@ from toolnoise.papers.frameworks.metric import (
     parting,
     total,
 )
+from toolnoise.provenance import audit, tree
+from toolnoise.provenance.statements import Artifact, Statement, path_for
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
@@ -293,31 +297,21 @@ def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refus
     assert refused(measured, change).startswith(f"{tmp_path}/runs/{line}")
 
 
-def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three):
-    from types import SimpleNamespace
-
-    from toolnoise.provenance.audit.rules import specs
-
+def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three, tmp_path):
     asked = parameters.exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
-    output = SimpleNamespace(role="index", name="index.json")
-    about = {
-        "verb": "predict-elsewhere",
-        "parameters": asked,
-        "outputs": [output],
-        "observed": {"device": "cpu"},
-        "name": "index.json",
-    }
-    index = {
-        "spec": {key: value for key, value in asked["spec"].items() if key != "seed"},
-        "observed": {"device": "cpu"},
-    }
+    observed, name = {"device": "cpu"}, f"results/{three.name}/exchanged/index.json"
+    spec = {key: value for key, value in asked["spec"].items() if key != "seed"}
+    index = {"spec": spec, "observed": observed, "seeds": []}
+    once, output = datetime(2026, 1, 1, tzinfo=UTC), Artifact(name, "a" * 64, 1)
+    statement = Statement("predict-elsewhere", (output,), (), asked, observed, once, once, {})
 
     def judged(index):
-        stated = SimpleNamespace(statement=SimpleNamespace(**about))
-        tree = SimpleNamespace(statements=[stated])
-        return list(specs.records_agree(SimpleNamespace(tree=tree, record=lambda _: index, job=lambda _: None)))
+        files.write_json(tmp_path / name, index)
+        files.write_json(tmp_path / path_for(name), statement.as_json())
+        study = tree.load_study(tmp_path / f"results/{three.name}")
+        found = audit_rules.record(audit.Evidence(study, {}, once))
+        return [what for _, what in found if "trained_on" in what]
 
     assert judged(index | {"trained_on": "cpu"}) == []
-    ((name, found),) = judged(index | {"trained_on": "noisy"})
-    assert (name, found) == ("index.json", "differs from its statement in trained_on: all")
+    assert judged(index | {"trained_on": "noisy"}) == ["differs from its statement in trained_on: all"]
     assert len(judged(index)) == 1

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from toolnoise.provenance.audit.rules import code_origins
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
 from toolnoise.provenance import recorder, repository, statements
-from toolnoise.provenance.audit.rules import code_origins
 from toolnoise.provenance.rebuild import checkout, rebuilding, recompute, sampling
 from toolnoise.provenance.rebuild.rebuilding import CANNOT, DIFFERS, LACKING, REPRODUCED, Rebuilt
 from toolnoise.provenance.rebuild.sampling import Made

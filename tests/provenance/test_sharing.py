@@ -15,13 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from toolnoise.provenance.audit.rules import RULES
+from toolnoise.provenance.audit.rules.root import age_check
 
 from toolnoise import steps
 from toolnoise.base import files
 from toolnoise.provenance import archive, exporting, importing, sharing, signing, statements, tree
 from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import RULES
-from toolnoise.provenance.audit.rules.root import age_check
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, rule
+from toolnoise.provenance.audit.rules.root import not_before
 
 from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance import history, repository, signing, statements, tree
 from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, rule
-from toolnoise.provenance.audit.rules.root import not_before
 from toolnoise.provenance.statements import COMMIT, Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)

@@ -151,12 +151,13 @@ def test_what_came_back_is_stated_by_the_commit_that_was_packed_and_snakemake_ha
 
 
 @JAX
-def test_the_audit_finds_only_what_was_not_made(pieces, run):
+def test_the_audit_finds_nothing_and_says_that_it_has_no_root(pieces, run):
     checkout, _, _ = pieces
     env = {"PYTHONPATH": str(checkout / "workflow")}
     done = run(checkout, sys.executable, "-m", "toolnoise.cli", "audit", RESULTS, "--json", env=env)
-    found = files.parse_json(done.stdout)["findings"]
-    assert {(one["rule"], one["what"]) for one in found} == {("study-is-complete", "is missing")}, found
+    found = files.parse_json(done.stdout)
+    assert found["findings"] == []
+    assert "completeness unknown" in found["verdict"]
 
 
 @JAX

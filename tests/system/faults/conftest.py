@@ -201,6 +201,6 @@ def findings(toolnoise):
     def audit(folder, *options, complete=True):
         done = toolnoise(folder, "audit", f"results/{NAME}", "--json", *options)
         found = json.loads(done.stdout)["findings"]
-        return [one for one in found if complete or one["rule"] != "study-is-complete"]
+        return [one for one in found if complete or one["rule"] != "complete"]
 
     return audit

@@ -125,7 +125,7 @@ def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(fi
     (results / "statements/figures/table2.html.intoto.json").unlink()
     (results / "figures/.table2.csv.13gkcno8.csv").write_text("half")
     untouched = {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")}
-    done = toolnoise(finished, "audit", results, "--clean", "--repair")
+    done = toolnoise(finished, "audit", results, "--repair")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "removed: " in done.stderr
     assert "running: " in done.stderr
@@ -189,7 +189,7 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     assert findings(place, "--clock-skew", "2h") == []
 
 
-READING = ["summary", "estimate", "audit RESULTS", "audit RESULTS --cache"]
+READING = ["summary", "estimate", "audit RESULTS"]
 WRITING = {"run --cores 1": ".snakemake", "run -n": ".snakemake"}
 
 

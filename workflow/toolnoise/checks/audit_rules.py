@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise import engines, streams
-from toolnoise.base import arrays, code_digest, environment
+from toolnoise.base import arrays, code_digest, command_words, environment
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json, readable
@@ -28,10 +28,11 @@ from toolnoise.epoch_plan import cycles
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
+from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
-from toolnoise.provenance.statements import SOURCE, Statement
+from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
-from toolnoise.study import config, grid, job_code, kept_weights, layout, programs, runs
+from toolnoise.study import config, environments, grid, job_code, kept_weights, layout, programs, runs
 from toolnoise.study.cells import MODES, Cell
 from toolnoise.study.entries import records_steps
 from toolnoise.study.runs import Run, weight_digests
@@ -61,7 +62,7 @@ def rules_of(tree: Tree) -> list[Rule]:
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
     return [
         rule(complete, "complete", jobs),
-        rule(of_this_study, "study", jobs),
+        rule(of_this_study, "study", study, jobs),
         rule(declared, "inputs", jobs),
         rule(checkpoints, "unknown", study),
         *_OF_RUNS,
@@ -119,8 +120,12 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
-def of_this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def of_this_study(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """Every statement is that of a job of this study, with its outputs and its parameters."""
+    texts = (model.get(key, "") for model in study.config["models"].values() for key in ("command", "deterministic"))
+    if named := dict.fromkeys(name for text in texts for name in command_words.variable_names(text)):
+        listed = ", ".join(f"{{{name}}}" for name in named)
+        evidence.notes.append(f"the values of {listed} are not recorded, so runs with other values have equal specs")
     for stated in evidence.tree.statements:
         is_stale = stated.path in evidence.stale
         yield from guarded(stated.statement.name, lambda of=stated, is_stale=is_stale: _of_study(jobs, of, is_stale))
@@ -220,6 +225,11 @@ def record(evidence: Evidence, stated: Stated) -> Found:
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
             yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
+    locks, environment_of = [one.name for one in statement.made_of(LOCK)], environments.of(statement.parameters)
+    is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
+    if locks != [environments.lock_of(environment_of)] if environment_of else is_other:
+        found = ", ".join(locks) or "no lock file"
+        yield statement.name, f"was made in the environment of {found}; declared: {environment_of or 'the workflow'}"
     if statement.verb not in ANYWHERE:
         spec = Spec.read(statement.parameters["spec"])
         for what in _other_machine(spec.hardware.json, spec.variant.varying, statement.observed):

@@ -180,7 +180,7 @@ def changed(evidence: Evidence, stated: Stated) -> Found:
 
 @each
 def missing(evidence: Evidence, stated: Stated) -> Found:
-    """Every file that a statement names as its output, and every statement that the root names, is there."""
+    """Every file that a statement names as its output is there."""
     tree = evidence.tree
     for output in stated.statement.outputs:
         if tree.inside(output.name) is None:
@@ -244,7 +244,7 @@ def _is_former_root(evidence: Evidence, stated: Stated) -> bool:
 
 @each
 def order(evidence: Evidence, stated: Stated) -> Found:
-    """Every job began after its inputs and its commit were made, ended after it began, and not in the future."""
+    """Every job began after its inputs and its commit were made, and ended after it began, not in the future."""
     statement, tree, skew = stated.statement, evidence.tree, evidence.skew
     name, host = statement.name, str(statement.observed.get("host", ""))
     clock = f": the clock of {host} " if host else ""
@@ -379,7 +379,11 @@ def _not_under_root(tree: Tree) -> Iterator[tuple[str, str, bool]]:
 
 
 # In reading order: problems with files explain most of the later findings.
-RULES = tuple(map(rule, (changed, missing, unknown, inputs, order, circles, code, commit, lock, root)))
+RULES = (
+    *map(rule, (changed, missing, unknown, inputs, order)),
+    rule(circles, "order"),
+    *map(rule, (code, commit, lock, root)),
+)
 
 
 # Examining

@@ -9,8 +9,7 @@ from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import archive, sharing
-    from toolnoise.provenance.audit.rules import root
+    from toolnoise.provenance import archive, root, sharing
     from toolnoise.provenance.verbs import study_here
     from toolnoise.study import grid
 
