@@ -128,7 +128,9 @@ def test_results_by_other_code_are_stale_and_no_finding_unless_asked(small):
         digest = {"sha256": hashlib.sha256(git("show", f"{old}:{name}")).hexdigest()}
         resource = {"name": name, "annotations": {"kind": "resource"}, "digest": digest}
         definition(made)["resolvedDependencies"].append(resource)
-        made_from(made, "commit")[0]["digest"]["gitCommit"] = old
+        (commit,) = made_from(made, "commit")
+        commit["digest"]["gitCommit"] = old
+        commit["annotations"] |= {"dirty": True, "diff_sha256": "0" * 64}
 
     small.restate(TABLE, state)
     small.settle_upwards()
