@@ -16,25 +16,10 @@ from forging import ROOTED, Folder, audited, flipped, made_from, move_times, sai
 FLIPS = 30
 
 
-@pytest.fixture(scope="module")
-def both(small_study, other_study, tmp_path_factory):
-    """Copies of both studies' results."""
-    folders = {"small": small_study, "other": other_study}
-    return {name: Folder(of / "results" / name, tmp_path_factory.mktemp(name)) for name, of in folders.items()}
-
-
 @pytest.fixture(params=["small", "other"])
-def folder(request, both):
-    """One of the two, restored afterwards."""
-    yield both[request.param]
-    both[request.param].restore()
-
-
-@pytest.fixture
-def small(both):
-    """The first, restored afterwards."""
-    yield both["small"]
-    both["small"].restore()
+def folder(request, forged):
+    """One of the two."""
+    return forged[request.param]
 
 
 @pytest.fixture

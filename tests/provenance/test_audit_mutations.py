@@ -10,377 +10,264 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from forging import (
-    ROOTED,
-    YEAR,
-    Folder,
-    asked,
-    definition,
-    dependency,
-    drop,
-    ended,
-    flipped,
-    made_from,
-    move_times,
-    observed,
-    said,
-)
+from forging import ROOTED, YEAR, Folder, asked, definition, ended, flipped, made_from, move_times, observed, said
 
 from toolnoise.base import arrays
 
-CELL = "smallcnn/digits/cpu"
+CELL, NORMED_CELL = "smallcnn/digits/cpu", "smallcnn-bn/digits/cpu"
 RUN, OTHER_RUN, IMPL = f"runs/{CELL}/algo_impl/1", f"runs/{CELL}/algo_impl/2", f"runs/{CELL}/impl/1"
-NORMED, CONTROL = "runs/smallcnn-bn/digits/cpu/algo_impl/1", f"runs/{CELL}/control/2"
-DRAWN = "runs/smallcnn-bn/digits/cpu/impl/20002"
+NORMED, CONTROL = f"runs/{NORMED_CELL}/algo_impl/1", f"runs/{CELL}/control/2"
 METRICS, STABILITY, TABLE = f"metrics/cells/{CELL}/impl.csv", "metrics/stability.csv", "figures/table2.html"
 SNAPSHOTS, BIT = "runs/smallcnn/mine/cpu/control/1/weights.npz", "runs/smallcnn/mine/cpu/bit/1/run.json"
 EXCHANGE = "exchanged/smallcnn/mine/cpu/control/cpu-jax"
+ZEROS = "0" * 64
+GONE = object()
 
 
-class Forgery(NamedTuple):
-    """A lie: the study that it is told of, the rules that may find it, and the artifacts one of which they name."""
+class Lie(NamedTuple):
+    """The study that it is told of, the rules that may find it, and the artifacts one of which they name."""
 
-    what: str
     study: str
     rules: set[str]
     artifacts: tuple[str, ...]
     tell: object
 
 
-FORGERIES = {}
+LIES = {}
 
 
-def register(what, study, rules, artifacts, tell):
-    assert what not in FORGERIES
-    FORGERIES[what] = Forgery(what, study, {*rules.split("|")}, artifacts, tell)
+def add(what, rules, artifacts, tell, study="small"):
+    assert what not in LIES
+    LIES[what] = Lie(study, {*rules.split()}, tuple(artifacts.split()), tell)
 
 
-def forgery(rules, *artifacts, study="small"):
-    """Name a function that changes files or statements; what names these is changed afterwards."""
+def lie(rules, *artifacts, study="small"):
+    """A function that changes files or statements; whatever names these is changed afterwards."""
 
-    def registered(tell):
-        register(tell.__name__.replace("_", " "), study, rules, artifacts, tell)
+    def added(tell):
+        add(tell.__name__.replace("_", " "), rules, " ".join(artifacts), tell, study)
         return tell
 
-    return registered
+    return added
 
 
-# What statements say
-# -------------------
-
-# Every module of the package was another one then.
-EARLIER = "365ea18e62d1f4a5a0a7b9e6a0a0a0a0a0a0a0a0"
-
-STATED = {
-    ("study", f"{IMPL}/run.json"): {
-        "a key of the streams is changed": lambda made: asked(made)["keys"]["init"].update(key="0" * 32),
-    },
-    ("study", f"runs/{CELL}/impl/2/run.json"): {
-        "a replicate is changed": lambda made: asked(made)["keys"]["shuffle"].update(replicate=5),
-    },
-    ("study|record", f"{NORMED}/run.json"): {
-        "the seed of the study is changed": lambda made: asked(made)["spec"].update(study_seed=1),
-        "a source is taken from those that may vary": lambda made: asked(made)["spec"]["variant"]["varying"].pop(),
-        "the recipe of a run is changed in its statement": lambda made: asked(made)["spec"]["recipe"].update(epochs=9),
-    },
-    ("study", f"metrics/cells/{CELL}/control.csv"): {
-        "the parameters of a measure are changed": lambda made: asked(made).update(study_seed=5),
-        "the parameters of a statement are of odd types": lambda made: asked(made).update(cell=[{}, None, 3, [[]]]),
-        "a statement is of another verb": lambda made: definition(made).update(buildType="urn:toolnoise:count:1"),
-    },
-    ("study|unknown", METRICS): {
-        "a statement is of a verb that nobody knows": lambda made: definition(made).update(
-            buildType="urn:toolnoise:dream-up:1"
-        ),
-    },
-    ("study", TABLE): {
-        "the parameters of a table are changed": lambda made: asked(made).update(emulated=[]),
-    },
-    ("unknown|study", f"{OTHER_RUN}/weights.npz"): {
-        "the outputs of a statement stand in another order": lambda made: made["subject"].reverse(),
-    },
-    ("unknown", f"{RUN}/history.csv"): {
-        "an output is taken out of a statement": lambda made: made["subject"].pop(1),
-    },
-    ("missing|unknown", "figures/table4.csv", "results/elsewhere/x.csv"): {
-        "an output of another study is added to a statement": lambda made: made["subject"].append(
-            made["subject"][0] | {"name": "results/elsewhere/x.csv"}
-        ),
-    },
-    ("missing|unknown", "figures/table2.md", "../../etc/passwd"): {
-        "an output at a path that climbs is added to a statement": lambda made: made["subject"].append(
-            made["subject"][0] | {"name": "../../etc/passwd"}
-        ),
-    },
-    ("changed|unknown", "metrics/ratios.csv"): {
-        "a stated size is huge": lambda made: made["subject"][0]["annotations"].update(size=10**300),
-    },
-    ("changed|unknown", "metrics/runs.csv"): {
-        "a stated size is left out": lambda made: made["subject"][0]["annotations"].pop("size"),
-    },
-    ("inputs", METRICS, "data/digits.npz"): {
-        "the digest of an input is changed": lambda made: made_from(made, "input")[0]["digest"].update(sha256="0" * 64),
-    },
-    ("inputs", METRICS): {
-        "the statement of an input is another": lambda made: made_from(made, "input")[0]["annotations"].update(
-            statement="0" * 64
-        ),
-    },
-    ("inputs", "metrics/runs/smallcnn-bn/digits/cpu/impl.csv"): {
-        "an input is made by no statement": lambda made: made_from(made, "input")[0].update(
-            name="results/small/data/x.npz"
-        ),
-    },
-    ("inputs", "metrics/runs/smallcnn-bn/digits/cpu/control.csv"): {
-        "a result is given out for a file from outside": lambda made: made_from(made, "input")[0]["annotations"].update(
-            kind="source"
-        ),
-    },
-    ("inputs|unknown|code", "metrics/ensembles.csv"): {
-        "a dependency is of an unknown kind": lambda made: made_from(made, "input")[0]["annotations"].update(
-            kind="magic"
-        ),
-    },
-    ("inputs|study", f"page/cells/{CELL}/impl.js"): {
-        "an input is left out": lambda made: drop(made, "run.json"),
-    },
-    ("inputs|study|record|numbers", "data/digits.npz"): {
-        "the digest of a packages file is changed": lambda made: made_from(made, "package")[0]["digest"].update(
-            sha256="0" * 64
-        ),
-    },
-    ("code", f"{RUN}/run.json"): {
-        "the digest of a module is changed": lambda made: made_from(made, "code")[0]["digest"].update(sha256="0" * 64),
-    },
-    ("code", TABLE): {
-        "the digest of a notebook is changed": lambda made: dependency(made, "notebooks/table2.ipynb")["digest"].update(
-            sha256="0" * 64
-        ),
-    },
-    ("code", "figures/table4.html"): {
-        "the digest of the lock file is changed": lambda made: made_from(made, "lock")[0]["digest"].update(
-            sha256="0" * 64
-        ),
-    },
-    ("code", "metrics/cross_tooling.csv"): {
-        "code is of another commit and no difference is stated": lambda made: made_from(made, "commit")[0][
-            "digest"
-        ].update(gitCommit=EARLIER),
-        "no code is stated": lambda made: [drop(made, one["name"]) for one in made_from(made, "code")],
-    },
-    ("code", "metrics/convergence.csv"): {
-        "a module from elsewhere is stated": lambda made: made_from(made, "code")[0].update(name="/tmp/evil.py"),
-    },
-    ("code", "metrics/identical.csv"): {
-        "a module is stated that climbs out of the results": lambda made: made_from(made, "code")[0].update(
-            name="../../evil.py"
-        ),
-    },
-    ("commit", f"{OTHER_RUN}/run.json"): {
-        "the commit is one that nobody knows": lambda made: made_from(made, "commit")[0]["digest"].update(
-            gitCommit="0" * 40
-        ),
-    },
-    ("commit", "metrics/data.csv"): {
-        "no commit is stated": lambda made: drop(made, "repository"),
-    },
-    ("commit", "metrics/claims.csv"): {
-        "git did not say what had changed": lambda made: made_from(made, "commit")[0].update(
-            annotations={"kind": "commit", "dirty": True}
-        ),
-    },
-    ("order", f"metrics/ratios/{CELL}.csv"): {
-        "a result is older than its inputs": lambda made: move_times(made, -YEAR),
-    },
-    ("order", "figures/batch_norm-cpu.svg"): {
-        "a job ended before it began": lambda made: turn_times(made),
-    },
-    ("order", "metrics/data/digits.csv"): {
-        "a result is older than the commit that made it": lambda made: move_times(made, -10 * YEAR),
-    },
-    ("order", ROOTED): {
-        "the page is from the future": lambda made: move_times(made, YEAR),
-    },
-    ("unknown", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"): {
-        "a time is none": lambda made: made["predicate"]["runDetails"]["metadata"].update(startedOn="yesterday"),
-    },
-    ("unknown", f"page/cells/{CELL}/control.js"): {
-        "a statement is of another version": lambda made: made.update(_type="https://in-toto.io/Statement/v0.1"),
-    },
-}
-
-
-def turn_times(statement):
+def part_of(statement, name):
+    """A part of a statement by a short name: a kind of dependency is the first of this kind."""
     times = statement["predicate"]["runDetails"]["metadata"]
-    times["startedOn"], times["finishedOn"] = times["finishedOn"], times["startedOn"]
+    parts = {"statement": statement, "definition": definition(statement), "asked": asked(statement), "times": times}
+    parts |= {"outputs": statement["subject"], "observed": observed(statement)}
+    return parts[name] if name in parts else made_from(statement, name)[0]
 
 
-for (rules, *artifacts), by_name in STATED.items():
-    for what, edit in by_name.items():
-        tell = functools.partial(Folder.restate, artifact=artifacts[0], change=edit)
-        register(what, "small", rules, tuple(artifacts), tell)
+def change(place, way, value):
+    """Change what lies at the end of a way of keys: to a value, to what a function makes of it, or to nothing."""
+    *before, last = [int(key) if key.isdecimal() else key for key in way]
+    for key in before:
+        place = place[key]
+    if value is GONE:
+        del place[last]
+    else:
+        place[last] = value(place[last]) if callable(value) else value
 
 
-@forgery("order", "data/digits.npz")
-def an_input_is_younger_than_what_was_made_from_it(folder):
-    folder.restate("data/digits.npz", lambda made: move_times(made, timedelta(hours=1)))
+def restated(folder, artifact, way, value):
+    part, *rest = way.split()
+    folder.restate(artifact, lambda made: change(part_of(made, part), rest, value))
 
 
-@forgery("order|circles", "data/digits.npz", METRICS)
+def recorded(folder, artifact, way, value):
+    folder.edit(artifact, lambda record: change(record, way.split(), value))
+
+
+# What statements say: the rules, the artifacts, where in the statement of the first, and what stands there
+# --------------------------------------------------------------------------------------------------------
+
+
+def other_output(name):
+    return lambda outputs: [*outputs, outputs[0] | {"name": name}]
+
+
+def without(kind):
+    return lambda made: [one for one in made if one["annotations"]["kind"] != kind]
+
+
+DEPENDENCIES = "definition resolvedDependencies"
+AT_OTHER_CODE = {"name": "repository", "digest": {"gitCommit": "365ea18e67bd795f9eaab4ef2db95fc71821e72a"}}
+AT_OTHER_CODE |= {"annotations": {"kind": "commit", "dirty": False}}
+STATED = [
+    ("study", f"{IMPL}/run.json", "asked keys init key", "0" * 32),
+    ("study", f"{IMPL}/run.json", "asked keys shuffle replicate", 5),
+    ("study record", f"{NORMED}/run.json", "asked spec study_seed", 1),
+    ("study record", f"{NORMED}/run.json", "asked spec variant varying", ["impl"]),
+    ("study record", f"{NORMED}/run.json", "asked spec recipe epochs", 9),
+    ("study", METRICS, "asked study_seed", 5),
+    ("study", METRICS, "asked cell", [{}, None, 3, [[]]]),
+    ("study", TABLE, "asked emulated", []),
+    ("study", METRICS, "definition buildType", "urn:toolnoise:count:1"),
+    ("study unknown", METRICS, "definition buildType", "urn:toolnoise:dream-up:1"),
+    ("unknown study", f"{RUN}/weights.npz", "statement subject", lambda outputs: outputs[::-1]),
+    ("unknown", f"{RUN}/history.csv", "outputs 1", GONE),
+    (
+        "missing unknown",
+        f"{TABLE} results/elsewhere/x.csv",
+        "statement subject",
+        other_output("results/elsewhere/x.csv"),
+    ),
+    ("missing unknown", f"{TABLE} ../../etc/passwd", "statement subject", other_output("../../etc/passwd")),
+    ("changed unknown", METRICS, "outputs 0 annotations size", 10**300),
+    ("changed unknown", METRICS, "outputs 0 annotations size", GONE),
+    ("unknown", METRICS, "times startedOn", "yesterday"),
+    ("unknown", METRICS, "statement _type", "https://in-toto.io/Statement/v0.1"),
+    ("inputs", f"{METRICS} data/digits.npz", "input digest sha256", ZEROS),
+    ("inputs", METRICS, "input annotations statement", ZEROS),
+    ("inputs", METRICS, "input name", "results/small/data/x.npz"),
+    ("inputs", METRICS, "input annotations kind", "source"),
+    ("inputs unknown code", METRICS, "input annotations kind", "magic"),
+    ("inputs study", METRICS, DEPENDENCIES, lambda made: made[1:]),
+    ("inputs study record numbers", "data/digits.npz", "package digest sha256", ZEROS),
+    ("code", f"{RUN}/run.json", "code digest sha256", ZEROS),
+    ("code", TABLE, "resource digest sha256", ZEROS),
+    ("code", TABLE, "lock digest sha256", ZEROS),
+    ("code", METRICS, "code name", "/tmp/evil.py"),
+    ("code", METRICS, "code name", "../../evil.py"),
+    ("code", METRICS, DEPENDENCIES, without("code")),
+    # Every module was another one then, and the statement has no difference from it.
+    ("code", METRICS, DEPENDENCIES, lambda made: [*made[:-1], AT_OTHER_CODE]),
+    ("commit", METRICS, "commit digest gitCommit", "0" * 40),
+    ("commit", METRICS, "commit annotations", {"kind": "commit", "dirty": True}),
+    ("commit", METRICS, DEPENDENCIES, without("commit")),
+]
+for rules, artifacts, way, value in STATED:
+    shown = "function" if callable(value) else "nothing" if value is GONE else str(value)[:40]
+    tell = functools.partial(restated, artifact=artifacts.split()[0], way=way, value=value)
+    add(f"{artifacts} states {way}: {shown}, {len(LIES)}", rules, artifacts, tell)
+
+TIMES = {
+    "a result is older than its inputs": (METRICS, -YEAR),
+    "a result is older than the commit that made it": ("metrics/data/digits.csv", -10 * YEAR),
+    "an input is younger than what was made from it": ("data/digits.npz", timedelta(hours=1)),
+    "the page is from the future": (ROOTED, YEAR),
+}
+for what, (artifact, by) in TIMES.items():
+    moved = functools.partial(move_times, by=by)
+    add(what, "order", artifact, functools.partial(Folder.restate, artifact=artifact, change=moved))
+
+
+@lie("order", METRICS)
+def a_job_ended_before_it_began(folder):
+    def turn(made):
+        times = part_of(made, "times")
+        times["startedOn"], times["finishedOn"] = times["finishedOn"], times["startedOn"]
+
+    folder.restate(METRICS, turn)
+
+
+@lie("order circles", "data/digits.npz", METRICS)
 def data_is_made_from_what_is_made_from_it(folder):
     about = json.loads(folder.original[folder.stated[METRICS]])["subject"][0]
-    about["annotations"] = {"kind": "input", "role": "data", "size": about["annotations"]["size"]}
+    about["annotations"] |= {"kind": "input"}
     folder.restate("data/digits.npz", lambda made: definition(made)["resolvedDependencies"].append(about))
 
 
-@forgery("study", f"{RUN}/weights.npz", f"{OTHER_RUN}/weights.npz")
+@lie("study", f"{RUN}/weights.npz", f"{OTHER_RUN}/weights.npz")
 def the_statements_of_two_seeds_are_swapped_and_renamed_to_fit(folder):
-    texts = [folder.original[folder.stated[f"{run}/weights.npz"]].decode() for run in (RUN, OTHER_RUN)]
-    for run, other, text in zip((RUN, OTHER_RUN), (OTHER_RUN, RUN), reversed(texts), strict=True):
+    for run, other in ((RUN, OTHER_RUN), (OTHER_RUN, RUN)):
+        text = folder.original[folder.stated[f"{other}/weights.npz"]].decode()
         folder.put(folder.stated[f"{run}/weights.npz"], text.replace(folder.name(other), folder.name(run)).encode())
-    folder.settle(*(f"{run}/{name}" for run in (RUN, OTHER_RUN) for name in ("weights.npz", "history.csv", "run.json")))
+        folder.settle(*(f"{run}/{name}" for name in ("weights.npz", "history.csv", "run.json")))
 
 
-@forgery("study|unknown", "metrics/cells/smallcnn/digits/cpu/better.csv")
+@lie("study unknown", f"metrics/cells/{CELL}/better.csv")
 def a_file_is_added_with_a_statement(folder):
-    artifact = "metrics/cells/smallcnn/digits/cpu/better.csv"
-    folder.put(artifact, folder.original[METRICS])
-    folder.state_as(artifact, METRICS)
+    folder.put(f"metrics/cells/{CELL}/better.csv", folder.original[METRICS])
+    folder.state_as(f"metrics/cells/{CELL}/better.csv", METRICS)
 
 
-@forgery("study", "runs/smallcnn-bn/digits/cpu/control/1/weights.npz")
+@lie("study", f"runs/{NORMED_CELL}/control/1/weights.npz")
 def a_recipe_is_changed_in_the_study_alone(folder):
     folder.edit("study.json", lambda study: study["recipes"]["normed"].update(epochs=9))
 
 
-@forgery("inputs|study|record|numbers", "data/mine.npz", "data/mine.sources.json", study="other")
-def the_digest_of_a_file_from_outside_is_changed(folder):
-    folder.restate("data/mine.npz", lambda made: made_from(made, "source")[0]["digest"].update(sha256="0" * 64))
+for what, way, value in (("digest", "digest sha256", ZEROS), ("name", "name", "yours.npz")):
+    tell = functools.partial(restated, artifact="data/mine.npz", way=f"source {way}", value=value)
+    add(f"the {what} of a file from outside is another", "inputs study record", "data/mine.npz", tell, "other")
 
 
-@forgery("inputs|study|record|numbers", "data/mine.npz", study="other")
-def data_comes_from_another_file_than_the_declared(folder):
-    folder.restate("data/mine.npz", lambda made: made_from(made, "source")[0].update(name="yours.npz"))
-
-
-@forgery("study", f"{EXCHANGE}.npy", study="other")
+@lie("study", f"{EXCHANGE}.npy", study="other")
 def the_statement_of_an_exchange_says_that_its_runs_were_trained_elsewhere(folder):
-    folder.restate(f"{EXCHANGE}.npy", lambda made: asked(made).update(trained_on="cpu-jax"))
+    restated(folder, f"{EXCHANGE}.npy", "asked trained_on", "cpu-jax")
 
 
-# What records say
-# ----------------
+# What records say, and what is observed in a record and in its statement
+# -----------------------------------------------------------------------
+
+OBSERVED = [
+    ("record", "device", "Tesla V100-SXM2-16GB"),
+    ("record", "deterministic", True),
+    ("record", "precision", "mixed_float16"),
+    ("record", "tf32", True),
+    ("record", "cpu_flags", ["sse4_1"]),
+    ("record", "variables ONEDNN_MAX_CPU_ISA", "SSE41"),
+    ("record", "variables TF_NUM_INTRAOP_THREADS", "8"),
+    ("record", "variables TF_ENABLE_ONEDNN_OPTS", "0"),
+    ("record", "variables", lambda of: of | {"XLA_FLAGS": "-f"}),
+    ("record", "variables", {}),
+    ("lock", "versions tensorflow", "2.20.0"),
+    ("lock", "versions", lambda of: of | {"nvidia-cudnn-cu12": "9.10.2.21"}),
+]
 
 
-def recording(edit, run):
-    """A change to what a run says of its machine, in its record and in its statement."""
-
-    def tell(folder):
-        folder.edit(f"{run}/run.json", lambda record: edit(record["observed"]))
-        folder.restate(f"{run}/run.json", lambda made: edit(observed(made)))
-
-    return tell
+def observe(folder, way, value):
+    recorded(folder, f"{IMPL}/run.json", f"observed {way}", value)
+    restated(folder, f"{IMPL}/run.json", f"observed {way}", value)
 
 
-OBSERVED = {
-    "record": {
-        "another device is said to have computed": lambda of: of.update(device="Tesla V100-SXM2-16GB"),
-        "the determinism switch is said to have been on": lambda of: of.update(deterministic=True),
-        "half precision is said to have been used": lambda of: of.update(precision="mixed_float16"),
-        "TF32 is said to have been on": lambda of: of.update(tf32=True),
-        "the CPU is said to have no AVX2": lambda of: of.update(cpu_flags=["sse4_1"]),
-        "another instruction set is said to have been set": lambda of: of["variables"].update(
-            ONEDNN_MAX_CPU_ISA="SSE41"
-        ),
-        "more threads are said to have computed": lambda of: of["variables"].update(TF_NUM_INTRAOP_THREADS="8"),
-        "other kernels are said to have computed": lambda of: of["variables"].update(TF_ENABLE_ONEDNN_OPTS="0"),
-        "a variable that nobody declared is said to have been set": lambda of: of["variables"].update(XLA_FLAGS="-f"),
-        "no variables are said to have been set": lambda of: of["variables"].clear(),
-    },
-    "lock": {
-        "another version of the framework is said to have computed": lambda of: of["versions"].update(
-            tensorflow="2.20.0"
-        ),
-        "a library that the lock does not pin is said to have computed": lambda of: of["versions"].update(
-            {"nvidia-cudnn-cu12": "9.10.2.21"}
-        ),
-    },
-}
-for rule, by_name in OBSERVED.items():
-    for what, edit in by_name.items():
-        register(what, "small", rule, (f"{IMPL}/run.json",), recording(edit, IMPL))
+for rule, way, value in OBSERVED:
+    tell = functools.partial(observe, way=way, value=value)
+    add(f"{way} are observed, {len(LIES)}", rule, f"{IMPL}/run.json", tell)
 
-RECORDS = {
-    ("small", "record", f"{DRAWN}/run.json"): {
-        "a run says that it is of another draw": lambda record: record["spec"].update(draw=1),
-        "the CPU of a run is another than its statement says": lambda record: record["observed"].update(cpu="Another"),
-        "the recipe of a run is another than its statement says": lambda record: record["spec"]["recipe"].update(
-            learning_rate=0.02
-        ),
-    },
-    ("small", "record|draws", f"predictions/{CELL}/impl.json"): {
-        "the index of a dump says another order of seeds": lambda record: record["seeds"].reverse(),
-    },
-    ("small", "record|draws", f"predictions/{CELL}/algo_impl.json"): {
-        "the index of a dump says that its runs had other draws": lambda record: record["draws"].update(init=[7, 8]),
-    },
-    ("other", "record", f"{EXCHANGE}.json"): {
-        "an exchange says that its runs were trained elsewhere": lambda record: record.update(trained_on="cpu-eigen"),
-    },
-    ("other", "record", "overhead/smallcnn/cpu/default/1.json"): {
-        "the steps of a profile are changed in its record": lambda record: record["spec"]["steps"].update(steps=2),
-    },
-    ("other", "record", "speed/smallcnn/mine/cpu/control.json"): {
-        "a measured speed says another machine": lambda record: record["observed"].update(host="elsewhere"),
-    },
-    ("other", "numbers", BIT): {
-        "a run says that it moved another bit": lambda record: record["moved_bit"].update(
-            up=not record["moved_bit"]["up"]
-        ),
-    },
-    ("other", "numbers", "runs/smallcnn/mine/cpu-jax/control/1/run.json"): {
-        "a run says that it moved a bit": lambda record: record.update(
-            moved_bit={"tensor": "conv1/kernel", "index": [0, 0, 0, 0], "up": True, "after_epoch": 0}
-        ),
-    },
-    ("small", "draws", f"{RUN}/run.json"): {
-        "a run says that it was trained on other data": lambda record: record.update(data_sha256="0" * 64),
-    },
-    ("small", "control", f"control/{CELL}.json"): {
-        "the gate says of other weights that they are equal": lambda record: record.update(weights_sha256="0" * 64),
-    },
-    ("small", "control", "control/smallcnn-bn/digits/cpu.json"): {
-        "the gate says that Control differs": lambda record: record.update(bit_equal=False),
-    },
-}
-for (study, rules, artifact), by_name in RECORDS.items():
-    for what, edit in by_name.items():
-        register(what, study, rules, (artifact,), functools.partial(Folder.edit, artifact=artifact, change=edit))
+MOVED = {"tensor": "conv1/kernel", "index": [0, 0, 0, 0], "up": True, "after_epoch": 0}
+RECORDS = [
+    ("small", "record", f"runs/{NORMED_CELL}/impl/20002/run.json", "spec draw", 1),
+    ("small", "record", f"{NORMED}/run.json", "observed cpu", "Another CPU"),
+    ("small", "record", f"{NORMED}/run.json", "spec recipe learning_rate", 0.02),
+    ("small", "record draws", f"predictions/{CELL}/impl.json", "seeds", lambda seeds: seeds[::-1]),
+    ("small", "record draws", f"predictions/{CELL}/algo_impl.json", "draws init", [7, 8]),
+    ("other", "record", f"{EXCHANGE}.json", "trained_on", "cpu-eigen"),
+    ("other", "record", "overhead/smallcnn/cpu/default/1.json", "spec steps steps", 2),
+    ("other", "record", "speed/smallcnn/mine/cpu/control.json", "observed host", "elsewhere"),
+    ("other", "numbers", BIT, "moved_bit up", lambda up: not up),
+    ("other", "numbers", BIT, "moved_bit index", [0, 0, 0, 0]),
+    ("other", "numbers", BIT, "moved_bit", None),
+    ("other", "numbers", "runs/smallcnn/mine/cpu-jax/control/1/run.json", "moved_bit", MOVED),
+    ("other", "numbers", "runs/smallcnn/mine/cpu/control/1/run.json", "recorded_steps", lambda steps: steps[1:]),
+    ("small", "draws", f"{RUN}/run.json", "data_sha256", ZEROS),
+    ("small", "draws", f"{CONTROL}/run.json", "initial_sha256", ZEROS),
+    ("small", "control", f"control/{CELL}.json", "weights_sha256", ZEROS),
+    ("small", "control", f"control/{NORMED_CELL}.json", "bit_equal", False),
+]
+for study, rules, artifact, way, value in RECORDS:
+    tell = functools.partial(recorded, artifact=artifact, way=way, value=value)
+    add(f"{artifact} says {way}, {len(LIES)}", rules, artifact, tell, study)
 
 
-@forgery("record|draws", f"{IMPL}/run.json")
-def a_record_is_nested_deeply(folder):
-    folder.put(f"{IMPL}/run.json", b"[" * 100_000)
+@lie("study record", f"{NORMED}/weights.npz")
+def the_recipe_of_a_run_is_changed_in_record_and_statement(folder):
+    recorded(folder, f"{NORMED}/run.json", "spec recipe learning_rate", 0.02)
+    restated(folder, f"{NORMED}/run.json", "asked spec recipe learning_rate", 0.02)
 
 
-@forgery("record|draws|control", f"{RUN}/run.json", f"{OTHER_RUN}/run.json")
+@lie("record draws control", f"{RUN}/run.json", f"{OTHER_RUN}/run.json")
 def all_files_of_two_seeds_are_swapped(folder):
     for name in ("weights.npz", "history.csv", "run.json"):
         folder.swap(f"{RUN}/{name}", f"{OTHER_RUN}/{name}")
 
 
-@forgery("record", f"{EXCHANGE}.npy", f"{EXCHANGE}.json", study="other")
+@lie("record", f"{EXCHANGE}.npy", study="other")
 def an_exchange_is_said_to_have_been_computed_where_its_runs_were_trained(folder):
     there = json.loads(folder.original[folder.stated["predictions/smallcnn/mine/cpu/control.npy"]])
-    variables = observed(there)["variables"]
-    folder.restate(f"{EXCHANGE}.npy", lambda made: observed(made).update(variables=variables))
-    folder.edit(f"{EXCHANGE}.json", lambda record: record["observed"].update(variables=variables))
-
-
-@forgery("study|record", f"{NORMED}/weights.npz")
-def the_recipe_of_a_run_is_changed_in_record_and_statement(folder):
-    folder.edit(f"{NORMED}/run.json", lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
-    folder.restate(f"{NORMED}/run.json", lambda made: asked(made)["spec"]["recipe"].update(learning_rate=0.02))
+    recorded(folder, f"{EXCHANGE}.json", "observed variables", observed(there)["variables"])
+    restated(folder, f"{EXCHANGE}.npy", "observed variables", observed(there)["variables"])
 
 
 # What runs share
@@ -400,48 +287,43 @@ def of_each(cell, *seeds):
     return tuple(f"runs/{cell}/{seed}/run.json" for seed in seeds)
 
 
-@forgery("draws", f"{CONTROL}/run.json")
-def a_run_that_must_share_its_initial_weights_says_others(folder):
-    folder.edit(f"{CONTROL}/run.json", lambda record: record.update(initial_sha256="0" * 64))
-
-
-@forgery("draws", f"{OTHER_RUN}/run.json")
+@lie("draws", f"{OTHER_RUN}/run.json")
 def a_run_says_the_initial_weights_of_another_replicate(folder):
     initial = json.loads(folder.original[f"{RUN}/run.json"])["initial_sha256"]
     folder.edit(f"{OTHER_RUN}/run.json", lambda record: record.update(initial_sha256=initial))
 
 
-@forgery("draws", f"{CONTROL}/run.json")
+@lie("draws", f"{CONTROL}/run.json")
 def a_run_that_must_share_its_draws_says_others(folder):
     change_history(folder, CONTROL, "draws_sha256")
 
 
-@forgery("draws", *of_each("smallcnn/digits/cpu-eigen/control", 1, 2))
+@lie("draws", *of_each("smallcnn/digits/cpu-eigen/control", 1, 2))
 def a_run_on_another_tooling_says_other_draws(folder):
     change_history(folder, "runs/smallcnn/digits/cpu-eigen/control/1", "draws_sha256")
 
 
-@forgery("draws", f"{NORMED}/run.json", f"{RUN}/run.json")
+@lie("draws", f"{NORMED}/run.json", f"{RUN}/run.json")
 def a_run_of_another_model_says_other_draws(folder):
     change_history(folder, NORMED, "draws_sha256")
 
 
-@forgery("control", *of_each(f"{CELL}/control", 1, 2), f"control/{CELL}.json")
+@lie("control", *of_each(f"{CELL}/control", 1, 2), f"control/{CELL}.json")
 def the_history_of_a_control_run_parts_from_the_others(folder):
     change_history(folder, CONTROL, "weights_sha256", row=1)
 
 
-@forgery("control|numbers", *of_each("smallcnn-bn/digits/cpu/control", 1, 2), "control/smallcnn-bn/digits/cpu.json")
+@lie("control numbers", *of_each(f"{NORMED_CELL}/control", 1, 2), f"control/{NORMED_CELL}.json")
 def the_accuracy_of_a_control_run_is_embellished(folder):
-    change_history(folder, "runs/smallcnn-bn/digits/cpu/control/2", "test_accuracy", "0.999", row=1)
+    change_history(folder, f"runs/{NORMED_CELL}/control/2", "test_accuracy", "0.999", row=1)
 
 
-@forgery("control|numbers", *of_each(f"{CELL}/control", 1, 2), f"control/{CELL}.json")
+@lie("control numbers", *of_each(f"{CELL}/control", 1, 2), f"control/{CELL}.json")
 def the_weights_of_a_control_run_are_of_another(folder):
     folder.put(f"{CONTROL}/weights.npz", folder.original[f"{RUN}/weights.npz"])
 
 
-@forgery("control", f"predictions/{CELL}/control.npy", f"control/{CELL}.json")
+@lie("control", f"predictions/{CELL}/control.npy", f"control/{CELL}.json")
 def a_logit_of_a_control_run_is_the_next_number(folder):
     path = folder.path(f"predictions/{CELL}/control.npy")
     stack = np.array(arrays.read_npy(path))
@@ -465,51 +347,51 @@ def nudge(name, row):
     return edit
 
 
-@forgery("numbers", f"{RUN}/weights.npz")
+@lie("numbers", f"{RUN}/weights.npz")
 def the_weights_of_a_run_are_of_another(folder):
     folder.put(f"{RUN}/weights.npz", folder.original[f"{OTHER_RUN}/weights.npz"])
 
 
-@forgery("numbers|record", f"{IMPL}/run.json")
+@lie("numbers record", f"{IMPL}/run.json")
 def an_epoch_is_cut_from_a_history(folder):
     lines = folder.original[f"{IMPL}/history.csv"].splitlines(keepends=True)
     folder.put(f"{IMPL}/history.csv", b"".join(lines[:-1]))
 
 
-@forgery("numbers", f"{OTHER_RUN}/history.csv")
+@lie("numbers", f"{OTHER_RUN}/history.csv")
 def the_last_accuracy_of_a_run_is_embellished(folder):
     change_history(folder, OTHER_RUN, "test_accuracy", lambda value: str(float(value) + 0.01))
 
 
-@forgery("numbers", STABILITY)
+@lie("numbers", STABILITY)
 def a_number_of_the_whole_study_is_changed(folder):
     text = folder.original[STABILITY].decode()
     folder.put(STABILITY, re.sub(r"0\.\d", lambda found: "0.1" if found[0] != "0.1" else "0.2", text, count=1).encode())
 
 
-@forgery("numbers", "metrics/runs.csv")
+@lie("numbers", "metrics/runs.csv")
 def a_row_of_the_whole_study_is_taken_away(folder):
     folder.put("metrics/runs.csv", b"".join(folder.original["metrics/runs.csv"].splitlines(keepends=True)[:-1]))
 
 
-@forgery("numbers", SNAPSHOTS, study="other")
+@lie("numbers", SNAPSHOTS, study="other")
 def a_snapshot_is_changed(folder):
     change_tensor(folder, SNAPSHOTS, nudge("conv1/kernel/", 0))
 
 
-@forgery("numbers", SNAPSHOTS, study="other")
+@lie("numbers", SNAPSHOTS, study="other")
 def the_snapshots_of_a_run_are_taken_away(folder):
     change_tensor(
         folder, SNAPSHOTS, lambda of: {one: of[one] for one in of if not one.endswith("/") or one.endswith("//")}
     )
 
 
-@forgery("numbers", SNAPSHOTS, study="other")
+@lie("numbers", SNAPSHOTS, study="other")
 def the_weights_after_a_recorded_step_are_changed(folder):
     change_tensor(folder, SNAPSHOTS, nudge("conv1/kernel//", -1))
 
 
-@forgery("numbers", SNAPSHOTS, study="other")
+@lie("numbers", SNAPSHOTS, study="other")
 def the_recorded_steps_of_a_run_are_taken_away(folder):
     change_tensor(folder, SNAPSHOTS, lambda of: {one: of[one] for one in of if not one.endswith("//")})
 
@@ -518,35 +400,13 @@ def the_recorded_steps_of_a_run_are_taken_away(folder):
 # ----------
 
 
-@pytest.fixture(scope="module")
-def both(small_study, other_study, tmp_path_factory):
-    """Copies of both studies' results."""
-    folders = {"small": small_study, "other": other_study}
-    return {name: Folder(of / "results" / name, tmp_path_factory.mktemp(name)) for name, of in folders.items()}
-
-
-@pytest.fixture
-def folders(both):
-    """The same, restored afterwards."""
-    yield both
-    for folder in both.values():
-        folder.restore()
-
-
-@pytest.fixture
-def small(folders):
-    """The first of them."""
-    return folders["small"]
-
-
-@pytest.mark.parametrize("what", FORGERIES)
-def test_a_lie_is_found_although_every_statement_fits_it(what, folders):
-    lie = FORGERIES[what]
-    folder = folders[lie.study]
-    lie.tell(folder)
-    folder.settle_upwards()
-    found = folder.audit()
-    assert found.told(lie.rules, folder.names(*lie.artifacts)), found.shown
+@pytest.mark.parametrize("what", LIES)
+def test_a_lie_is_found_although_every_statement_fits_it(what, forged):
+    study, rules, artifacts, tell = LIES[what]
+    tell(forged[study])
+    forged[study].settle_upwards()
+    found = forged[study].audit()
+    assert found.told(rules, forged[study].names(*artifacts)), found.shown
     # It is found by what it says: the root vouches for all of it.
     assert "root" not in {one["rule"] for one in found.findings}
 
