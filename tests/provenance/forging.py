@@ -45,6 +45,11 @@ class Audited(NamedTuple):
         return study["root"]
 
     @property
+    def rules(self):
+        """The rules that have findings."""
+        return {one["rule"] for one in self.findings}
+
+    @property
     def shown(self):
         """The findings, for the message of a test."""
         return [tuple(one.values()) for one in self.findings[:30]]
