@@ -46,17 +46,14 @@ class Audited(NamedTuple):
 
     @property
     def rules(self):
-        """The rules that have findings."""
         return {one["rule"] for one in self.findings}
 
     @property
     def shown(self):
-        """The findings, for the message of a test."""
         return [tuple(one.values()) for one in self.findings[:30]]
 
 
 def said(*words):
-    """Call a verb."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -79,27 +76,22 @@ def audited(folder, *options):
 
 
 def sha256(content):
-    """The digest as statements have it."""
     return hashlib.sha256(content).hexdigest()
 
 
 def written(value):
-    """JSON as a file of results has it."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
 
 
 def definition(statement):
-    """What a statement says of its job."""
     return statement["predicate"]["buildDefinition"]
 
 
 def asked(statement):
-    """The parameters in a statement."""
     return definition(statement)["externalParameters"]
 
 
 def observed(statement):
-    """What a statement says of the machine."""
     return definition(statement)["internalParameters"]["observed"]
 
 
@@ -109,24 +101,20 @@ def chain(statement):
 
 
 def made_from(statement, *kinds):
-    """The dependencies of these kinds."""
     return [one for one in definition(statement)["resolvedDependencies"] if one["annotations"]["kind"] in kinds]
 
 
 def move_times(statement, by):
-    """Have a job have been earlier or later."""
     times = statement["predicate"]["runDetails"]["metadata"]
     for key in ("startedOn", "finishedOn"):
         times[key] = (datetime.strptime(times[key], TIME) + by).strftime(TIME)
 
 
 def ended(statement):
-    """When a job ended."""
     return datetime.strptime(statement["predicate"]["runDetails"]["metadata"]["finishedOn"], TIME)
 
 
 def flipped(content, place, bit=0):
-    """Bytes with another bit."""
     changed = bytearray(content)
     changed[place] ^= 1 << bit
     return bytes(changed)
@@ -155,20 +143,16 @@ class Folder:
 
     @property
     def statements(self):
-        """The paths of all statements as they were."""
         return sorted(path for path in self.original if path.startswith("statements/"))
 
     @property
     def files(self):
-        """The paths of all other files as they were."""
         return sorted(self.original.keys() - {*self.statements})
 
     def path(self, artifact):
-        """Where a file lies."""
         return self.root / artifact
 
     def name(self, artifact):
-        """What statements call a file."""
         return f"results/{self.study}/{artifact}"
 
     def names(self, *artifacts):
@@ -177,29 +161,22 @@ class Folder:
         return {self.name(one) for job in jobs for one in (job, *self.beside.get(job, ()))} | {*artifacts}
 
     def put(self, artifact, content):
-        """Write a file, with the folders that it needs."""
         self.path(artifact).parent.mkdir(parents=True, exist_ok=True)
         self.path(artifact).write_bytes(content)
 
     def edit(self, artifact, change):
-        """Edit a JSON file."""
         value = json.loads(self.path(artifact).read_bytes())
         change(value)
         self.put(artifact, written(value))
 
     def restate(self, artifact, change):
-        """Edit the statement of a file."""
         self.edit(self.stated[artifact], change)
 
-    def delete(self, *artifacts, stated=False):
-        """Delete files, and with `stated` their statements."""
+    def delete(self, *artifacts):
         for one in artifacts:
-            self.path(one).unlink()
-        for one in {self.stated[one] for one in artifacts} if stated else ():
             self.path(one).unlink()
 
     def swap(self, one, other):
-        """Have two files change places."""
         contents = self.path(one).read_bytes(), self.path(other).read_bytes()
         self.put(other, contents[0])
         self.put(one, contents[1])
@@ -258,16 +235,11 @@ class Folder:
         about["digest"] = {"sha256": sha256(content)}
         about["annotations"]["size"] = len(content)
 
-    def audit(self, *options):
-        """Audit the folder."""
-        return audited(self.root, *options)
-
-    def audit_of(self, artifact, *options):
-        """Audit what a file rests on."""
-        return audited(self.path(artifact), *options)
+    def audit(self, *options, of=""):
+        """Audit the folder, or what a file in it rests on."""
+        return audited(self.root / of, *options)
 
     def restore(self):
-        """Undo everything."""
         beside = [path for path in self.root.parent.rglob("*") if not path.is_relative_to(self.root)]
         for path in sorted([*self.root.rglob("*"), *beside], reverse=True):
             known = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else None

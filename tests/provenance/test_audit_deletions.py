@@ -333,5 +333,12 @@ def test_a_run_that_the_study_is_said_to_have_is_missing(small):
 def test_a_study_file_that_is_none_is_found(content, small):
     small.put("study.json", content)
     small.settle_upwards()
-    found = small.audit()
-    assert found.told({"complete", "study", "unknown"}, small.names("study.json"))
+    assert small.audit().told({"complete", "study", "unknown"}, small.names("study.json"))
+
+
+def test_a_study_that_this_version_cannot_read_hides_nothing(small, lost):
+    """Its own code wrote it, so it is of no earlier version."""
+    small.edit("study.json", lambda study: study["figures"].append("growth_fits"))
+    small.delete(*lost)
+    small.settle_upwards()
+    assert small.audit().code == 1

@@ -367,11 +367,11 @@ def test_a_metric_that_is_changed_with_all_that_was_collected_from_it_is_found_b
         small.put(one, small.original[one].replace(number.encode(), b"1" + number.encode()))
     assert small.path(part).read_text() != text
     small.settle_upwards()
-    assert small.audit_of(whole).findings == []
-    found = small.audit_of(whole, "--sample", "20")
+    assert small.audit(of=whole).findings == []
+    found = small.audit("--sample", "20", of=whole)
     assert found.told({"sample"}, small.names(part)), found.shown
     small.restore()
-    assert small.audit_of(whole, "--sample", "20").findings == []
+    assert small.audit("--sample", "20", of=whole).findings == []
 
 
 @pytest.fixture(scope="module")
@@ -437,15 +437,15 @@ def test_another_difference_of_clocks_is_refused(text, refused_by_verb):
 def test_the_audit_of_a_file_finds_damage_in_what_it_rests_on_and_nothing_else(small):
     below = [f"{IMPL}/weights.npz", "data/digits.npz", f"predictions/{CELL}/impl.json", METRICS]
     beside = [f"{NORMED}/weights.npz", "metrics/data.csv", TABLE, ROOTED, f"metrics/cells/{CELL}/control.csv"]
-    assert small.audit_of(METRICS).findings == []
+    assert small.audit(of=METRICS).findings == []
     for one in beside:
         small.put(one, flipped(small.original[one], -3))
     small.restate("metrics/runs.csv", lambda made: asked(made).update(x=1))
     small.put("figures/more.png", b"")
-    assert small.audit_of(METRICS).findings == []
+    assert small.audit(of=METRICS).findings == []
     for one in below:
         small.put(one, flipped(small.original[one], -3))
-    found = small.audit_of(METRICS)
+    found = small.audit(of=METRICS)
     assert [one for one in below if not found.told({"changed"}, {small.name(one)})] == []
     assert {one["artifact"] for one in found.findings} <= small.names(*below)
 
@@ -454,7 +454,7 @@ def test_the_audit_of_a_file_knows_forged_statements_below_it(small):
     small.restate(f"{IMPL}/run.json", lambda made: asked(made)["keys"]["init"].update(key="0" * 32))
     small.put("data/digits.npz", flipped(small.original["data/digits.npz"], -3))
     small.settle("data/digits.npz")
-    found = small.audit_of(METRICS)
+    found = small.audit(of=METRICS)
     assert found.told({"study"}, small.names(f"{IMPL}/run.json"))
     assert found.told({"inputs"}, small.names("data/digits.npz", METRICS, f"{IMPL}/run.json"))
 

@@ -71,17 +71,19 @@ def assert_lines_can_be_printed(small):
     assert not [letter for letter in done.out if letter != "\n" and not letter.isprintable()]
 
 
-@pytest.mark.parametrize("number", range(8))
-def test_statements_that_are_json_of_any_shape_are_findings(number, small):
-    """Other ones in each run, 25 at once; with SHAPES_SEED those of the run that printed it."""
+@pytest.mark.parametrize("number", range(12))
+def test_json_of_any_shape_is_a_finding(number, small):
+    """Other shapes in each run, in 25 files at once; with SHAPES_SEED those of the run that printed it."""
     seed = int(os.environ.get("SHAPES_SEED", secrets.randbits(32)))
     print(f"SHAPES_SEED={seed}")
     drawn = random.Random(f"{seed} {number}")
-    changed = drawn.sample([path for path in small.statements if path != small.stated[ROOTED]], 25)
-    # The root in some rounds only: without one there is less to read.
-    for path in changed + [small.stated[ROOTED]] * (number % 2):
+    statements = [path for path in small.statements if path != small.stated[ROOTED]]
+    records = [path for path in small.files if path.endswith(".json")]
+    # Statements as they are, or vouched for, or the root as well; then records that all statements fit.
+    changed = drawn.sample(records if number % 4 == 3 else statements, 15)
+    for path in [*changed, small.stated[ROOTED]] if number % 4 == 2 else changed:
         small.put(path, oddly(drawn, small.original[path]))
-    if number % 4 < 2:
+    if number % 2:
         small.settle_upwards()
     assert small.audit().code == 1
     assert_lines_can_be_printed(small)
@@ -175,19 +177,6 @@ def test_files_that_no_job_would_write_are_findings_and_nothing_in_them_is_run(s
     assert not trap.exists()
 
 
-@pytest.mark.parametrize("number", range(4))
-def test_records_of_any_shape_are_findings(number, small):
-    seed = int(os.environ.get("SHAPES_SEED", secrets.randbits(32)))
-    print(f"SHAPES_SEED={seed}")
-    drawn = random.Random(f"{seed} records {number}")
-    for path in [path for path in small.files if path.endswith(".json") and path != "study.json"]:
-        small.put(path, oddly(drawn, small.original[path]))
-    if number == 3:
-        small.put("study.json", oddly(drawn, small.original["study.json"]))
-    small.settle_upwards()
-    small.audit()
-
-
 def test_a_file_of_another_size_is_not_read(small, toolnoise):
     """A file of 4 TiB takes an hour to read, and no room on the disk."""
     for path in (f"{RUN}/weights.npz", "figures/more.png", small.stated[METRICS]):
@@ -234,19 +223,6 @@ def test_what_an_input_or_an_output_is_called_is_never_a_path(small, tmp_path):
     assert found.told({"inputs"}, small.names(METRICS))
     names = small.names("metrics/claims.csv", climbing, str(secret))
     assert found.told({"missing", "unknown"}, names)
-
-
-def test_a_thousand_inputs_that_are_not_there_are_as_many_lines(small):
-    def many(made):
-        one = made_from(made, "input")[0]
-        inputs = [one | {"name": f"results/small/data/{number}.npz"} for number in range(1000)]
-        definition(made)["resolvedDependencies"] += inputs
-
-    small.restate(METRICS, many)
-    small.settle_upwards()
-    assert len(small.audit().findings) >= 1000
-    # A person reads the first of them.
-    assert len(said("audit", small.root).out.splitlines()) < 100
 
 
 def test_a_chain_of_a_thousand_jobs_is_followed(small):
