@@ -85,7 +85,7 @@ def test_the_help_of_each_verb_ends_with_an_example():
 def test_completion_knows_verbs_and_options(shell, capsys):
     pytest.importorskip("shtab", reason="shtab is not installed")
     script = said(capsys, "--print-completion", shell)
-    for word in ("compare", "require-signatures", "estimate"):
+    for word in ("compare", "require-signature", "estimate"):
         assert word in script
     if shutil.which(shell):
         assert not subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=True).stderr

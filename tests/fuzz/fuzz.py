@@ -82,9 +82,9 @@ BY_HAND = {
     ],
     "audit": [
         *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --clean"),
-        *("results/fuzz --require-signatures signers", "results/few --repair", "results/few --recompute"),
+        *("results/fuzz --require-signature key.pub", "results/few --repair", "results/few --recompute"),
     ],
-    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
+    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
     "import": [
         *("fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"),

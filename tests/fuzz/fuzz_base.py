@@ -315,8 +315,6 @@ def write_inputs(folder: Path) -> None:
     for name in FORMATS:
         official_formats.write(name, 40, folder / "raw")
     _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
-    words = (folder / "key.pub").read_text().split()
-    (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")
     _do(folder, "toolnoise", "adopt", "found/{arm}/seed{seed}.npy", "--labels", "y.npy", "--name", "taken")
     taken = yaml.safe_load((folder / "taken.yaml").read_text())
     whole = STUDY | {"models": STUDY["models"] | taken["models"], "grid": STUDY["grid"] + taken["grid"]}
@@ -341,7 +339,7 @@ def make(folder: Path) -> None:
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copytree(folder / "results/few", Path(scratch) / "results/few")
-        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key", "--root")
+        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key")
         _do(folder, "toolnoise", "export", f"{scratch}/results/few", "--out", "signed.tar.gz")
     # The same studies at another site, that has prepared their data.
     for study, other in (("fuzz", "elsewhere"), ("few", "few-elsewhere")):

@@ -682,5 +682,5 @@ BY_KIND: dict[tuple[str, ...], list[Change]] = {
     (".tar.gz", ".tar"): [tar_members],
     (".gz",): [gz_content],
     (".py",): [builder, builder, lines_changed],
-    (".txt", ".js", "signers", ".pub", "key"): [lines_changed],
+    (".txt", ".js", ".pub", "key"): [lines_changed],
 }

@@ -13,8 +13,7 @@ import pytest
 from toolnoise.base import files
 from toolnoise.base.printing import escaped
 from toolnoise.provenance import recorder, statements, tree
-from toolnoise.provenance.envelope import Envelope
-from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Envelope, Statement
 from toolnoise.study import config
 
 STATEMENT = Statement(

@@ -1,5 +1,6 @@
 """Files of data sets over real HTTP, from a server of the test's own on this machine."""
 
+import base64
 import hashlib
 import re
 import socket
@@ -30,7 +31,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.asked = []
+        self.asked, self.paths, self.authorized = [], [], []
 
     @property
     def url(self):
@@ -42,6 +43,8 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         wanted = self.headers.get("Range")
         server.asked.append(wanted)
+        server.paths.append(self.path)
+        server.authorized.append(self.headers.get("Authorization"))
         start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.ranges else 0
         if server.statuses:
             status, *server.statuses = server.statuses
@@ -103,6 +106,27 @@ def test_a_file_is_downloaded_verified_and_recorded(checksum, server, fetch, tmp
     assert record["url"] == server.url
     assert record.get("checksum", "none") == checksum
     assert server.asked == [None]
+
+
+def test_what_is_secret_in_an_address_is_a_variable_and_is_told_to_nobody_else(
+    server, fetch, tmp_path, monkeypatch, refused, capfd
+):
+    monkeypatch.setenv("DATA_TOKEN", "s3cret&token")
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login ann password pass+word")
+    (tmp_path / "netrc").chmod(0o600)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    url = f"{server.url}?key={{env:DATA_TOKEN}}"
+    assert fetch(url=url)["url"] == url
+    assert server.paths == ["/file?key=s3cret%26token"]
+    assert server.authorized == ["Basic " + base64.b64encode(b"ann:pass+word").decode()]
+    (tmp_path / "data/file.bin").unlink()
+    server.statuses = [404]
+    said = refused(fetch, url=url) + "".join(capfd.readouterr())
+    assert "404" in said
+    assert url in said
+    assert "s3cret" not in said
+    monkeypatch.delenv("DATA_TOKEN")
+    assert "the variable DATA_TOKEN is not set" in refused(fetch, url=url)
 
 
 def test_a_file_in_its_place_is_not_downloaded(server, fetch, tmp_path):

@@ -206,11 +206,10 @@ def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_l
 
 @pytest.fixture(scope="module")
 def key(tmp_path_factory):
-    """A signing key, and the file that allows it."""
+    """A signing key."""
     folder = tmp_path_factory.mktemp("key")
     made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
     subprocess.run(made, check=True)
-    (folder / "allowed").write_text("me@example.org " + (folder / "key.pub").read_text())
     return folder
 
 
@@ -226,7 +225,7 @@ def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, findings, t
         assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
         assert driver.do(argv).code == 0
         assert files_of(finished / "results") == wanted
-    assert findings(finished, "--require-signatures", str(key / "allowed")) == []
+    assert findings(finished, "--require-signature", str(key / "key.pub")) == []
 
 
 def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, toolnoise, tmp_path):

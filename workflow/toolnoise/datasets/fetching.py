@@ -3,24 +3,28 @@
 An interrupted download resumes in this run or the next one: the partial file stays next to the destination until it is
 complete. A file whose checksum differs from the published one is never used. If it was downloaded, it is removed. If a
 user put it there, it stays and is named in the error.
+
+An address has no secret: the user and the password of a server are in ~/.netrc, and a query names variables of the
+environment, whose values are asked for here and told to nobody else.
 """
 
 import contextlib
 import hashlib
 import logging
 import os
+import re
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import pooch
 import requests
 
-from toolnoise.base import faults, files, scratch
+from toolnoise.base import command_words, faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, Values, outside, unrepeatable
 from toolnoise.base.progress import progress
@@ -77,7 +81,8 @@ def _obtain(source: Source) -> None:
                 _download(source)
     except requests.RequestException as error:
         wanted = PLACE.format(source["url"])
-        raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
+        problem = f"no such file, and it cannot be downloaded ({_without_query(str(error))})"
+        raise BadInput(path, "", problem, wanted) from None
     except OSError as error:
         problem = f"cannot be written ({faults.called(error)})"
         raise BadInput(path, "", problem, "a writable folder with free space") from None
@@ -109,6 +114,17 @@ def _download(source: Source) -> None:
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
 
+def _with_variables(url: str) -> str:
+    """An address with the values of the variables that it names."""
+    values = command_words.variables([url], url)
+    return command_words.filled([url], {name: quote(value, safe="") for name, value in values.items()})[0]
+
+
+def _without_query(text: str) -> str:
+    """An address, or a message with addresses, without what they ask for."""
+    return re.sub(r"\?\S*", "", text)
+
+
 class _Secure(requests.Session):
     """A session in which no redirect leads from an encrypted connection to an open one."""
 
@@ -116,7 +132,8 @@ class _Secure(requests.Session):
         """The address to which an answer redirects."""
         target = super().get_redirect_target(resp)
         if target and resp.url.startswith("https:") and urljoin(resp.url, target).startswith("http:"):
-            raise BadInput(resp.url, "", f"redirects to {target}, which is not encrypted", "an https address")
+            problem = f"redirects to {_without_query(target)}, which is not encrypted"
+            raise BadInput(_without_query(resp.url), "", problem, "an https address")
         return target
 
 
@@ -161,7 +178,8 @@ class _Downloader:
     def _continue(self, url: str) -> None:
         size = self._size()
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
-        with _Secure() as session, session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        asked = {"headers": headers, "stream": True, "timeout": TIMEOUT}
+        with _Secure() as session, session.get(_with_variables(url), **asked) as answer:
             if answer.status_code == requests.codes.requested_range_not_satisfiable:
                 # The file is complete already, or too long: the checksum decides.
                 return

@@ -9,10 +9,11 @@ import hashlib
 import io
 import json
 import mimetypes
+import shlex
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,8 +36,6 @@ PROFILES = {
     "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
-# The profile's own term, which the context of RO-Crate 1.1 lacks.
-TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
 # Those of Python, without what a machine adds.
@@ -49,7 +48,8 @@ class Writer:
     def __init__(self, study: Tree, published: str) -> None:
         self.study, self.published = study, published
         self.crate = ROCrate(version="1.1")
-        self.crate.metadata.extra_terms.update(TERMS)
+        # The profile's own term, which the context of RO-Crate 1.1 lacks.
+        self.crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
         self.entities: dict[str, Entity] = {}
         self.files: dict[tuple[str, str], Entity] = {}
 
@@ -79,28 +79,31 @@ class Writer:
         return self.files[key]
 
     def job(self, stated: Stated) -> Entity:
-        """The action of a statement."""
+        """The action of a statement, which is packed, too."""
         statement, verb = stated.statement, stated.statement.verb
+        path = stated.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
         about = {"name": f"toolnoise {verb}", "softwareVersion": statement.versions.get("toolnoise", "unknown")}
         tool = self.add(f"#verb/{verb}", "SoftwareApplication", **about)
-        path = stated.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
-        read = [self.file(one) for one in statement.made_of(INPUT, SOURCE, PACKAGE)]
         told = [self._value(name, value) for name, value in statement.parameters.items()]
-        job = self.action(f"#job/{quote(path)}", f"{verb} {escaped(path)}", tool, [statement], statement.outputs)
-        _link(job, "object", [*read, *told])
+        job = self.action(f"#job/{quote(path)}", f"{verb} {escaped(path)}", tool, statement)
+        self.link(job, "object", statement.made_of(INPUT, SOURCE, PACKAGE), told)
+        self.link(job, "result", statement.outputs)
+        if statement.command:
+            job["description"] = shlex.join(("toolnoise", *statement.command))
         own = Artifact(self.study.named(stated.path), files.sha256(self.study.root / stated.path))
         self.pack(stated.path, own, about=job, conformsTo={"@id": TYPE})
         return job
 
-    def action(
-        self, identifier: str, name: str, tool: Entity, done: Sequence[Statement], results: Iterable[Artifact]
-    ) -> Entity:
+    def action(self, identifier: str, name: str, tool: Entity, *done: Statement) -> Entity:
         """An action that is finished."""
         moments = {"startTime": min(one.started for one in done), "endTime": max(one.finished for one in done)}
         times = {key: f"{moment.isoformat(timespec='milliseconds')}+00:00" for key, moment in moments.items()}
-        entity = self.add(identifier, "CreateAction", name=name, instrument=tool, **times)
-        _link(entity, "result", [self.file(one) for one in results])
-        return entity
+        return self.add(identifier, "CreateAction", name=name, instrument=tool, **times)
+
+    def link(self, entity: Entity, key: str, artifacts: Iterable[Artifact], more: Iterable[Entity] = ()) -> None:
+        """Link an entity to files and others: to one as such, to none not at all."""
+        if others := [*map(self.file, artifacts), *more]:
+            entity[key] = others if len(others) > 1 else others[0]
 
     def _value(self, name: str, value: Any) -> Entity:
         """The entity of a parameter's value, which jobs share; lists and mappings are JSON text."""
@@ -165,12 +168,12 @@ def _written(study: Tree, embed: bool, licence: str) -> Writer:
         properties={"name": "toolnoise", "version": last.commit or last.versions.get("toolnoise", "unknown")},
     )
     jobs = [writer.job(stated) for stated in study.statements]
-    _link(workflow, "hasPart", [one for name, one in writer.entities.items() if name.startswith("#verb/")])
+    writer.link(workflow, "hasPart", (), [one for name, one in writer.entities.items() if name.startswith("#verb/")])
     read = {(one.name, one.sha256) for statement in done for one in statement.dependencies}
-    final = [output for output in outputs if (output.name, output.sha256) not in read]
-    run = writer.action("#run", "run of the workflow", workflow, done, final)
     outside = dict.fromkeys(one for statement in done for one in statement.made_of(SOURCE, PACKAGE))
-    _link(run, "object", [writer.file(one) for one in outside])
+    run = writer.action("#run", "run of the workflow", workflow, *done)
+    writer.link(run, "object", outside)
+    writer.link(run, "result", [output for output in outputs if (output.name, output.sha256) not in read])
     root = writer.crate.root_dataset
     root["name"], root["datePublished"] = f"{study.name}: a study of toolnoise", writer.published
     root["description"] = f"How much of a trained network is noise: {len(jobs)} jobs, as they were recorded."
@@ -182,12 +185,6 @@ def _written(study: Tree, embed: bool, licence: str) -> Writer:
         for profile, name in PROFILES.items()
     ]
     return writer
-
-
-def _link(entity: Entity, key: str, others: list[Entity]) -> None:
-    """Link an entity to others: to one as such, to none not at all."""
-    if others:
-        entity[key] = others if len(others) > 1 else others[0]
 
 
 def _zip(folder: Path, out: Path) -> None:

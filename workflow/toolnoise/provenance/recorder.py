@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import code_digest, environment, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.provenance import envelope, repository, statements
+from toolnoise.provenance import repository, statements
 from toolnoise.provenance.statements import Artifact, Statement, path_for
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
@@ -167,7 +167,7 @@ def _chain(own: Path) -> dict[str, str]:
     for path in sorted(folder.rglob(f"*{statements.SUFFIX}")) if folder else ():
         # One that cannot be read is a finding of the audit.
         with contextlib.suppress(BadInput, OSError), files.open_plain(path) as file:
-            digests[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
+            digests[path.as_posix()] = statements.unpack(file.readall(), path).sha256()
     digests.pop(own.as_posix(), None)
     return digests
 

@@ -37,7 +37,7 @@ def signature(key: RequiredKey, evidence: Evidence) -> Found:
     tree, top = evidence.tree, evidence.tree.top
     if top is None:
         yield tree.named("index.html"), WITHOUT
-    elif why := key.check(tree.root / top.path, top.statement).why:
+    elif why := key.refusal(tree.root / top.path, top.statement):
         yield top.statement.name, why
 
 

@@ -17,7 +17,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
@@ -26,11 +26,10 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
-from toolnoise.provenance import archive, envelope, statements
+from toolnoise.provenance import archive, statements
 from toolnoise.provenance.archive import BLOCK, Member
 from toolnoise.provenance.signing import RequiredKey
 from toolnoise.provenance.statements import CODE, FOLDER, RESOURCE, RESULTS, Artifact, Statement, path_for
-from toolnoise.provenance.tree import ROOTS
 
 # What to call the files of jobs, by verb: of those that dump what runs answer, and of all that travel.
 DUMPS = {
@@ -52,6 +51,8 @@ TRAVELS = {
 }
 # Its statement travels, without its files.
 STATED = "prepare"
+# The root states the page; in earlier results, an audit on it.
+ROOTS = ("index.html", "page/audit.js")
 # A run's statement has about 15 kB. That of a dump has less for each of its runs, and the root for each job.
 LARGEST_STATEMENT, A_JOB = 4 * 2**20, 2**11
 SNAKEMAKE = ".snakemake"
@@ -62,7 +63,7 @@ class ExpectedJob(Protocol):
 
     verb: str
     outputs: tuple[str, ...]
-    parameters: dict[str, Any] | None
+    parameters: dict[str, Any]
     needed: bool
 
 
@@ -130,8 +131,8 @@ def export(
     for name, job in here.jobs.items():
         if job.verb == STATED and not read.isdisjoint(job.outputs) and (content := _content(here, name, job)):
             contents[name] = content
-    for first in ROOTS.values():
-        path = here.path(root := path_for(first.format(study=here.name)).as_posix())
+    for first in ROOTS:
+        path = here.path(root := path_for(f"{RESULTS}/{here.name}/{first}").as_posix())
         if path.exists() and statements.read(path).chain is not None:
             contents[root] = files.read_plain(path, statements.WANTED)
     with progress("exporting", sum(output.size for output in owed.values()), "B") as shown:
@@ -196,7 +197,7 @@ def take(
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with _refused_write_errors(here.root), scratch.folder(here.root) as place:
+    with faults.at(here.root, scratch.FOLDER), scratch.folder(here.root) as place:
         incoming = _Incoming(file, here, place)
         with closing(archive.members_of(file)) as members:
             following = incoming.read_statements(members)
@@ -234,7 +235,7 @@ class _Incoming:
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
-            signed = envelope.unpack(content, f"{self.file}: {member.name}")
+            signed = statements.unpack(content, f"{self.file}: {member.name}")
             statement = statements.opened(signed, f"{self.file}: {member.name}")
             job = jobs.pop(member.name, None)
             if statement.chain is not None and self.root is None:
@@ -301,7 +302,7 @@ class _Incoming:
         if self.root is None:
             raise self._refusal("", "has no root", "an archive of a study whose page was made")
         name = path_for(self.root.name).as_posix()
-        if key and (why := key.check(self.scratch / "root", self.root).why):
+        if key and (why := key.refusal(self.scratch / "root", self.root)):
             raise self._refusal(name, why, "a root that is signed with the required key")
         if age and (older := age(self.root)):
             raise self._refusal(name, *older)
@@ -387,15 +388,6 @@ class _Incoming:
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, escaped(name), found, wanted)
-
-
-@contextmanager
-def _refused_write_errors(into: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"cannot be written to ({faults.called(error)})"
-        raise BadInput(into, "", what, "a folder with room, on one file system") from None
 
 
 def _move(moves: Sequence[tuple[Path, Path]], replaced: Path) -> None:

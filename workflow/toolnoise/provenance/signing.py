@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 from toolnoise.base import children, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
-from toolnoise.provenance import envelope, statements, tree
-from toolnoise.provenance.envelope import Envelope, Signature
-from toolnoise.provenance.statements import FOLDER, Statement
+from toolnoise.provenance import statements, tree
+from toolnoise.provenance.statements import FOLDER, Envelope, Signature, Statement
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
@@ -36,13 +35,6 @@ KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
 KRL = b"SSHKRL\n\0"
 REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
 PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
-
-
-class Verdict(NamedTuple):
-    """The fingerprint of the key that signed a statement; if it did not, one sentence with the reason."""
-
-    principals: tuple[str, ...]
-    why: str = ""
 
 
 def sign(folder: str | Path, key: str | Path) -> list[Path]:
@@ -80,21 +72,19 @@ class RequiredKey(NamedTuple):
     allowed: str
     revoked: tuple[str | Path, ...]
 
-    def check(self, path: str | Path, statement: Statement) -> Verdict:
-        """Whether the key signed this statement, which was read from this file before."""
+    def refusal(self, path: Path, statement: Statement) -> str:
+        """Why this statement, which was read from this file before, is not signed by the key; nothing if it is."""
         try:
-            signed = _read(Path(path))
+            signed = _read(path)
             if statement != statements.parse(signed.payload, path):
-                # The verdict holds for the statement that was read, even if the file server shows another one now.
-                return Verdict((), "changed since it was read")
+                # It holds for the statement that was read, even if the file server shows another one now.
+                return "changed since it was read"
         except BadInput as error:
-            return Verdict((), str(error))
-        reasons = [self._refusal(signature, signed.signed_bytes()) for signature in signed.signatures]
-        if "" in reasons:
-            return Verdict((self.fingerprint,))
-        return Verdict((), "; ".join(dict.fromkeys(reasons)) or "is not signed")
+            return str(error)
+        reasons = [self._refusal_of(signature, signed.signed_bytes()) for signature in signed.signatures]
+        return "" if "" in reasons else "; ".join(dict.fromkeys(reasons)) or "is not signed"
 
-    def _refusal(self, signature: Signature, message: bytes) -> str:
+    def _refusal_of(self, signature: Signature, message: bytes) -> str:
         """Why a signature is none by this key; nothing if it is one."""
         lines = textwrap.wrap(base64.b64encode(signature.blob).decode(), 70)
         with tempfile.NamedTemporaryFile("w") as file:
@@ -137,7 +127,7 @@ def _roots(folder: str | Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Envelope:
-    return envelope.unpack(files.read_plain(path, envelope.WANTED), path)
+    return statements.unpack(files.read_plain(path, statements.ENVELOPE), path)
 
 
 def _signature(bare: Envelope, key: str | Path) -> bytes:
@@ -193,7 +183,3 @@ def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
     """The last line that a program printed, errors before the rest."""
     lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else f"exit code {done.returncode}"
-
-
-# The audit's name for it.
-AllowedSigners = RequiredKey

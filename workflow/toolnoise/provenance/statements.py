@@ -4,8 +4,14 @@ Subjects are a job's outputs. Resolved dependencies are everything that it was m
 parameters are the job's parameters, internal ones the observed machine. A statement lies under statements/ in its
 study's folder, at the path of the job's first output. Keys are sorted, so the statements of two runs of a job differ
 only in times and machine.
+
+The root may be signed, in a DSSE envelope: a statement and its signatures, in one JSON file. A signature covers DSSE's
+encoding of the statement's bytes together with their type. So a signature on something else cannot pass for one on a
+statement. The payload is the statement file, byte for byte.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,8 +20,6 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import parse_json, read_bytes, readable
-from toolnoise.provenance import envelope
-from toolnoise.provenance.envelope import Envelope
 
 TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
@@ -30,11 +34,44 @@ COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
 # The words after `toolnoise` that did the job; in the root's statement, the digests of the others.
 COMMAND, CHAIN = "command", "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+# Each takes a process to verify.
+MOST_SIGNATURES = 64
+ENVELOPE = "a DSSE envelope from toolnoise sign"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
 # Kinds of dependency. Inputs have statements of their own; a chain ends with any other kind.
 INPUT, SOURCE, PACKAGE = "input", "source", "package"
 CODE, RESOURCE, LOCK, COMMIT = "code", "resource", "lock", "commit"
+
+
+class Signature(NamedTuple):
+    """A signature, and its key's name according to its maker: a hint that nothing relies on."""
+
+    keyid: str
+    blob: bytes
+
+
+class Envelope(NamedTuple):
+    """A payload and its signatures; a bare statement has none."""
+
+    payload: bytes
+    signatures: tuple[Signature, ...] = ()
+
+    def signed_bytes(self) -> bytes:
+        """The bytes that are signed: DSSE's pre-authentication encoding."""
+        kind = PAYLOAD_TYPE.encode()
+        return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(self.payload), self.payload)
+
+    def sha256(self) -> str:
+        """The digest of the payload: a statement has the same before and after it is signed."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+    def as_json(self) -> dict[str, Any]:
+        """The envelope as JSON values."""
+        signatures = [{"keyid": one.keyid, "sig": base64.b64encode(one.blob).decode()} for one in self.signatures]
+        payload = base64.b64encode(self.payload).decode()
+        return {"payload": payload, "payloadType": PAYLOAD_TYPE, "signatures": signatures}
 
 
 class Artifact(NamedTuple):
@@ -159,7 +196,7 @@ def read(path: str | Path) -> Statement:
 
 def parse(content: bytes, path: str | Path) -> Statement:
     """The statement in bytes read from `path`, with or without a signed envelope."""
-    return opened(envelope.unpack(content, path), path)
+    return opened(unpack(content, path), path)
 
 
 def opened(signed: Envelope, path: str | Path) -> Statement:
@@ -248,3 +285,29 @@ def _time(metadata: dict[str, Any], key: str, path: str | Path) -> datetime:
         raise BadInput(
             path, key, f"found {metadata.get(key)!r}", "a time such as 2026-01-31T12:00:00.000000Z"
         ) from None
+
+
+def unpack(content: bytes, path: str | Path) -> Envelope:
+    """The envelope in a file's bytes, or the bare statement that they are; signatures are verified elsewhere."""
+    try:
+        value = parse_json(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, "", f"damaged or truncated ({error})", ENVELOPE) from None
+    if not isinstance(value, dict) or "payload" not in value:
+        return Envelope(content)
+    if value.get("payloadType") != PAYLOAD_TYPE:
+        raise BadInput(path, "payloadType", f"found {value.get('payloadType')!r}", f"allowed: {PAYLOAD_TYPE}")
+    signatures = value.get("signatures")
+    if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
+        raise BadInput(path, "signatures", f"found {type(signatures).__name__}", "a list of signatures")
+    if len(signatures) > MOST_SIGNATURES:
+        raise BadInput(path, "signatures", f"found {len(signatures)}", f"at most {MOST_SIGNATURES}")
+    signed = (Signature(str(one.get("keyid", "")), _bytes(one.get("sig"), "sig", path)) for one in signatures)
+    return Envelope(_bytes(value["payload"], "payload", path), tuple(signed))
+
+
+def _bytes(value: Any, key: str, path: str | Path) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (ValueError, TypeError):
+        raise BadInput(path, key, "is not valid base64", ENVELOPE) from None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain
-from toolnoise.provenance import envelope, statements
+from toolnoise.provenance import statements
 from toolnoise.provenance.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
 
 STUDY_FILE = "study.json"
@@ -224,7 +224,7 @@ def read_statement(root: Path, path: str, size: int) -> Stated:
         raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
         raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
-    signed = envelope.unpack(read_plain(root / path, statements.WANTED), root / path)
+    signed = statements.unpack(read_plain(root / path, statements.WANTED), root / path)
     return Stated(path, statements.opened(signed, root / path), signed.sha256(), len(signed.signatures))
 
 

@@ -1,4 +1,4 @@
-"""Arguments that several verbs of verification share, and the key that must have signed the root."""
+"""What `audit` and `import` may ask of the root, and the key that must have signed it."""
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
@@ -10,12 +10,6 @@ from toolnoise.commands.verb import option
 if TYPE_CHECKING:
     from toolnoise.provenance.signing import RequiredKey
 
-RESULTS = {
-    "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"}
-}
-RESULTS_OR_ARCHIVE = {
-    "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
-}
 SIGNATURE = {
     "--require-signature": option(
         "KEY", "require a signature of this public key on the root, the page's statement, which names all others"

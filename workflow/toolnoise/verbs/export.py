@@ -2,14 +2,18 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import SHARE, Verb, flag, option
 
+if TYPE_CHECKING:
+    from toolnoise.provenance.sharing import StudyHere
+    from toolnoise.study.study import Study
+
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.provenance import sharing
-    from toolnoise.provenance.verbs import study_here
     from toolnoise.study import grid, layout
 
     what = Path(options.study)
@@ -21,9 +25,30 @@ def _run(options: argparse.Namespace) -> None:
         if name not in study.config["hardware"]:
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
             raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
-    here = study_here.of(study, root)
-    counts = sharing.export(here, options.out, options.hardware, predictions=not options.no_predictions)
+    counts = sharing.export(
+        study_here(study, root), options.out, options.hardware, predictions=not options.no_predictions
+    )
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
+
+
+def study_here(study: "Study", root: Path) -> "StudyHere":
+    """What `export` and `import` ask a study whose results are in the folder `root`."""
+    from toolnoise import streams
+    from toolnoise.base.spec import Spec
+    from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
+    from toolnoise.provenance.sharing import StudyHere
+    from toolnoise.provenance.statements import path_for
+    from toolnoise.study import job_code, layout
+    from toolnoise.study.cells import Pair
+
+    def keys(spec: dict) -> dict:
+        return streams.keys(Spec.read(spec))
+
+    def records(job: ExpectedJob) -> list[str]:
+        return study.runs(layout.RECORD, job.place.cells[0] if isinstance(job.place, Pair) else job.place)
+
+    jobs = {path_for(job.outputs[0]).as_posix(): job for job in expected_jobs(study)}
+    return StudyHere(study.name, root, jobs, keys, records, job_code.digests_of_sources)
 
 
 VERB = Verb(

@@ -3,7 +3,6 @@
 import argparse
 
 from toolnoise.commands.verb import VERIFY, Verb, option
-from toolnoise.provenance.arguments import RESULTS
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -19,7 +18,7 @@ VERB = Verb(
     example="toolnoise sign results/demo --key ~/.ssh/id_ed25519",
     run=_run,
     arguments={
-        **RESULTS,
+        "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or that of one study (results)"},
         "--key": option("PATH", "a private SSH key, or the public key of one in ssh-agent", required=True),
     },
 )
