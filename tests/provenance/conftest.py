@@ -4,6 +4,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
+from forging import Folder
 
 from toolnoise.base import files
 from toolnoise.provenance import left_out, recorder, tree
@@ -29,3 +30,24 @@ def slimmed():
         files.write_json(out / left_out.STATEMENT, statement.as_json())
 
     return copy
+
+
+@pytest.fixture(scope="module")
+def both(small_study, other_study, tmp_path_factory):
+    """Copies of both studies' results, for those who put right what they change."""
+    folders = {"small": small_study, "other": other_study}
+    return {name: Folder(of / "results" / name, tmp_path_factory.mktemp(name)) for name, of in folders.items()}
+
+
+@pytest.fixture
+def forged(both):
+    """Copies of both studies' results, to be changed."""
+    yield both
+    for folder in both.values():
+        folder.restore()
+
+
+@pytest.fixture
+def small(forged):
+    """That of the small study."""
+    return forged["small"]
