@@ -1,266 +1,242 @@
-"""What the audit reads: names in statements and how much is behind them, and digests that an earlier audit made."""
+"""Results made to harm who audits them: a line a finding, no traceback, and nothing is run or waited for."""
 
-import contextlib
-import hashlib
 import io
+import json
 import os
-import re
-from datetime import datetime
-from pathlib import Path
-from types import SimpleNamespace
+import pickle
+import random
+import secrets
+import zipfile
 
 import pytest
-from toolnoise.provenance.audit.digests import Stamp
-from toolnoise.provenance.audit.evidence import Evidence
-from toolnoise.provenance.audit.rules import chains, code_origins
+from forging import ROOTED, definition, made_from, said, sha256, written
 
-from toolnoise.base import code_digest, files, program
-from toolnoise.base.errors import BadInput
-from toolnoise.base.files import sha256
-from toolnoise.provenance import tree
-from toolnoise.provenance.audit import beside, digests, examine
-from toolnoise.provenance.statements import CODE, Artifact, Statement
-
+CELL = "smallcnn/digits/cpu"
+RUN, METRICS = f"runs/{CELL}/algo_impl/1", f"metrics/cells/{CELL}/impl.csv"
 HUGE = 4 << 40
+DEEP = b"[" * 200_000
+
+ODD = [
+    None,
+    True,
+    -1,
+    0.5,
+    10**300,
+    float("inf"),
+    float("nan"),
+    "",
+    "a\0b\x1b[31m\n\u202e",
+    "../../../../etc/passwd",
+    "/dev/zero",
+    "\N{SNOWMAN}" * 5000,
+    "results/small/",
+    "9" * 5000,
+    "2026-11-20T00:00:00.000000Z",
+    [],
+    {},
+    [[[]]],
+    {"": {"": None}},
+    [{"name": 1}],
+    {"sha256": ["0"]},
+]
 
 
-@pytest.fixture
-def root(tmp_path):
-    """The results of a study, in the folder that it ran in; beside that lies what is nobody's business."""
-    (tmp_path / "secret.txt").write_text("secret")
-    root = tmp_path / "ran/results/study"
-    root.mkdir(parents=True)
-    (tmp_path / "ran/adopted").mkdir()
-    (tmp_path / "ran/adopted/logits.npy").write_bytes(b"logits")
-    (tmp_path / "ran/inside").symlink_to("adopted")
-    (tmp_path / "ran/outside").symlink_to(tmp_path)
-    (tmp_path / "ran/circle").symlink_to("circle")
-    os.mkfifo(tmp_path / "ran/pipe")
-    return root
+def nodes(value, way=()):
+    """The ways to all values in JSON."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield (*way, key)
+        yield from nodes(one, (*way, key))
 
 
-def judged(root, name, digest="0" * 64, size=6):
-    """What the audit says of a run that is said to be adopted from a file."""
-    statement = SimpleNamespace(name="run", made_of=lambda kind: [Artifact(name, digest, size, kind=kind)])
-    return list(chains._as_adopted(SimpleNamespace(tree=SimpleNamespace(root=root)), statement))
+def oddly(drawn, content):
+    """JSON with another value somewhere, or without one."""
+    value = json.loads(content)
+    *before, last = drawn.choice(list(nodes(value)))
+    place = value
+    for key in before:
+        place = place[key]
+    if drawn.random() < 0.2:
+        del place[last]
+    else:
+        place[last] = drawn.choice(ODD)
+    return json.dumps(value).encode()
 
 
-def sparse(path):
-    with path.open("wb") as file:
-        file.truncate(HUGE)
+def assert_lines_can_be_printed(small):
+    """What a person reads has no control characters, and says the same."""
+    done = said("audit", small.root)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.encode()
+    assert not [letter for letter in done.out if letter != "\n" and not letter.isprintable()]
 
 
-OUTSIDE = ("/etc/passwd", "/proc/kmsg", "../secret.txt", "adopted/../../secret.txt", "outside/secret.txt", "pipe")
+@pytest.mark.parametrize("number", range(12))
+def test_json_of_any_shape_is_a_finding(number, small):
+    """Other shapes in each run, in 25 files at once; with SHAPES_SEED those of the run that printed it."""
+    seed = int(os.environ.get("SHAPES_SEED", secrets.randbits(32)))
+    print(f"SHAPES_SEED={seed}")
+    drawn = random.Random(f"{seed} {number}")
+    statements = [path for path in small.statements if path != small.stated[ROOTED]]
+    records = [path for path in small.files if path.endswith(".json")]
+    # Statements as they are, or vouched for, or the root as well; then records that all statements fit.
+    changed = drawn.sample(records if number % 4 == 3 else statements, 15)
+    for path in [*changed, small.stated[ROOTED]] if number % 4 == 2 else changed:
+        small.put(path, oddly(drawn, small.original[path]))
+    if number % 2:
+        small.settle_upwards()
+    assert small.audit().code == 1
+    assert_lines_can_be_printed(small)
 
 
-@pytest.mark.parametrize("name", [*OUTSIDE, "circle", "adopted", "absent", "a\0b", ".", ""])
-def test_what_lies_elsewhere_or_is_no_plain_file_is_not_opened(name, root, monkeypatch):
-    # From here, too, every relative name leads nowhere.
-    monkeypatch.chdir(root.parents[1])
-    assert judged(root, name) == []
-    assert code_origins._here.__wrapped__(name, root) is None
+UNREADABLE = {
+    "empty": b"",
+    "cut off": b"{",
+    "deep": DEEP,
+    "deep in a key": b'{"_type": ' + DEEP,
+    "a huge number": b'{"_type": ' + b"9" * 100_000 + b"}",
+    "no UTF-8": b'{"_type": "\xff\xfe"}',
+    "UTF-16": '{"_type": 1}'.encode("utf-16"),
+    "null": b"null",
+    "a list": b"[1, 2]",
+    "a text": b'"text"',
+    "an envelope of nothing": b'{"payload": "", "payloadType": "x", "signatures": []}',
+    "an envelope of no text": b'{"payload": "//8=", "payloadType": "application/vnd.in-toto+json", "signatures": 1}',
+}
 
 
-@pytest.mark.parametrize("name", ["adopted/logits.npy", "inside/logits.npy"])
-def test_what_lies_beside_the_results_is_compared(name, root):
-    digest = sha256(root.parents[1] / "adopted/logits.npy")
-    assert judged(root, name, digest) == []
-    told = f"was adopted from another {name} than the one here, which differs"
-    assert judged(root, name) == judged(root, name, digest, 7) == [("run", told)]
+def test_statements_that_cannot_be_read_are_unknown(small):
+    paths = dict(zip([path for path in small.statements if "/figures/" not in path], UNREADABLE.values(), strict=False))
+    for path, content in paths.items():
+        small.put(path, content)
+    found = small.audit()
+    assert [path for path in paths if not found.told({"unknown"}, small.names(path))] == []
+    assert_lines_can_be_printed(small)
 
 
-def test_results_that_were_moved_have_nothing_beside_them(root, tmp_path, monkeypatch):
-    moved = root.rename(tmp_path / "ran/received")
-    assert beside.folder(moved) is None
-    assert judged(moved, "secret.txt") == judged(moved, "ran/adopted/logits.npy") == []
-    # An audit in the folder that a slim copy was made in finds the study's own modules.
-    slim = tmp_path / "ran/evidence/study"
-    slim.mkdir(parents=True)
-    assert beside.folder(slim) is None
-    monkeypatch.chdir(tmp_path / "ran")
-    assert beside.folder(slim) == tmp_path / "ran"
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_root_that_cannot_be_read_is_unknown(content, small):
+    small.put(small.stated[ROOTED], content)
+    found = small.audit()
+    assert found.root is None
+    assert found.told({"unknown"}, small.names(ROOTED))
 
 
-def test_a_file_of_another_size_and_a_huge_module_are_not_read(root, monkeypatch):
+class Calling:
+    """What a pickle runs when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.path),))
+
+
+def npz_of(**members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        for name, content in members.items():
+            packed.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+def npy(header, data=b""):
+    text = repr(header).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+def test_files_that_no_job_would_write_are_findings_and_nothing_in_them_is_run(small, tmp_path):
+    """All digests fit, so everything that reads them comes to them."""
+    trap = tmp_path / "trap"
+    objects = npy({"descr": "|O", "fortran_order": False, "shape": (1,)}, pickle.dumps(Calling(trap)))
+    endless = npy({"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**20)})
+    odd = {
+        f"{RUN}/weights.npz": npz_of(**{"conv1/kernel": objects}),
+        f"runs/{CELL}/algo_impl/2/weights.npz": npz_of(**{"conv1/kernel": endless}),
+        f"runs/{CELL}/impl/1/weights.npz": pickle.dumps(Calling(trap)),
+        f"runs/{CELL}/control/1/run.json": DEEP,
+        f"runs/{CELL}/control/2/history.csv": b'"\n' * 1000 + b"\0\xff",
+        f"predictions/{CELL}/impl.npy": objects,
+        f"predictions/{CELL}/algo_impl.npy": endless,
+        f"predictions/{CELL}/control.json": b'{"seeds": {"a": 1}, "spec": []}',
+        "metrics/stability.csv": b"\xff" * 1000,
+        "metrics/runs.csv": b"",
+        "control/smallcnn-bn/digits/cpu.json": b'{"bit_equal": NaN}',
+        "data/digits.npz": npz_of(train_images=objects),
+    }
+    for path, content in odd.items():
+        small.put(path, content)
+    small.settle_upwards()
+    found = small.audit()
+    assert "changed" not in found.rules
+    assert [path for path in odd if not found.told({"record", "draws", "control", "numbers"}, small.names(path))] == [
+        # What is only read when measures are made again.
+        "data/digits.npz"
+    ]
+    assert_lines_can_be_printed(small)
+    assert not trap.exists()
+
+
+def test_a_file_of_another_size_is_not_read(small, toolnoise):
     """A file of 4 TiB takes an hour to read, and no room on the disk."""
-    huge = root.parents[1] / "adopted/huge.py"
-    sparse(huge)
-    read = []
-    monkeypatch.setattr(beside, "digest", lambda *given: read.append(given) or "")
-    assert judged(root, "adopted/huge.py")
-    stated = (Artifact("adopted/huge.py", "0" * 64, kind=CODE),)
-    assert code_origins._judged.__wrapped__(stated, None, False, root, frozenset()) == (code_origins.UNKNOWN,)
-    assert read == []
+    for path in (f"{RUN}/weights.npz", "figures/more.png", small.stated[METRICS]):
+        with small.path(path).open("wb") as file:
+            file.truncate(HUGE)
+    done = toolnoise(small.root, "audit", ".", "--json", timeout=120)
+    found = json.loads(done.stdout)["findings"]
+    told = {(one["rule"], one["artifact"]) for one in found}
+    assert ("changed", small.name(f"{RUN}/weights.npz")) in told
+    assert ("unknown", small.name("figures/more.png")) in told
+    assert [rule for rule, artifact in told if rule == "unknown" and artifact in small.names(METRICS)]
 
 
-def test_of_a_file_that_grows_no_more_is_read_than_its_size(root):
-    with (root.parents[1] / "adopted/logits.npy").open("rb") as file:
-        assert beside.digest(file, 3) == beside.digest(io.BytesIO(b"log"), 9)
+def test_what_statements_name_outside_the_results_is_not_opened(small, toolnoise):
+    """Each has the right digest: who opens it finds nothing wrong. Nobody ever writes to the pipe."""
+    site = small.root.parent.parent
+    (site.parent / "secret.py").write_bytes(b"secret")
+    os.mkfifo(site / "pipe.py")
+    (site / "outside").symlink_to(site.parent)
+    os.mkfifo(site / "huge.py.pipe")
+    named = ["../secret.py", str(site.parent / "secret.py"), "outside/secret.py", "pipe.py", "huge.py.pipe"]
+    jobs = ["metrics/ratios.csv", "metrics/claims.csv", "metrics/data.csv", "metrics/runs.csv", METRICS]
+    for name, artifact in zip(named, jobs, strict=True):
+        about = {"name": name, "digest": {"sha256": sha256(b"secret")}, "annotations": {"kind": "code"}}
+        small.restate(artifact, lambda made, about=about: definition(made)["resolvedDependencies"].append(about))
+    small.settle_upwards()
+    done = toolnoise(site, "audit", "results/small", "--json", timeout=120)
+    told = {one["artifact"] for one in json.loads(done.stdout)["findings"] if one["rule"] == "code"}
+    assert {*map(small.name, jobs)} <= {
+        name for one in told for name in (one, small.name(METRICS) if one in small.names(METRICS) else one)
+    }
 
 
-def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp_path, monkeypatch):
-    module = "toolnoise.measures.collect"
-    # What only messages import may have come after the result.
-    names = code_digest.sources(module).keys() - (code_digest.uncounted(module) - {*code_digest.UNCOUNTED})
-    known = {name for name in names if not code_digest.is_docstring(program.path_of(name))}
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "json.py").write_text("import toolnoise.warm.template")
-    code_origins._in_repository.cache_clear()
-    assert code_origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
+def test_what_an_input_or_an_output_is_called_is_never_a_path(small, tmp_path):
+    (secret := tmp_path / "secret.csv").write_bytes(b"secret")
+    climbing = "results/small/" + "../" * 12 + str(secret).lstrip("/")
+    for name in (str(secret), climbing):
+        about = {"name": name, "digest": {"sha256": sha256(b"secret")}, "annotations": {"kind": "input", "size": 6}}
+        small.restate(METRICS, lambda made, about=about: definition(made)["resolvedDependencies"].append(about))
+        output = about | {"annotations": {"role": "out", "size": 6}}
+        small.restate("metrics/claims.csv", lambda made, output=output: made["subject"].append(output))
+    small.settle_upwards()
+    found = small.audit()
+    assert found.told({"inputs"}, small.names(METRICS))
+    names = small.names("metrics/claims.csv", climbing, str(secret))
+    assert found.told({"missing", "unknown"}, names)
 
 
-def test_a_result_of_another_size_than_the_stated_is_neither_hashed_nor_opened(root, monkeypatch):
-    sparse(root / "weights.npz")
-    monkeypatch.setattr(digests, "open_plain", lambda path: pytest.fail(f"opened {path}"))
-    found = examine.examine(tree.load(root), 1)
-    assert ("every-file-is-stated", "results/study/weights.npz") in {one[:2] for one in found.findings}
-    with pytest.raises(BadInput, match=f"has {HUGE} bytes; stated: nothing"):
-        Evidence(tree.load_study(root), {}, found.now).path("results/study/weights.npz")
-
-
-NAMES = ("one.npz", "runs/two.npz")
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    """A results folder; the files of this test count as old enough."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(digests, "TICK", 0)
-    folder = tmp_path / "results/study"
-    (folder / "statements").mkdir(parents=True)
-    (folder / "runs").mkdir()
-    for name in NAMES:
-        (folder / name).write_bytes(name.encode())
-        state(folder, name)
-    return folder
-
-
-def state(folder, name):
-    """A statement with the size of a file: the audit reads no other."""
-    made = Artifact(f"results/study/{name}", "0" * 64, (folder / name).stat().st_size)
-    statement = Statement("train", (made,), (), {}, {}, datetime(2026, 1, 31), datetime(2026, 1, 31), {})
-    files.write_json(folder / "statements" / f"{name}.intoto.json", statement.as_json())
-
-
-def audited(results, strict=False):
-    with digests.opened(results, trusted=not strict) as known:
-        return examine.examine(tree.load(results), rules=(), cache=known)
-
-
-def digests_in(audit):
-    return {name: found.sha256 for name, found in audit.evidence[0].hashed.items()}
-
-
-def now(results):
-    return {name: hashlib.sha256((results / name).read_bytes()).hexdigest() for name in NAMES}
-
-
-def kept(results):
-    (file,) = (results.parents[1] / "cache/toolnoise/audit").iterdir()
-    return file
-
-
-def test_a_second_audit_has_the_digests_of_the_first(results):
-    first, second = audited(results), audited(results)
-    assert (first.cached, second.cached) == (0, 2)
-    assert digests_in(first) == digests_in(second) == now(results)
-    assert {name: one.size for name, one in second.evidence[0].hashed.items()} == {name: len(name) for name in NAMES}
-
-
-def test_a_changed_file_is_read_although_its_size_and_time_are_as_before(results):
-    audited(results)
-    file, before = results / NAMES[0], (results / NAMES[0]).stat()
-    file.write_bytes(b"another"[: before.st_size])
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
-    again = audited(results)
-    assert again.cached == 1
-    assert digests_in(again) == now(results)
-
-
-def test_another_file_in_its_place_is_read(results):
-    audited(results)
-    (results / "new").write_bytes(b"another")
-    (results / "new").rename(results / NAMES[0])
-    assert digests_in(audited(results)) == now(results)
-
-
-def test_a_strict_audit_reads_everything(results):
-    # A cache that lies, in a line that is whole.
-    with digests.opened(results, trusted=True) as known:
-        for name in NAMES:
-            file = results / name
-            known.keep(file, digests.Hashed("0" * 64), Stamp.of(file.stat()))
-    assert set(digests_in(audited(results)).values()) == {"0" * 64}
-    strict = audited(results, strict=True)
-    assert strict.cached == 0
-    assert digests_in(strict) == now(results)
-    # It leaves what it found.
-    assert digests_in(audited(results)) == now(results)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        (rb"(?s).*", b""),
-        (rb"(?s).*", b"\xff{"),
-        (rb'"file"', b'"fale"'),
-        # The end of every line is gone; all but the start of the first line is; a digit of every digest is another.
-        (rb"(?m).{9}$", b""),
-        (rb"(?s)^(.{100}).*", rb"\1"),
-        (rb'"([0-9a-f]{63})[0-9a-f]"', rb'"\g<1>x"'),
-    ],
-)
-def test_damaged_lines_are_not_used(results, damage):
-    audited(results)
-    file = kept(results)
-    file.write_bytes(re.sub(*damage, file.read_bytes()))
-    again = audited(results)
-    assert again.cached == 0
-    assert digests_in(again) == now(results)
-    assert audited(results).cached == 2
-
-
-def test_an_interrupted_audit_leaves_what_it_has_read(results):
-    def interrupted():
-        with digests.opened(results, trusted=True) as known:
-            file = results / NAMES[0]
-            known.keep(file, digests.Hashed(now(results)[NAMES[0]]), Stamp.of(file.stat()))
-            # As if killed here: nothing is closed.
-            assert kept(results).read_bytes().endswith(b"\n")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert audited(results).cached == 1
-
-
-def test_a_file_that_changed_just_now_is_not_kept(results, monkeypatch):
-    monkeypatch.setattr(digests, "TICK", 3600 * 10**9)
-    assert (audited(results).cached, audited(results).cached) == (0, 0)
-
-
-def test_lines_of_files_that_are_gone_do_not_pile_up(results):
-    for number in range(20):
-        (results / NAMES[0]).write_bytes(b"%d" % number)
-        state(results, NAMES[0])
-        audited(results)
-    assert len(kept(results).read_bytes().splitlines()) <= 4
-
-
-def test_a_second_audit_knows_the_weights_in_a_file_of_the_same_bytes(results):
-    with digests.opened(results, trusted=True) as known:
-        known.keep_weights("1" * 64, "2" * 64)
-    with digests.opened(results, trusted=True) as known:
-        assert known.weights_in("1" * 64) == "2" * 64
-        assert known.weights_in("2" * 64) is None
-    with digests.opened(results, trusted=False) as known:
-        assert known.weights_in("1" * 64) is None
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_under_the_cache_is_told_with_its_path(tmp_path):
-    place = tmp_path / "full.jsonl"
-    with pytest.raises(OSError, match=re.escape(str(place))), contextlib.closing(digests.Cache(place, True)) as known:
-        place.symlink_to("/dev/full")
-        known.keep_weights("0" * 64, "1" * 64)
+def test_a_chain_of_a_thousand_jobs_is_followed(small):
+    """A statement each, and each made from the one before: Python's stack is shorter."""
+    text = small.original[small.stated["metrics/claims.csv"]]
+    for number in range(1500):
+        value = json.loads(text)
+        value["subject"][0]["name"] = small.name(f"x/{number}.csv")
+        about = made_from(value, "input")[0] | {"name": small.name(f"x/{number - 1}.csv")}
+        about["digest"] = value["subject"][0]["digest"]
+        kept = [one for one in definition(value)["resolvedDependencies"] if one["annotations"]["kind"] == "commit"]
+        definition(value)["resolvedDependencies"] = [*kept, about]
+        small.put(f"statements/x/{number}.csv.intoto.json", written(value))
+        small.put(f"x/{number}.csv", small.original["metrics/claims.csv"])
+    done = said("audit", small.path("x/1499.csv"))
+    assert done.code == 1
+    assert done.err == ""

@@ -8,47 +8,23 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from toolnoise.provenance.audit.rules import code_origins
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.provenance import recorder, repository, statements
-from toolnoise.provenance.rebuild import checkout, rebuilding, recompute, sampling
-from toolnoise.provenance.rebuild.rebuilding import CANNOT, DIFFERS, LACKING, REPRODUCED, Rebuilt
-from toolnoise.provenance.rebuild.sampling import Made
+from toolnoise.provenance import audit, rebuild, recorded_code, recorder, repository, statements
 from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Statement
-from toolnoise.provenance.tree import Tree
+from toolnoise.provenance.tree import Stated, Tree
+
+NOON = datetime(2026, 1, 31, 12)
+TREE = Tree("tiny", Path("/results/tiny"), {}, {}, (), {}, {})
 
 
-def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypatch):
-    tried = []
-
-    def rebuilt(jobs, keep):
-        assert not keep
-        for made, verdict in zip(jobs, (REPRODUCED, DIFFERS, LACKING, CANNOT), strict=False):
-            tried.append(made.statement.verb)
-            yield Rebuilt(made, verdict, ("line 1", "line 2"))
-
-    monkeypatch.setattr(rebuilding, "rebuild", rebuilt)
-    verbs = ("configure", "fetch", "train", "run-program", "predict", "measure", "collect", "render", "write-page")
-    statements = [
-        SimpleNamespace(path=verb, statement=SimpleNamespace(verb=verb, name=verb)) for verb in (*verbs, "of-nobody")
-    ]
-    found = list(recompute.results_are_reproduced(SimpleNamespace(tree=SimpleNamespace(statements=statements))))
-    assert tried == ["predict", "measure", "collect", "render"]
-    assert found == [("measure", f"{DIFFERS}: line 1; line 2"), ("collect", f"{LACKING}: line 1; line 2")]
-    assert recompute.RULE.name == "results-are-reproduced"
-
-
-TREE = Tree("tiny", Path("/results/tiny"), {}, {}, (), {}, {}, None)
-
-
-def made(verb, number, varying=(), output="x.csv"):
-    then = datetime(2026, 1, 1)
+def made(verb, number=1, varying=(), unrepeatable=""):
     parameters = {"spec": {"variant": {"varying": list(varying)}}}
-    name = f"results/tiny/{verb}/{number}/{output}"
-    return Made(TREE, f"{name}.json", Statement(verb, (Artifact(name, "0" * 64),), (), parameters, {}, then, then, {}))
+    output = Artifact(f"results/tiny/{verb}/{number}.csv", "0" * 64)
+    about = {"unrepeatable": unrepeatable}
+    return rebuild.Job(TREE, Statement(verb, (output,), (), parameters, {}, NOON, NOON, {}, **about))
 
 
 @pytest.fixture
@@ -58,95 +34,80 @@ def jobs():
         *(made("train", number, ("impl",)) for number in range(40)),
         *(made("train", number) for number in range(40, 80)),
         *(made("measure", number) for number in range(3)),
-        *(made("render", number, output=output) for number, output in enumerate(("a.svg", "b.html"))),
-        *(made(verb, 1) for verb in ("predict", "count", "report", "prepare")),
+        *(made(verb) for verb in ("render", "predict", "count", "prepare")),
+        made("report", unrepeatable="it says when it was written"),
     ]
 
 
-def kinds(jobs):
-    return [one.kind for one in jobs]
-
-
-def test_a_small_sample_has_a_run_with_noise_figures_and_metrics(jobs):
-    found = sampling.sample(jobs, 5, 0, ())
-    assert kinds(found) == ["train with noise", "picture", "measure", "table", "predict"]
-
-
-def test_a_sample_goes_on_in_turns_and_leaves_out_what_it_is_told_to(jobs):
-    found = kinds(sampling.sample(jobs, 12, 0, ("report",)))
-    assert found[5:8] == ["train", "prepare", "count"]
-    assert found[8:] == ["train with noise", "measure", "train", "train with noise"]
+def test_a_sample_takes_each_stage_then_goes_on_in_turns_without_what_cannot_be_repeated(jobs):
+    found = [job.kind for job in rebuild.sampled(jobs, 11, 0)]
+    assert found[:7] == ["train with noise", "render", "measure", "predict", "train", "prepare", "count"]
+    assert found[7:] == ["train with noise", "measure", "train", "train with noise"]
+    assert sorted(rebuild.sampled(jobs, 1000, 0)) == sorted(jobs[:-1])
 
 
 def test_the_same_number_gives_the_same_sample_whatever_the_order_of_the_jobs(jobs):
-    one = sampling.sample(jobs, 9, 4, ())
-    assert sampling.sample(jobs[::-1], 9, 4, ()) == one
-    assert sampling.sample(jobs, 9, 5, ()) != one
+    one = rebuild.sampled(jobs, 9, 4)
+    assert rebuild.sampled(jobs[::-1], 9, 4) == one
+    assert rebuild.sampled(jobs, 9, 5) != one
 
 
-def test_a_sample_larger_than_the_jobs_is_all_of_them(jobs):
-    found = sampling.sample(jobs, 1000, 0, ("report",))
-    assert len(found) == len({one.path for one in found}) == len(jobs) - 1
+@pytest.mark.parametrize(
+    "parameters", [{}, {"spec": 3}, {"spec": {"variant": []}}, {"spec": {"variant": {"varying": 1}}}]
+)
+def test_a_job_whose_parameters_make_no_sense_has_a_kind(parameters):
+    job = made("train")
+    assert job._replace(statement=job.statement._replace(parameters=parameters)).kind == "train"
 
 
-@pytest.fixture
-def stated(make_spec):
-    """A statement of a run made by these files, with the digests that are given or those here."""
-
-    def make(*names, builder="my_model:build", commit="", **digests):
-        kinds = {True: CODE, False: RESOURCE}
-        made_by = [
-            Artifact(name, digests.get(name) or sha256(ROOT / name), kind=kinds[name.endswith(".py")]) for name in names
-        ]
-        made_by += [Artifact("repository", commit, kind=COMMIT)] if commit else []
-        then = datetime(2026, 1, 1)
-        spec = make_spec("control", 1).as_json()
-        parameters = {"spec": spec | {"model": spec["model"] | {"builder": builder}}}
-        return Statement("train", (), tuple(made_by), parameters, {}, then, then, {})
-
-    return make
+GATE, RUNS, OWN = (
+    "workflow/toolnoise/measures/control_gate.py",
+    "workflow/toolnoise/study/runs.py",
+    "examples/own-model/my_model.py",
+)
 
 
-OWN = "examples/own-model/my_model.py"
+def stated(*names, commit="", **digests):
+    """A statement of a job made by these files, with the digests that are given or those here."""
+    made_by = [
+        Artifact(name, digests.get(name) or sha256(ROOT / name), kind=CODE if name.endswith(".py") else RESOURCE)
+        for name in names
+    ]
+    made_by += [Artifact("repository", commit, kind=COMMIT)] if commit else []
+    return Statement("train", (), tuple(made_by), {}, {}, NOON, NOON, {})
 
 
-def test_code_that_is_as_recorded_is_run_where_it_is(stated, tmp_path):
-    code = checkout.package(stated("workflow/toolnoise/measures/control_gate.py", "notebooks/table2.ipynb"), tmp_path)
-    assert code.folder == ROOT / "workflow"
+def test_code_that_is_as_recorded_is_run_where_it_is(tmp_path):
+    folder, called = recorded_code.package(stated(GATE, "notebooks/table2.ipynb"), tmp_path)
+    assert (folder, called) == (ROOT / "workflow", "the code here")
     assert not list(tmp_path.iterdir())
 
 
-def test_code_that_is_nowhere_is_named_file_by_file(stated, tmp_path):
-    names = (
-        "workflow/toolnoise/measures/control_gate.py",
-        "workflow/toolnoise/gone.py",
-        "workflow/toolnoise/study/runs.py",
-    )
-    other = {"workflow/toolnoise/measures/control_gate.py": "0" * 64, "workflow/toolnoise/gone.py": "1" * 64}
-    for commit in ("", "f" * 40):
-        with pytest.raises(checkout.Lacking, match=f"nor at its commit: {names[0]}, {names[1]}$"):
-            checkout.package(stated(*names, commit=commit, **other), tmp_path)
+@pytest.mark.parametrize("commit", ["", "f" * 40])
+def test_code_that_is_nowhere_is_named_file_by_file(commit, tmp_path):
+    gone = "workflow/toolnoise/gone.py"
+    statement = stated(GATE, gone, RUNS, commit=commit, **{GATE: "0" * 64, gone: "1" * 64})
+    with pytest.raises(BadInput, match=f"nor at its commit: {GATE}, {gone}$"):
+        recorded_code.package(statement, tmp_path)
 
 
-def test_a_module_of_ones_own_lies_where_its_builder_is_imported_from(stated, tmp_path):
-    (own,) = checkout.own_modules(stated(OWN), tmp_path)
-    assert own == ("my_model.py", ROOT / OWN)
-    ((place, _),) = checkout.own_modules(stated(OWN, builder="own-model.my_model:build"), tmp_path)
-    assert place == "own-model/my_model.py"
+def test_a_module_of_ones_own_lies_where_its_builder_is_imported_from(tmp_path):
+    for user, places in (("examples/own-model", ["my_model.py"]), ("examples", ["own-model/my_model.py"])):
+        folder = tmp_path / Path(user).name
+        recorded_code.lay_out_own(stated(OWN), ROOT / user, folder)
+        assert [path.relative_to(folder).as_posix() for path in folder.rglob("*.py")] == places
+    # Results that were moved.
+    recorded_code.lay_out_own(stated(OWN), tmp_path / "elsewhere", tmp_path / "moved")
+    assert {sha256(tmp_path / "moved" / place) for place in ("my_model.py", OWN)} == {sha256(ROOT / OWN)}
 
 
-def test_the_users_folder_comes_first_and_another_version_is_not_taken(stated, tmp_path):
+def test_another_version_of_a_module_is_not_taken(tmp_path):
     (tmp_path / "my_model.py").write_bytes((ROOT / OWN).read_bytes())
-    ((_, source),) = checkout.own_modules(stated(OWN), tmp_path)
-    assert source == tmp_path / "my_model.py"
-    with pytest.raises(checkout.Lacking, match=r"nor at its commit: my_model\.py$"):
-        list(checkout.own_modules(stated(OWN, **{OWN: "0" * 64}), tmp_path))
+    with pytest.raises(BadInput, match=f"nor at its commit: {OWN}$"):
+        recorded_code.lay_out_own(stated(OWN, **{OWN: "0" * 64}), tmp_path, tmp_path / "folder")
 
 
 # Git says no, fails or refuses: three answers, and only the first is one on what has changed
-
-
-NOON = datetime(2026, 1, 31, 12)
 
 
 @pytest.fixture
@@ -200,8 +161,8 @@ def stated_of_commit(made_by):
 
 def found(statement):
     """What the audit finds about the commit of a statement."""
-    tree = SimpleNamespace(statements=[SimpleNamespace(statement=statement)])
-    return [what for _, what in code_origins.commit_is_known(SimpleNamespace(tree=tree))]
+    tree = SimpleNamespace(statements=[Stated("x", statement)])
+    return [what for _, what in audit.commit(SimpleNamespace(tree=tree))]
 
 
 def test_a_clean_tree_a_changed_one_and_none_are_told(folder):
@@ -237,7 +198,7 @@ def test_where_git_does_not_answer_the_changes_are_unknown_said_once_and_never_c
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("toolnoise: warning: git does not tell ")
         assert commit.why in line
-        assert [one.sha256 for one in recorder._repository({}) if one.kind == COMMIT] == [commit.sha] * (
+        assert [one.sha256 for one in recorder._repository("") if one.kind == COMMIT] == [commit.sha] * (
             fault is broken
         )
         written, read = stated_of_commit(commit)

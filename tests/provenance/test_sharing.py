@@ -22,9 +22,9 @@ from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import sharing, signing, statements
 from toolnoise.provenance.root import age_check
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
-from toolnoise.provenance.verbs.export import study_here
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
+from toolnoise.verbs.export import study_here
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"

@@ -18,13 +18,13 @@ VERBS = {
     "estimate": "toolnoise.estimate.verbs.estimate",
     "run": "toolnoise.verbs.run",
     "summary": "toolnoise.verbs.summary",
-    "audit": "toolnoise.provenance.verbs.audit",
-    "diff": "toolnoise.provenance.verbs.diff",
-    "rebuild": "toolnoise.provenance.verbs.rebuild",
-    "sign": "toolnoise.provenance.verbs.sign",
-    "export": "toolnoise.provenance.verbs.export",
-    "import": "toolnoise.provenance.verbs.import_archive",
-    "crate": "toolnoise.provenance.verbs.crate",
+    "audit": "toolnoise.verbs.audit",
+    "diff": "toolnoise.verbs.diff",
+    "rebuild": "toolnoise.verbs.rebuild",
+    "sign": "toolnoise.verbs.sign",
+    "export": "toolnoise.verbs.export",
+    "import": "toolnoise.verbs.import_archive",
+    "crate": "toolnoise.verbs.crate",
 }
 
 main = partial(command_line.main, VERBS)

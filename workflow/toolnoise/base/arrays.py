@@ -198,3 +198,24 @@ def bit_equal(a: np.ndarray, b: np.ndarray) -> bool:
 def as_bytes(array: np.ndarray) -> np.ndarray:
     """The bytes of an array, in its order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def arrays_that_differ(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+    """The names of the arrays that differ, each with the place where it first does."""
+    for name in dict.fromkeys((*arrays_a, *arrays_b)):
+        if name not in arrays_a or name not in arrays_b:
+            yield name, "missing in one of them"
+        elif not bit_equal(arrays_a[name], arrays_b[name]):
+            yield name, first_element(arrays_a[name], arrays_b[name])
+
+
+def first_element(array_a: np.ndarray, array_b: np.ndarray) -> str:
+    """The first place at which two arrays differ, with what they have there."""
+    if array_a.shape != array_b.shape or array_a.dtype != array_b.dtype:
+        return f"{array_a.dtype} of shape {array_a.shape} and {array_b.dtype} of shape {array_b.shape}"
+    different = as_bytes(array_a) != as_bytes(array_b)
+    if not different.any():
+        return "in the header"
+    differ = np.flatnonzero(different.reshape(array_a.size, -1).any(axis=1))
+    place = tuple(int(index) for index in np.unravel_index(differ[0], array_a.shape))
+    return f"at {place}: {array_a[place]} and {array_b[place]} ({len(differ)} of {array_a.size} differ)"

@@ -1,18 +1,198 @@
-"""Where two trainings first differ: in the digests of their histories, their final weights and their predictions."""
+"""Where two trainings first differ: in the digests of their histories, their final weights and their predictions.
 
-from typing import Any
+Two cells are compared run by run over the seeds that both have, and two studies cell by cell.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base import arrays, files
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.times import is_time
+from toolnoise.datasets import prepared
+from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy
 from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.outcomes import METRIC
 from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.study.runs import DIGESTS, Run
+from toolnoise.stats.estimates import mean_t
+from toolnoise.study.kept_weights import OF_CYCLES
+from toolnoise.study.runs import DIGESTS, OUTCOME, Run, read
 
 DRAWS = "draws_sha256"
+RUN, CELL, RESULTS = "run", "cell", "results"
+WANTED = "two runs, two cells, two studies' results or two results folders"
+# model/dataset/hardware/variant
+CELL_DEPTH = 4
+# The type of numbers in a dump that are no logits.
+NUMBERS = np.float64
+# The range of each metric of a pair, as in cross_tooling.csv.
+RANGES = {
+    "churn": (0, 1),
+    "mean_absolute_difference": (0, np.inf),
+    "l2_unit": (0, np.inf),
+    "l2_raw": (0, np.inf),
+    "accuracy_difference": (-1, 1),
+}
+# The differences in what two runs were made from, by the folder and the record of each.
+MadeFrom = Callable[[tuple[Path, dict[str, Any]], tuple[Path, dict[str, Any]]], Any]
+# A study's folder, and the names of its files.
+StudyFiles = tuple[Path, Iterable[str]]
+
+
+class CellPredictions(NamedTuple):
+    """A cell's predictions by seed, with the labels of the examples if there are any; or why there are none."""
+
+    logits: dict[int, np.ndarray]
+    labels: np.ndarray | None = None
+    why: str = ""
+
+
+def kind_of(path: str | Path) -> tuple[str, Path]:
+    """The kind of a path (run, cell or results), and its folder."""
+    folder = Path(path).absolute()
+    folder = folder.parent if folder.name == "run.json" and folder.is_file() else folder
+    if not folder.is_dir():
+        raise BadInput(path, "", "is not a folder" if folder.exists() else "no such folder", WANTED)
+    if (folder / "run.json").is_file():
+        return RUN, folder
+    return CELL if _seeds_of(folder) else RESULTS, folder
+
+
+def compare_runs(
+    run_a: Path, run_b: Path, made_from: MadeFrom, dumps: tuple[CellPredictions, CellPredictions] | None = None
+) -> dict[str, Any]:
+    """The differences between the runs in two folders; `dumps` are those of their cells, if they are read already."""
+    pair = read(run_a / "run.json"), read(run_b / "run.json")
+    parted, (kept_a, kept_b) = parting(*pair), map(_beside_weights, pair)
+    differ = [{"array": name, "first": first} for name, first in arrays.arrays_that_differ(kept_a, kept_b)]
+    predictions = _predictions(pair, dumps or (_dump(run_a.parent), _dump(run_b.parent)))
+    same = parted["weights_bit_equal"] and parted["history_equal"] and len(set(parted["status"])) == 1
+    return {
+        "equal": same and not differ and predictions.get("logits_bit_equal", True),
+        "seeds": [run.seed for run in pair],
+        "made_from": made_from(*((run.folder, run.record) for run in pair)),
+        "parting": parted,
+        "other_arrays": {"names": list({**kept_a, **kept_b}), "differ": differ},
+        "predictions": predictions,
+    }
+
+
+def compare_cells(cell_a: Path, cell_b: Path, made_from: MadeFrom) -> dict[str, Any]:
+    """The differences between the cells in two folders."""
+    in_a, in_b = _seeds_of(cell_a), _seeds_of(cell_b)
+    seeds = {
+        "shared": sorted(in_a.keys() & in_b.keys()),
+        "only_a": sorted(in_a.keys() - in_b.keys()),
+        "only_b": sorted(in_b.keys() - in_a.keys()),
+    }
+    dumps = _dump(cell_a), _dump(cell_b)
+    compared = [compare_runs(in_a[seed], in_b[seed], made_from, dumps) for seed in seeds["shared"]]
+    epochs = [run["parting"]["weights_differ_from_epoch"] for run in compared]
+    summary = {
+        "bit_equal": sum(run["equal"] for run in compared),
+        "runs": len(compared),
+        "predictions_not_compared": sum("not_compared" in run["predictions"] for run in compared),
+        "first_epoch_that_differs": min(filter(None, epochs), default=None),
+        "metrics": {metric: _mean(metric, compared) for metric in RANGES},
+    }
+    equal = 0 < len(in_a) == len(in_b) == summary["bit_equal"]
+    return {"equal": equal, "seeds": seeds, "summary": summary, "runs": compared}
+
+
+def compare_cells_of(study_a: StudyFiles, study_b: StudyFiles, same: set[str], made_from: MadeFrom) -> list[dict]:
+    """The differences between the cells of two studies, of whose files these are the same."""
+    (root_a, in_a), (root_b, in_b) = ((root / "runs", _cells_of(files)) for root, files in (study_a, study_b))
+    rows: list[dict[str, Any]] = []
+    for cell in sorted({*in_a, *in_b}):
+        if cell not in in_a or cell not in in_b:
+            rows.append({"cell": cell, "only": "a" if cell in in_a else "b"})
+        elif in_a[cell] | in_b[cell] <= same:
+            rows.append({"cell": cell, "equal": True})
+        else:
+            try:
+                compared = compare_cells(root_a / cell, root_b / cell, made_from)
+                rows.append({"cell": cell, **{key: compared[key] for key in ("equal", "seeds", "summary")}})
+            except BadInput as error:
+                rows.append({"cell": cell, "equal": False, "damaged": str(error)})
+    return rows
+
+
+def _cells_of(paths: Iterable[str]) -> dict[str, set[str]]:
+    """The files of a study by the name of their cell, for each cell that has runs: its runs and its dump."""
+    of_cells: dict[str, set[str]] = {}
+    for path in paths:
+        folder, *names = path.removesuffix(".npy").removesuffix(".json").split("/")
+        if folder in ("runs", "predictions"):
+            of_cells.setdefault("/".join(names[:CELL_DEPTH]), set()).add(path)
+    return {cell: own for cell, own in of_cells.items() if any(path.endswith("/run.json") for path in own)}
+
+
+def _mean(metric: str, compared: list[dict[str, Any]]) -> dict[str, float | None]:
+    """The mean over the shared seeds with its interval, with the name and the formula of the metric files."""
+    values = [run["predictions"].get(metric, run["parting"].get(metric)) for run in compared]
+    if metric == "accuracy_difference":
+        accuracies = [run["parting"]["test_accuracy"] for run in compared]
+        values = [other - one for one, other in accuracies if one is not None and other is not None]
+    numbers = np.array([value for value in values if value is not None])
+    estimate = mean_t(numbers).within(*RANGES[metric])._asdict()
+    return {"n_runs": len(numbers)} | {name: finite(value) for name, value in estimate.items()}
+
+
+def _seeds_of(cell: Path) -> dict[int, Path]:
+    """The folders of a cell's runs by seed."""
+    with files.readable(cell, "a folder"):
+        folders = [entry for entry in cell.iterdir() if entry.name.isdecimal() and (entry / "run.json").is_file()]
+    return dict(sorted((int(entry.name), entry) for entry in folders))
+
+
+def _beside_weights(run: Run) -> dict[str, np.ndarray]:
+    """The arrays beside the final weights: what a training program left, except times, and what was kept on the way."""
+    path = run.folder / "weights.npz"
+    stored = arrays.npz_names(path)
+    timed = {name for name in stored if name.startswith(f"{METRIC}/") and is_time(name.removeprefix(f"{METRIC}/"))}
+    names = [name for name in stored if name.endswith(OF_CYCLES) or (name.endswith(OUTCOME) and name not in timed)]
+    kept = arrays.read_npz(path, stored) if names else {}
+    return {name.removesuffix(OUTCOME): kept[name] for name in names}
+
+
+def _dump(cell: Path) -> CellPredictions:
+    study, name = cell.parents[CELL_DEPTH:][:1], "/".join(cell.parts[-CELL_DEPTH:])
+    if not study or cell.parents[CELL_DEPTH - 1].name != "runs":
+        return CellPredictions({}, why="the run lies in no study's results")
+    logits, index = (study[0] / f"predictions/{name}{end}" for end in (".npy", ".json"))
+    if not (logits.exists() and index.exists()):
+        return CellPredictions({}, why=f"no dump of {name}")
+    dump = stacks.read_predictions(logits, index)
+    by_seed = {seed: dump.logits[layer] for layer, seed in enumerate(dump.seeds) if not dump.diverged[layer]}
+    if dump.logits.dtype == NUMBERS:
+        left = files.read_json(index).get("metrics")
+        return CellPredictions({}, why="the runs left metrics alone") if left else CellPredictions(by_seed)
+    data = study[0] / "data" / f"{cell.parts[-3]}.npz"
+    return CellPredictions(by_seed, prepared.load(data).test.labels if data.exists() else None)
+
+
+def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dict[str, Any]:
+    """How the predictions of two runs differ, or why they cannot be compared."""
+    a, b = (dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True))
+    if why := dumps[0].why or dumps[1].why:
+        return {"not_compared": why}
+    if a is None or b is None:
+        return {"not_compared": "a run has none: it diverged, or the dump has other seeds"}
+    if len({str(run.record["data_sha256"]) for run in pair if "data_sha256" in run.record}) > 1:
+        return {"not_compared": "they are for different data"}
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return {"not_compared": f"they are {a.dtype} of shape {a.shape} and {b.dtype} of shape {b.shape}"}
+    if a.dtype == NUMBERS:
+        return apart(a, b)
+    labels = next((dump.labels for dump in dumps if dump.labels is not None), None)
+    if labels is not None and len(labels) != len(a):
+        return {"not_compared": f"they are for {len(a)} examples, but the data set has {len(labels)}"}
+    return flips(a, b, labels)
 
 
 def parting(one: Run, other: Run) -> dict[str, Any]:
@@ -39,6 +219,18 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     }
     found["history_equal"] = found["history_differs_from_epoch"] is None and len(set(found["epochs"])) == 1
     return found | _distances(runs, weights)
+
+
+def where_parted(record: Path, other_record: Path) -> str:
+    """Where a training that came out otherwise departed from the first one, by the records of both."""
+    try:
+        parted = parting(read(record), read(other_record))
+    except BadInput as error:
+        return f"the histories cannot be compared: {error}"
+    initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]
+    epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
+    where = f"they differ from epoch {epoch} on, first in {tensors[0]}" if epoch else "no epoch's digests differ"
+    return f"from {initial} initial weights {where}"
 
 
 def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
@@ -118,10 +310,10 @@ def _tensors(
 
 
 def _ends(histories: tuple[list[dict[str, str]], ...], column: str) -> list[float | None]:
-    return [_number(history[-1].get(column)) for history in histories]
+    return [finite(history[-1].get(column)) for history in histories]
 
 
-def _number(text: str | float | None) -> float | None:
+def finite(text: str | float | None) -> float | None:
     """A finite number, or None: JSON has no NaN."""
     try:
         value = float(text)
@@ -152,11 +344,11 @@ def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]
         # A training program may keep no weights.
         if trained[0] and trained[0] == trained[1] and set(trained[0]) <= set(shared):
             a, b = (run.trained_vector()[np.newaxis] for run in runs)
-            found = {"l2_unit": _number(paired_l2(unit(a), unit(b))[0]), "l2_raw": _number(paired_l2(a, b)[0])}
+            found = {"l2_unit": finite(paired_l2(unit(a), unit(b))[0]), "l2_raw": finite(paired_l2(a, b)[0])}
     # NaN sorts as farther than any number.
     tensors.sort(key=lambda row: -np.nan_to_num(row[1], nan=np.inf, posinf=np.inf))
     found["tensors"] = [
-        {"tensor": name, "relative_l2": _number(relative), "l2": _number(distance)}
+        {"tensor": name, "relative_l2": finite(relative), "l2": finite(distance)}
         for name, relative, distance in tensors
     ]
     found["tensors_not_shared"] = [name for name in dict.fromkeys((*one, *other)) if name not in shared]

@@ -4,14 +4,14 @@ import argparse
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
+from toolnoise.commands.required_signature import SIGNATURE, required_key
 from toolnoise.commands.verb import SHARE, Verb, flag, option
-from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.provenance import archive, root, sharing
-    from toolnoise.provenance.verbs.export import study_here
     from toolnoise.study import grid
+    from toolnoise.verbs.export import study_here
 
     age = root.age_check(options.not_before) if options.not_before else None
     study = grid.load(options.study) if options.study else None

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import secrets
 import shlex
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
+from toolnoise.commands.required_signature import SIGNATURE, required_key
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
-from toolnoise.provenance.arguments import SIGNATURE, required_key
 
 if TYPE_CHECKING:
     from toolnoise.provenance.audit import Audit, Rule
@@ -64,12 +65,19 @@ def _loaded(place: Path) -> "tuple[Results, bool]":
 
 
 def _sampled(count: int) -> "Rule":
+    from toolnoise.checks.audit_rules import TRAINS
+    from toolnoise.provenance import rebuild
     from toolnoise.provenance.audit import Evidence, rule
-    from toolnoise.provenance.rebuild import sample
+    from toolnoise.verbs.rebuild import job_facts
 
     def made_again(evidence: Evidence) -> Iterator[tuple[str, str]]:
-        """A sample of results that need no training, made again, has the same bits."""
-        yield from sample.differing(evidence.tree, count)
+        """A sample of results that need no training, drawn anew each time, has the same bits if it is made again."""
+        # Statements of earlier versions have no command.
+        stated = [one.statement for one in evidence.tree.statements if one.statement.command]
+        cheap = [rebuild.Job(evidence.tree, statement) for statement in stated if statement.verb not in TRAINS]
+        for outcome in rebuild.made_again(rebuild.sampled(cheap, count, secrets.randbits(32)), job_facts()):
+            if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
+                yield outcome.job.statement.name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
 
     return rule(made_again, "sample")
 

@@ -1,1 +1,0 @@
-"""The differences between two runs, cells or studies, bit by bit."""

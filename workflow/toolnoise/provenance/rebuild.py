@@ -1,0 +1,286 @@
+"""Results made again from their statements, in a scratch folder, and compared bit for bit with the stated digests.
+
+The folder has the stated inputs under their stated names, each verified. There the statement's command is performed, by
+the code that the statement names. Inputs that are not here are made again first. What differs of the machine and the
+programs is told by the new statement. Files with times are compared without their times, with the files here.
+"""
+
+import functools
+import itertools
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base import environment, files, program
+from toolnoise.base.errors import BadInput, as_given
+from toolnoise.base.files import sha256
+from toolnoise.base.printing import counted, escaped
+from toolnoise.provenance import differences, recorded_code, repository, statements, tree
+from toolnoise.provenance.statements import FOLDER, LOCK, PACKAGE, SOURCE, Artifact, Statement
+from toolnoise.provenance.tree import Tree
+
+REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
+WANTED = "a run, or any file under results that has a statement"
+# The first kinds of job in a sample, so that a small one covers each stage; others follow.
+NOISY = " with noise"
+FIRST = (f"train{NOISY}", "render", "measure", "predict", "train", "prepare", "collect")
+
+
+class Job(NamedTuple):
+    """A finished job of a study, with its statement."""
+
+    tree: Tree
+    statement: Statement
+
+    @property
+    def called(self) -> str:
+        """A short name of the job."""
+        return f"{self.statement.verb} {escaped(self.statement.name)}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the job, for samples."""
+        spec = self.statement.parameters.get("spec")
+        variant = spec.get("variant") if isinstance(spec, dict) else None
+        varying = variant.get("varying") if isinstance(variant, dict) else None
+        return self.statement.verb + (NOISY if isinstance(varying, list) and "impl" in varying else "")
+
+
+class JobFacts(NamedTuple):
+    """What only those know who know what jobs do."""
+
+    why_not: Callable[[Statement], str]  # why this machine, or any, cannot do a job again; empty if it can
+    further_options: Callable[[str], list[str]]  # those that the command of a verb needs besides
+    digest: Callable[[Path], str]  # of a file or a folder from outside
+    parting: Callable[[Path, Path], str]  # where two trainings part, by their records
+    used: tuple[Path, ...] = ()  # folders that jobs use
+
+
+class Rebuilt(NamedTuple):
+    """The outcome of a rebuild: the verdict, and what explains it."""
+
+    job: Job
+    verdict: str
+    lines: tuple[str, ...]
+
+
+class Refused(Exception):  # noqa: N818 (it is no error of this program)
+    """Why a job was not made again, and the verdict if that is not `LACKING`."""
+
+
+def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
+    """The jobs that made these files, or everything in these folders."""
+    jobs, load = dict[tuple[Path, str], Job](), functools.cache(tree.load)
+    for path in paths:
+        place = Path(path).absolute()
+        root = tree.study_of(place / FOLDER)
+        if root is None and not place.is_dir():
+            raise BadInput(path, "", "lies in no study with statements", WANTED)
+        studies = load(root or place).trees
+        asked = place.relative_to(root).as_posix() if root else "."
+        found = [
+            Job(study, one.statement) for study in studies for one in study.statements if _makes(study, one, asked)
+        ]
+        if not found:
+            unreadable = (error for one in studies for name, error in one.unreadable.items() if f"/{asked}." in name)
+            raise next(unreadable, BadInput(path, "", "has no statement", WANTED))
+        jobs |= {(job.tree.root, job.statement.name): job for job in found}
+    return list(jobs.values())
+
+
+def _makes(study: Tree, stated: tree.Stated, asked: str) -> bool:
+    """Whether a path in a study is a statement, one of its outputs, or a folder with one of these."""
+    made = (study.inside(output.name) for output in stated.statement.outputs)
+    return asked == "." or any(f"{path}/".startswith(f"{asked}/") for path in (stated.path, *made))
+
+
+def sampled(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
+    """Draw `count` of the jobs that can be repeated: kind by kind in turn, and at random within a kind."""
+    kinds: dict[str, list[Job]] = {kind: [] for kind in FIRST}
+    for job in sorted(jobs, key=lambda job: (str(job.tree.root), job.statement.name)):
+        if not job.statement.unrepeatable:
+            kinds.setdefault(job.kind, []).append(job)
+    for kind, members in kinds.items():
+        draw = random.Random(f"{seed} {kind}")  # noqa: S311 (no secret is drawn)
+        members.sort(key=lambda _: draw.random())
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*kinds.values()))
+    return [job for job in turns if job][:count]
+
+
+def made_again(jobs: list[Job], facts: JobFacts, *, keep: bool = False) -> Iterator[Rebuilt]:
+    """Make the outputs of each job again; the scratch folder is deleted afterwards unless `keep`."""
+    for number, job in enumerate(jobs, 1):
+        took = (job.statement.finished - job.statement.started).total_seconds()
+        print(f"{number} of {len(jobs)}: {job.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
+        scratch = Path(tempfile.mkdtemp(prefix="toolnoise-rebuild-")).resolve()
+        try:
+            outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
+        except (Refused, BadInput) as error:
+            why, verdict = (*error.args, LACKING)[:2]
+            outcome = Rebuilt(job, verdict, (why,))
+        finally:
+            if not keep:
+                shutil.rmtree(scratch)
+        yield outcome._replace(lines=(*outcome.lines, f"kept in {scratch}")) if keep else outcome
+
+
+def report(outcomes: Iterable[Rebuilt]) -> int:
+    """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
+    verdicts: Counter[str] = Counter()
+    for outcome in outcomes:
+        verdicts[outcome.verdict] += 1
+        first, *others = outcome.lines
+        print(f"{outcome.verdict}: {outcome.job.called}: {escaped(first)}")
+        print("".join(f"    {escaped(line)}\n" for line in others), end="", flush=True)
+    print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
+    return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
+
+
+def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> tuple[Path, str]:
+    """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code.
+
+    `again` has the folders of the jobs that were performed again because their outputs are not here.
+    """
+    statement, user = job.statement, Path(as_given(job.tree.root)).absolute().parent.parent
+    if why := statement.unrepeatable or facts.why_not(statement):
+        raise Refused(why, CANNOT)
+    if statement.command[:1] != (statement.verb,):
+        at = f"at its commit, {statement.commit[:12]}," if statement.commit else "of its version"
+        raise Refused(f"its statement has no command; `toolnoise rebuild` {at} makes it again")
+    named = [one.name for one in (*statement.outputs, *statement.dependencies) if one.kind != SOURCE]
+    for name in (*named, *(word for word in statement.command if word.startswith("/") or ".." in word.split("/"))):
+        if not files.is_below(name):
+            raise Refused(f"{name!r} lies outside of the folder that the job ran in")
+    outside = {source: Path(os.path.normpath(source.name)) for source in statement.made_of(SOURCE)}
+    climbing = max((path.parts.count("..") for path in outside.values()), default=0)
+    folder = scratch.joinpath("work", *["work"] * climbing)
+    folder.mkdir(parents=True)
+    for needed in statement.inputs:
+        inside = job.tree.inside(needed.name)
+        there = job.tree.root / inside if inside else user / needed.name
+        if not there.exists() and (stated := job.tree.producer(needed.name)):
+            there = _made_first(Job(job.tree, stated.statement), needed.name, scratch, facts, again)
+        _require(needed, there)
+        _link(folder / needed.name, there)
+    for source, path in outside.items():
+        _require(source, user / path, facts.digest)
+        _link(folder / path, user / path)
+    for needed in statement.made_of(PACKAGE):
+        package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
+        if not package or not repository.versions(package[1]):
+            raise Refused(f"no installed package has {needed.name} ({needed.uri})")
+        _require(needed, repository.installed_file(package[1], needed.name))
+    for used in facts.used:
+        _link(folder / used, Path.cwd() / used)
+    recorded_code.lay_out_own(statement, user, folder)
+    code, called = recorded_code.package(statement, scratch / "code")
+    _run([*statement.command, *facts.further_options(statement.verb)], folder, _variables(statement, code))
+    return folder, called
+
+
+def _made_first(maker: Job, name: str, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Path:
+    """A file that is not here, made again by the job that made it."""
+    if maker.statement.name not in again:
+        print(f"    first {maker.called}, which is not here", file=sys.stderr, flush=True)
+        place = scratch / f"input-{len(again)}"
+        # Before its own inputs are made: a circle ends in a missing file.
+        again[maker.statement.name] = place / "work"
+        try:
+            again[maker.statement.name], _ = _performed(maker, place, facts, again)
+        except Refused as refusal:
+            raise Refused(f"the input {name} cannot be made again: {refusal.args[0]}") from None
+    return again[maker.statement.name] / name
+
+
+def _require(needed: Artifact, path: Path, digest_of: Callable[[Path], str] = sha256) -> None:
+    with files.readable(path, "what the job was made from"):
+        digest = digest_of(path)
+    if digest != needed.sha256:
+        raise Refused(f"an input has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
+
+
+def _link(place: Path, source: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if source.exists() and not place.exists():
+        place.symlink_to(source)
+
+
+def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
+    """Perform a command in a folder; what it prints, such as the progress of a training, is shown."""
+    with tempfile.TemporaryFile() as log:
+        command = program.python("toolnoise.cli", *words)
+        done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
+        log.seek(0)
+        last = (log.read().decode("utf-8", "replace").strip().splitlines() or [""])[-1].removeprefix("toolnoise: ")
+    if done.returncode:
+        raise Refused(f"it fails now: exit code {done.returncode}, {last}", DIFFERS)
+
+
+def _variables(statement: Statement, code: Path) -> dict[str, str]:
+    """This process's variables for a process that imports `code`, with the frameworks' variables as the job had them.
+
+    As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
+    """
+    observed = statement.observed.get("variables")
+
+    def is_recorded(name: str) -> bool:
+        return environment.FRAMEWORK.fullmatch(name) is not None and name not in environment.VISIBLE
+
+    kept = {name: text for name, text in os.environ.items() if not is_recorded(name)}
+    found = observed.items() if isinstance(observed, dict) else ()
+    taken = {name: text for name, text in found if is_recorded(name) and isinstance(text, str) and "\0" not in text}
+    programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    path = os.pathsep.join(filter(None, (str(code), os.environ.get("PYTHONPATH"))))
+    return kept | taken | {"PATH": programs, "PYTHONPATH": path}
+
+
+def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
+    """The outcome of a job that was performed again in a folder."""
+    outputs = job.statement.outputs
+    remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
+    lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
+    now = statements.read(folder / statements.path_for(job.statement.name))
+    changed = list(differences.changes(_circumstances(job.statement), _circumstances(now)))
+    lines += [f"its command is for other {change.key}" for change in changed if change.key.startswith("parameters")]
+    if lines:
+        record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
+        if record in job.tree.files:
+            lines.append(facts.parting(job.tree.root / record, folder / job.tree.named(record)))
+        told = [f"then and now: {change.key}: {change.told(' -> ')}" for change in changed]
+        told = told or ["then and now: no recorded difference"]
+        return Rebuilt(job, DIFFERS, (*lines, *told, f"made by {code}"))
+    timed = sum(sha256(folder / output.name) != output.sha256 for output in outputs)
+    equal = f"{counted(len(outputs), 'file')} bit-equal" + (f", {timed} of them except times" if timed else "")
+    absent = [output.name for output in outputs if job.tree.inside(output.name) not in job.tree.files]
+    notes = [f"{name}: is not here; the rebuilt file is as stated" for name in absent]
+    return Rebuilt(job, REPRODUCED, (f"{equal}, by {code}", *notes))
+
+
+def _remark(job: Job, output: Artifact, again: Path) -> str:
+    """How a rebuilt output, or the file here, differs from the stated one; empty if neither does except for times."""
+    if not again.is_file():
+        return "was not made"
+    as_stated, inside = sha256(again) == output.sha256, job.tree.inside(output.name)
+    if inside not in job.tree.files:
+        return "" if as_stated else "the rebuilt file differs from the stated one, which is not here for a comparison"
+    here = job.tree.root / inside
+    first = differences.compare(here, again)
+    if sha256(here) != output.sha256:
+        rebuilt = "rebuilt as stated, but" if as_stated else "not rebuilt as stated, and"
+        return f"{rebuilt} the file here, which is not as stated, differs {first}"
+    return "" if first in ("", differences.TIMES) else f"differs {first}"
+
+
+def _circumstances(statement: Statement) -> dict[str, Any]:
+    """The machine, the programs, the lock file and the parameters of a job."""
+    lock = next((one.name for one in statement.made_of(LOCK)), None)
+    about = {"programs": statement.versions, "parameters": statement.parameters, "lock": lock}
+    return {**statement.observed, **about}

@@ -1,1 +1,0 @@
-"""Rebuilds: results made again from their statements and compared bit for bit."""
