@@ -19,8 +19,10 @@ RUNS, A_CELL, TOOLINGS = 1_000, 250, ("cpu", "cpu-eigen")
 def main(folder: Path, *tooling: str) -> None:
     """Write what is not there yet."""
     folder.mkdir(exist_ok=True)
-    verbs = ("prepare", "train", "predict") if tooling else ()
-    scale.invent(scale.invented(RUNS, A_CELL, TOOLINGS, only=tooling), folder, verbs)
+    study = scale.invented(RUNS, A_CELL, TOOLINGS, only=tooling)
+    # Runs are not to be older than their data.
+    data = () if (folder / study.path(scale.layout.DATA, dataset="digits")).exists() else ("prepare",)
+    scale.invent(study, folder, (*data, "train", "predict") if tooling else ())
 
 
 main(Path(sys.argv[1]), *sys.argv[2:])
