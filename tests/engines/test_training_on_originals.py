@@ -11,7 +11,7 @@ from scipy import stats
 
 from toolnoise import streams
 from toolnoise.base import arrays, files
-from toolnoise.datasets.readers import boxes, originals
+from toolnoise.datasets.readers import originals
 
 pytestmark = pytest.mark.long
 
@@ -81,7 +81,7 @@ def test_boxes_have_the_law_of_tensorflow(garden):
     count = int(given["count"])
     for size, theirs in zip(given["sizes"], found["drawn"], strict=True):
         sizes = np.tile(size, (count, 1))
-        mine = boxes.drawn(LAW, sizes, lambda attempt: streams.key(0, "augment", 0, "box", attempt))
+        mine = originals.drawn_boxes(LAW, sizes, lambda attempt: streams.key(0, "augment", 0, "box", attempt))
         for column in range(4):
             assert stats.ks_2samp(mine[:, column], theirs[:, column]).pvalue > 0.001, (size, column)
             assert (mine[:, column].min() == 0) == (theirs[:, column].min() == 0)

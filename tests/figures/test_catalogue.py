@@ -13,8 +13,7 @@ from toolnoise.papers.published import paper_items
 from toolnoise.study import config, figure_files, figure_kinds, grid
 from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.expected import METRICS
-from toolnoise.study.figure_grid import Grid
-from toolnoise.study.figure_kinds import FIGURES
+from toolnoise.study.figure_kinds import FIGURES, Grid
 from toolnoise.study.study import Figure, Study
 
 PAPER = ROOT / "workflow/studies/paper.yaml"

@@ -39,6 +39,10 @@ def novel(**keys):
     return {"mine": {"reader": "text", "path": "novel.txt", "tokens": "words", "length": 8, "test_share": 0.1, **keys}}
 
 
+def arrays_of(**keys):
+    return {"mine": {"reader": "npz", "path": "mine.npz", **keys}}
+
+
 def pictures(**keys):
     return {"mine": {"reader": "image-folder", "path": "pictures", **keys}}
 
@@ -86,7 +90,7 @@ BAD_VALUES = [
     ("recipes.digits.step_epochs", [5, 0], "recipes.digits.step_epochs[1]", "found 0", "from 1 to 1000000"),
     ("recipes.digits.weight_decay", -1, "recipes.digits.weight_decay", "found -1", "from 0 to 1e30"),
     ("recipes.digits.cycles", 0, "recipes.digits.cycles", "found 0", "from 1 to 1000000"),
-    ("recipes.digits.cycles", 2, "recipes.digits.cycles", "found 2 with schedule 'step'", "schedule: cosine"),
+    ("recipes.digits.cycles", 2, "recipes.digits.schedule", 'found "step" with cycles: 2', "cosine"),
     (
         "recipes.digits",
         {"schedule": "cosine", "cycles": 3},
@@ -134,14 +138,26 @@ BAD_VALUES = [
         "hardware.cpu",
         {"fused_batch_norm": True, "portable": True},
         "hardware.cpu.fused_batch_norm",
-        "found it with portable: true",
-        "one of the two",
+        "found true with portable: true",
+        "allowed: false",
     ),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
-    ("datasets", {"mine": {"reader": "npz", "targets": "all"}}, "datasets.mine.targets", "'npz'", "reader: celeba"),
-    ("datasets", {"mine": {"reader": "npz", "attributes": 2}}, "datasets.mine.attributes", "'npz'", "reader: faces"),
+    (
+        "datasets",
+        {"mine": {"reader": "npz", "path": "a", "targets": "all"}},
+        "datasets.mine.targets",
+        "'npz'",
+        "reader: celeba",
+    ),
+    (
+        "datasets",
+        {"mine": {"reader": "npz", "path": "a", "attributes": 2}},
+        "datasets.mine.attributes",
+        "'npz'",
+        "reader: faces",
+    ),
     ("datasets", {"digits": {"outcome": "masks"}}, "datasets.digits.outcome", "'digits'", "reader: npz or npy"),
     (
         "datasets",
@@ -172,7 +188,13 @@ BAD_VALUES = [
     ("datasets", novel(frequency=[9, 9]), "datasets.mine.frequency", "found [9, 9]", "each once"),
     ("datasets", novel(frequency=[-1]), "datasets.mine.frequency[0]", "found -1", "from 0 to 16777216"),
     ("datasets", novel(tokens="bytes", most=9), "datasets.mine.most", "with tokens 'bytes'", "tokens: words"),
-    ("datasets", novel(tokens="subwords", unknown="?"), "datasets.mine.unknown", "'subwords'", "tokens: words"),
+    (
+        "datasets",
+        novel(tokens="subwords", vocabulary="a", unknown="?"),
+        "datasets.mine.unknown",
+        "'subwords'",
+        "tokens: words",
+    ),
     ("datasets", novel(tokens="bytes", vocabulary="a"), "datasets.mine.vocabulary", "'bytes'", "words or subwords"),
     ("overhead", cost_of(models=["resnet"]), "overhead.models", "'resnet'", "smallcnn, smallcnn-bn"),
     ("overhead", cost_of(hardware=["h300"]), "overhead.hardware", "'h300'", "cpu-eigen"),
@@ -220,6 +242,34 @@ def test_a_bad_value_is_one_line_naming_file_key_what_was_found_and_what_is_allo
     problem, _, permitted = line.partition("; ")
     assert found in problem
     assert allowed in permitted
+
+
+OF_MNIST = ("train_images", "train_labels", "test_images", "test_labels")
+# What each reader must be told, by the part of its entry that lacks it.
+NEEDED = [
+    *(({"reader": reader}, "", "path") for reader in ("cifar", "image-folder", "npy", "npz")),
+    *(({"reader": reader}, "", "files") for reader in ("celeba", "imagenet", "mnist")),
+    ({"reader": "celeba", "files": {}}, "", "target"),
+    *(({"reader": "celeba", "target": "Bald", "files": {}}, ".files", role) for role in ("images", "attributes")),
+    *(({"reader": "imagenet", "files": {}}, ".files", role) for role in ("train", "test")),
+    *(({"reader": "mnist", "files": {}}, ".files", role) for role in OF_MNIST),
+    ({"reader": "digits"}, "", "test_examples"),
+    *(({"reader": "faces"}, "", key) for key in ("train_examples", "test_examples", "image_size")),
+    *(({"reader": "text", "path": "a"}, "", key) for key in ("tokens", "length")),
+    ({"reader": "text", "tokens": "bytes", "length": 8}, "", "path"),
+    ({"reader": "text", "tokens": "bytes", "length": 8, "files": {"train": {"path": "a"}}}, ".files", "test"),
+    ({"reader": "text", "tokens": "bytes", "length": 8, "path": "a.txt"}, "", "test_share"),
+    ({"reader": "text", "tokens": "bytes", "length": 8, "embedded": "paradise-lost"}, "", "test_share"),
+    ({"reader": "text", "tokens": "subwords", "length": 8, "path": "a"}, "", "vocabulary"),
+]
+
+
+@pytest.mark.parametrize(("entry", "where", "needed"), NEEDED, ids=[f"{one[0]['reader']} {one[2]}" for one in NEEDED])
+def test_what_a_reader_needs_is_missed_while_the_study_is_read(entry, where, needed, written, built, refused):
+    written["datasets"] = {"mine": entry}
+    line = refused(built, written, "my.yaml")
+    assert line.startswith(f"my.yaml: datasets.mine{where}: lacks the key ")
+    assert needed in line.partition("; required: ")[2].split(", ")
 
 
 NAMED = ["study", "grid.0.models", "grid.0.datasets", "grid.0.hardware", "grid.0.recipe", "grid.0.variants"]
@@ -614,5 +664,5 @@ def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
 def test_a_long_value_does_not_make_a_long_line(written, built, refused):
     put(written, "hardware", {"cpu": {"environment": "x" * 5000}})
     line = refused(built, written)
-    assert "hardware.cpu.environment: unknown environment 'xxx" in line
+    assert 'hardware.cpu.environment: found "xxx' in line
     assert len(line) < 2000

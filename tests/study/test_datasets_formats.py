@@ -215,13 +215,6 @@ def test_a_header_that_promises_more_than_memory_is_one_line(read_mnist, tmp_pat
     assert line.startswith(f"{tmp_path / 'train_images'}: found 3 bytes after its header; 4294967295 x ")
 
 
-def test_mnist_without_a_file_is_one_line(read_mnist, refused):
-    line = refused(read_mnist, {role: idx(values) for role, values in MNIST.items() if role != "test_labels"})
-    assert line == (
-        "dataset made: files.test_labels: missing; required: train_images, train_labels, test_images, test_labels"
-    )
-
-
 # CelebA: a zip of JPEGs, a table of attributes, a partition.
 
 FACES = {
@@ -361,13 +354,6 @@ def test_the_label_that_is_shown_must_be_among_the_labels(faces, prepare, refuse
     assert line == "dataset made: target: found 'Blond_Hair'; one of the attributes in targets"
     line = refused(lambda: read_celeba(prepare, faces, targets=["Blond_Hair", "Bald"]))
     assert line.endswith("Bald: no such attribute; allowed: Blond_Hair, Male, Smiling, Young")
-
-
-@pytest.mark.parametrize("key", ["target", "files"])
-def test_a_celeba_entry_without_a_key_is_one_line(key, faces, prepare, refused):
-    assert refused(lambda: read_celeba(prepare, {k: v for k, v in faces.items() if k != key})).startswith(
-        f"dataset made: {key}"
-    )
 
 
 # Table 3 of Zhuang et al.: (positive, negative) training examples.
@@ -562,7 +548,7 @@ def test_a_bad_development_kit_is_one_line(changes, found, ilsvrc, prepare, tmp_
 def test_a_validation_tar_without_the_kit_is_one_line(ilsvrc, prepare, refused):
     files = {role: source for role, source in ilsvrc["files"].items() if role != "devkit"}
     line = refused(lambda: read_imagenet(prepare, ilsvrc, files=files))
-    assert line == "dataset made: files.devkit: missing; required: devkit"
+    assert line.startswith("dataset made: files.devkit: missing; the classes of the images in ")
 
 
 def test_a_class_tar_that_ends_early_is_one_line(ilsvrc, prepare, tmp_path, refused):

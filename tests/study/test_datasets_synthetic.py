@@ -113,13 +113,6 @@ def test_attributes_of_faces_are_the_same_on_every_machine(tmp_path):
     )
 
 
-@pytest.mark.parametrize("key", ["train_examples", "test_examples", "image_size"])
-def test_faces_without_a_key_are_one_line(key, tmp_path, refused):
-    entry = {name: value for name, value in FACES.items() if name != key}
-    line = refused(preparation.prepare, "faces", entry, out=tmp_path / "out.npz")
-    assert line == f"dataset faces: {key}: missing; required: train_examples, test_examples, image_size"
-
-
 def prepare(entry, tmp_path):
     preparation.prepare("made", entry, out=tmp_path / "out.npz", threads=2)
     return arrays.read_npz(tmp_path / "out.npz")

@@ -275,13 +275,11 @@ def test_boxes_of_originals_are_planned_and_are_no_key_of_other_recipes(boxed, b
         ),
         (
             {"data": {"streamed": False}},
-            "datasets.mine.stored_size: found 'original'; reader: image-folder or imagenet, with image_size and "
-            "streamed: true",
+            "datasets.mine.streamed: found false with stored_size 'original'; allowed: true",
         ),
         (
-            {"data": {"reader": "celeba", "target": "Smiling"}},
-            "datasets.mine.stored_size: found 'original'; reader: image-folder or imagenet, with image_size and "
-            "streamed: true",
+            {"data": {"reader": "npz"}},
+            "datasets.mine.reader: found \"npz\" with stored_size 'original'; allowed: image-folder, imagenet",
         ),
         ({"recipe": {"crop": 4}}, "recipes.digits.resized_crop: found it with crop: 4; crop: 0"),
         (

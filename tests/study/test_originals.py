@@ -13,7 +13,7 @@ from toolnoise import streams
 from toolnoise.base import arrays, code_digest
 from toolnoise.base.spec import ORIGINALS, Spec
 from toolnoise.datasets import preparation, prepared, streaming
-from toolnoise.datasets.readers import boxes, originals
+from toolnoise.datasets.readers import originals
 from toolnoise.epoch_plan import plan_epoch
 
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
@@ -21,7 +21,9 @@ SIDE = 24
 
 
 def drawn(law, sizes, seed=0):
-    return boxes.drawn(law, np.asarray(sizes), lambda attempt: streams.key(seed, "augment", 0, "box", attempt))
+    return originals.drawn_boxes(
+        law, np.asarray(sizes), lambda attempt: streams.key(seed, "augment", 0, "box", attempt)
+    )
 
 
 # The law of the boxes
@@ -99,7 +101,7 @@ def test_an_image_in_which_no_box_fits_is_seen_whole():
 def test_the_middle_is_seven_eighths_of_the_shorter_side():
     sizes = np.array([[375, 500], [256, 256], [500, 333], [1, 1], [3, 9]])
     expected = [[24, 86, 328, 328], [16, 16, 224, 224], [105, 21, 291, 291], [0, 0, 1, 1], [1, 4, 2, 2]]
-    assert boxes.middle(sizes).tolist() == expected
+    assert originals.middle_boxes(sizes).tolist() == expected
 
 
 # Resizing
@@ -216,7 +218,7 @@ def test_a_network_is_tested_on_the_middles(path, folder):
     wanted = []
     for content in contents(folder, "test"):
         pixels = np.array(Image.open(io.BytesIO(content)).convert("RGB"))
-        (box,) = boxes.middle(np.array([pixels.shape[:2]]))
+        (box,) = originals.middle_boxes(np.array([pixels.shape[:2]]))
         wanted.append(resized_in_words(pixels, box, SIDE))
     scaled = np.stack(wanted) / np.float32(255)
     exact = (np.stack(wanted).astype(np.float64) / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]

@@ -398,24 +398,8 @@ def test_a_bad_vocabulary_is_one_line(tokens, content, problem, tmp_path, refuse
         ({"path": "absent"}, "absent: no such file; expected a folder, a .tar"),
         ({"path": "."}, ".: no pair of texts; allowed: ptb.train.txt and ptb.test.txt, wiki.train.tokens and "),
         ({"path": ".", "test_share": 0.5}, ".: cannot be read (a folder is in the way); expected a text"),
-        ({}, "dataset mine: path: missing; "),
-        ({"files": {"train": {"path": "a"}}}, "dataset mine: files.test: missing; required: train, test"),
-        ({"path": "a.txt"}, "dataset mine: test_share: missing; required: tokens, length, test_share"),
-        ({"embedded": "paradise-lost"}, "dataset mine: test_share: missing; required: tokens, length, test_share"),
-        (
-            {"path": "a", "tokens": "subwords"},
-            "dataset mine: vocabulary: missing; required: tokens, length, vocabulary",
-        ),
     ],
 )
-def test_a_missing_file_or_key_is_one_line(entry, problem, tmp_path, monkeypatch, refused):
+def test_a_missing_file_is_one_line(entry, problem, tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
     assert refused(lambda: read(**entry)).startswith(problem)
-
-
-@pytest.mark.parametrize("key", ["tokens", "length"])
-def test_tokens_and_length_are_required(key, refused):
-    entry = {"tokens": "bytes", "length": 3, "path": "a"}
-    del entry[key]
-    line = refused(text.read, "mine", entry, 1, None)
-    assert line == f"dataset mine: {key}: missing; required: tokens, length"

@@ -58,12 +58,8 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     assert verbs == dict.fromkeys((job_code.JOBS.keys() - {"render"}) | FOR_PEOPLE, 1)
     assert [name for name, rule in calling.items() if not (rule["log"] and rule["conda"])] == []
     assert [name for name, rule in every_kind_of_job["rules"].items() if not rule["docstring"]] == []
-    # With the constraint of the wildcard.
-    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} <= {
-        "{study,fuzz}",
-        "{study}",
-        "fuzz",
-    }
+    # Not a wildcard: a plan of many runs looks for the rule of each file by what its path begins with.
+    assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} == {"fuzz"}
 
 
 def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):

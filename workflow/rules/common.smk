@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+from types import SimpleNamespace
 
 from snakemake.utils import update_config
 from toolnoise.estimate import gpu_memory
@@ -18,10 +19,9 @@ from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
 from toolnoise.checks import parameters as parameters_at
 from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, given, grid
-from toolnoise.study import job_code, layout, places
+from toolnoise.study import job_code, layout as patterns, places
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
-from toolnoise.study.expected import METRICS
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
@@ -55,6 +55,15 @@ with errors_in_one_line():
 if internals.is_main_process(workflow):
     for line in gpu_memory.warnings(study):
         print(f"{FILE}: {line}", file=sys.stderr)
+
+
+# Only what differs between a study's files is a wildcard: Snakemake looks for the rule of a file by the starts of outputs.
+def in_study(pattern):
+    return pattern.replace("{study}", study.name)
+
+
+layout = SimpleNamespace(**{name: in_study(value) for name, value in vars(patterns).items() if isinstance(value, str)})
+METRIC = {kind: in_study(metric.pattern) for kind, metric in expected.METRICS.items()}
 
 # The metrics of the whole study, and its figures by name.
 COLLECTED = figure_files.collected(study)
@@ -98,7 +107,6 @@ wildcard_constraints:
     hardware=NAME,
     other_hardware=NAME,
     variant=NAME,
-    study=study.name,
     seed=r"[1-9][0-9]*",
     mode="|".join(MODES),
     repeat=r"[1-9][0-9]*",
@@ -197,22 +205,23 @@ def memory(wildcards, attempt):
     return entries.memory(data_at(wildcards)) * attempt
 
 
-def gpus(wildcards):
+def gpus(tooling):
     """A tooling that names a scheduler's GPU model goes to that model's nodes, whatever it computes on there."""
-    tooling = tooling_at(wildcards)
     return int(tooling["accelerator"] == "gpu" or bool(tooling["gpu_model"]))
 
 
-def gpu_model(wildcards):
-    return tooling_at(wildcards)["gpu_model"]
+def gpu_model(tooling):
+    return tooling["gpu_model"]
 
 
-def constraint(wildcards):
-    return entries.constraint(tooling_at(wildcards))
+def of_tooling(need):
+    return lambda wildcards: need(tooling_at(wildcards))
 
 
-# The profile of a cluster maps them to the site.
-ON_TOOLING = {"gpu": gpus, "gpu_model": gpu_model, "constraint": constraint, "mem_mb": memory}
+# The profile of a cluster maps them to the site. What no tooling of the study needs is not asked for each job.
+NEEDS = {"gpu": gpus, "gpu_model": gpu_model, "constraint": entries.constraint}
+NEEDED = {name: need for name, need in NEEDS.items() if any(map(need, study.config["hardware"].values()))}
+ON_TOOLING = {"mem_mb": memory} | {name: of_tooling(need) for name, need in NEEDED.items()}
 
 
 def minutes_of_training(wildcards, attempt):
@@ -250,6 +259,8 @@ def runs_of_cell(pattern):
 
 TRAINED_RUNS = {"records": runs_of_cell(layout.RECORD), "weights": runs_of_cell(layout.WEIGHTS)}
 WHOLE_RUNS = TRAINED_RUNS | {"histories": runs_of_cell(layout.HISTORY)}
+# What dumps say of the test set of a data set.
+DUMPED = {"data": layout.DATA, "logits": layout.LOGITS, "index": layout.PREDICTIONS}
 
 
 def runs_of_pair(pattern, which):

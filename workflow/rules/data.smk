@@ -5,10 +5,10 @@ rule write_study:
     """Write the whole study, every default and registry entry written out, beside its results."""
     output:
         # Not removed before: the study may be read from it.
-        study=update(study.path(layout.STUDY)),
-        statement=study.path(statement_of(layout.STUDY)),
+        study=update(layout.STUDY),
+        statement=statement_of(layout.STUDY),
     log:
-        study.path("logs/{study}/write_study.log"),
+        in_study("logs/{study}/write_study.log"),
     localrule: True
     params:
         configuration=canonical_sha256(study.config),
@@ -27,13 +27,13 @@ rule fetch_data:
         sources=layout.SOURCES,
         statement=statement_of(layout.SOURCES),
     log:
-        "logs/{study}/fetch/{dataset}.log",
+        in_study("logs/{study}/fetch/{dataset}.log"),
     # Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        data=entry_of,
+        data=lambda wildcards: text(data_set(wildcards)["entry"]),
         code=code_of("fetch"),
     shell:
         "toolnoise fetch --dataset {wildcards.dataset:q} --entry {params.data:q} --out {output.sources:q} >{log:q} 2>&1"
@@ -48,19 +48,19 @@ rule prepare_data:
         data=layout.DATA,
         statement=statement_of(layout.DATA),
     log:
-        "logs/{study}/prepare/{dataset}.log",
+        in_study("logs/{study}/prepare/{dataset}.log"),
     wildcard_constraints:
         dataset=among(place.dataset for place in places.prepared(study)),
     conda:
         ENVIRONMENT
-    threads: threads_of_reading
+    threads: lambda wildcards: entries.preparing_cores(data_at(wildcards))
     resources:
         mem_mb=memory,
         # ImageNet's 1.3 million pictures.
         runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
-        data=entry_of,
-        code=code_of_preparing,
+        data=lambda wildcards: text(data_set(wildcards)["entry"]),
+        code=lambda wildcards: job_code.digest("prepare", data_set(wildcards)),
     shell:
         "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"
         " --out {output.data:q} >{log:q} 2>&1"
@@ -76,7 +76,7 @@ rule gather_labels:
         data=layout.DATA,
         statement=statement_of(layout.DATA),
     log:
-        "logs/{study}/gather-labels/{dataset}.log",
+        in_study("logs/{study}/gather-labels/{dataset}.log"),
     wildcard_constraints:
         dataset=among(place.dataset for place in places.left_by_programs(study)),
     conda:
@@ -94,10 +94,10 @@ rule count_data:
         in_grid("counts"),
         data=layout.DATA,
     output:
-        counts=METRICS["counts"].pattern,
-        statement=statement_of(METRICS["counts"].pattern),
+        counts=METRIC["counts"],
+        statement=statement_of(METRIC["counts"]),
     log:
-        "logs/{study}/count/{dataset}.log",
+        in_study("logs/{study}/count/{dataset}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -112,10 +112,10 @@ rule name_classes:
         in_grid("labels"),
         data=layout.DATA,
     output:
-        labels=METRICS["labels"].pattern,
-        statement=statement_of(METRICS["labels"].pattern),
+        labels=METRIC["labels"],
+        statement=statement_of(METRIC["labels"]),
     log:
-        "logs/{study}/name-classes/{dataset}.log",
+        in_study("logs/{study}/name-classes/{dataset}.log"),
     conda:
         ENVIRONMENT
     params:

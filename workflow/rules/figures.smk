@@ -11,19 +11,14 @@ rule render_figure:
         metrics=metrics_of_figure,
         gates=gates_of_figure,
     output:
-        svg=report(
-            "results/{study}/figures/{figure}.svg",
-            caption="../report/figure.rst",
-            category=category_of,
-            labels={"result": "{figure}"},
-        ),
-        pdf="results/{study}/figures/{figure}.pdf",
-        png="results/{study}/figures/{figure}.png",
-        narrow="results/{study}/figures/{figure}.narrow.svg",
+        svg=report(f"{layout.FIGURE}.svg", **IN_REPORT),
+        pdf=f"{layout.FIGURE}.pdf",
+        png=f"{layout.FIGURE}.png",
+        narrow=f"{layout.FIGURE}.narrow.svg",
         notebook=layout.NOTEBOOK,
-        statement=statement_of("results/{study}/figures/{figure}.svg"),
+        statement=statement_of(f"{layout.FIGURE}.svg"),
     log:
-        "logs/{study}/render/{figure}.log",
+        in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
         figure=rendered_as("svg", "pdf", "png", "narrow.svg"),
     # A cluster's profile says how many figures share a job.
@@ -32,10 +27,7 @@ rule render_figure:
     conda:
         ENVIRONMENT
     params:
-        notebook=notebook_of,
-        shown=shown_by,
-        code=code_of_figure,
-        caption=caption_of,
+        **RENDERED,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
         " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q} {output.narrow:q}"
@@ -48,18 +40,13 @@ rule render_wide_figure:
         metrics=metrics_of_figure,
         gates=gates_of_figure,
     output:
-        svg=report(
-            "results/{study}/figures/{figure}.svg",
-            caption="../report/figure.rst",
-            category=category_of,
-            labels={"result": "{figure}"},
-        ),
-        pdf="results/{study}/figures/{figure}.pdf",
-        png="results/{study}/figures/{figure}.png",
+        svg=report(f"{layout.FIGURE}.svg", **IN_REPORT),
+        pdf=f"{layout.FIGURE}.pdf",
+        png=f"{layout.FIGURE}.png",
         notebook=layout.NOTEBOOK,
-        statement=statement_of("results/{study}/figures/{figure}.svg"),
+        statement=statement_of(f"{layout.FIGURE}.svg"),
     log:
-        "logs/{study}/render/{figure}.log",
+        in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
         figure=rendered_as("svg", "pdf", "png"),
     group:
@@ -67,10 +54,7 @@ rule render_wide_figure:
     conda:
         ENVIRONMENT
     params:
-        notebook=notebook_of,
-        shown=shown_by,
-        code=code_of_figure,
-        caption=caption_of,
+        **RENDERED,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
         " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q}"
@@ -83,19 +67,14 @@ rule render_table:
         metrics=metrics_of_figure,
         gates=gates_of_figure,
     output:
-        html=report(
-            "results/{study}/figures/{figure}.html",
-            caption="../report/figure.rst",
-            category=category_of,
-            labels={"result": "{figure}"},
-        ),
-        csv="results/{study}/figures/{figure}.csv",
-        md="results/{study}/figures/{figure}.md",
-        tex="results/{study}/figures/{figure}.tex",
+        html=report(f"{layout.FIGURE}.html", **IN_REPORT),
+        csv=f"{layout.FIGURE}.csv",
+        md=f"{layout.FIGURE}.md",
+        tex=f"{layout.FIGURE}.tex",
         notebook=layout.NOTEBOOK,
-        statement=statement_of("results/{study}/figures/{figure}.html"),
+        statement=statement_of(f"{layout.FIGURE}.html"),
     log:
-        "logs/{study}/render/{figure}.log",
+        in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
         figure=rendered_as("html", "csv", "md", "tex"),
     group:
@@ -103,10 +82,7 @@ rule render_table:
     conda:
         ENVIRONMENT
     params:
-        notebook=notebook_of,
-        shown=shown_by,
-        code=code_of_figure,
-        caption=caption_of,
+        **RENDERED,
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
         " --metrics {input.metrics:q} --out {output.html:q} {output.csv:q} {output.md:q} {output.tex:q}"
@@ -120,21 +96,21 @@ for item in paper_items.TARGETS:
         name:
             item
         input:
-            study.path(layout.STUDY),
+            layout.STUDY,
             files_of_item(item),
 
 
 rule paper:
     """Every table and figure of Zhuang et al. that this study can feed."""
     input:
-        study.path(layout.STUDY),
+        layout.STUDY,
         [files_of(found) for found in paper_items.by_target(study.figures).values()],
 
 
 rule metrics:
     """The metric files of the whole study, and the verdicts on claims."""
     input:
-        study.path(layout.STUDY),
+        layout.STUDY,
         figure_files.summaries(study),
 
 

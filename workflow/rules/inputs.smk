@@ -4,13 +4,13 @@ import json
 
 # Data sets
 # ---------
-def entry_of(wildcards):
-    return text(parameters_at.data(study, Dataset(wildcards.dataset))["entry"])
+def data_set(wildcards):
+    return parameters_at.data(study, Dataset(wildcards.dataset))
 
 
 def require_current_study():
     # Snakemake writes it again if it is of another configuration, unless it has lost its record of it.
-    path = study.path(layout.STUDY)
+    path = layout.STUDY
     if read_json(path) != study.config:
         problem = "is of another configuration, and Snakemake has no record of it"
         raise BadInput(path, "", problem, "remove it, and run the same command again")
@@ -29,14 +29,6 @@ def own_files(wildcards):
 def fetched(wildcards):
     declared = sources.sources(study.config["datasets"][wildcards.dataset])
     return study.path(layout.SOURCES, dataset=wildcards.dataset) if declared else []
-
-
-def threads_of_reading(wildcards):
-    return entries.preparing_cores(data_at(wildcards))
-
-
-def code_of_preparing(wildcards):
-    return job_code.digest("prepare", parameters_at.data(study, Dataset(wildcards.dataset)))
 
 
 def first_outcome(wildcards):
@@ -98,51 +90,36 @@ def gate_of_program(wildcards):
     return parameters_at.gate_of(study, Training(*cell_at(wildcards), int(wildcards.seed)))
 
 
-# Dumps
-# -----
-def remedies_of(wildcards):
-    return parameters_at.remedies(study, cell_at(wildcards))["remedies"]
-
-
-def examples_of(wildcards):
-    return study.layers[cell_at(wildcards)]
-
-
 # Measures of cells, and metric files of the whole study
 # ------------------------------------------------------
-def command_of(wildcards):
-    return study.config["models"][wildcards.model].get("command", "")
-
-
-def outcome_of(wildcards):
-    return parameters_at.outcomes(study, cell_at(wildcards))["outcome"]
-
-
-KIND_OF = {layout.FILE_OF.get(kind, kind): kind for kind in COLLECTED}
+# By the names of their files.
+KIND_OF = {os.path.basename(path).removesuffix(".csv"): kind for kind, path in COLLECTED.items()}
 
 
 def parts_of_kind(wildcards):
-    metric = METRICS[KIND_OF[wildcards.kind]]
+    metric = expected.METRICS[KIND_OF[wildcards.file]]
     return [study.path(metric.pattern, place) for place in metric.places(study)]
 
 
 def gates_of_kind(wildcards):
     # Only a study whose control cells pass the gate is measured.
-    return [] if KIND_OF[wildcards.kind] in figure_files.WITHOUT_RUNS else figure_files.gates(study)
+    return [] if KIND_OF[wildcards.file] in figure_files.WITHOUT_RUNS else figure_files.gates(study)
 
 
 # What the papers measured besides
 # --------------------------------
-def indices(dumps):
-    return [dump.removesuffix(".npy") + ".json" for dump in dumps]
+def network_at(wildcards):
+    return Network(wildcards.model, wildcards.hardware)
 
 
-def growing_runs(wildcards):
-    return parameters_at.growing_records(study, task_at(wildcards))
+def asked(question, place_at):
+    """Files of the study that follow from the place of a job."""
+    return lambda wildcards: question(study, place_at(wildcards))
 
 
-def references_of(wildcards):
-    return json.dumps(parameters_at.growth(study, task_at(wildcards))["references"])
+def beside(files, last, other):
+    """The files that lie beside these and end otherwise."""
+    return lambda wildcards: [path.removesuffix(last) + other for path in files(wildcards)]
 
 
 def name_of_pair(wildcards):
@@ -165,11 +142,8 @@ def exchanged_back(pattern):
     return lambda wildcards: study.path(pattern, pair_at(wildcards).reversed)
 
 
-def judged(kind):
-    """The metric file of the whole study, if it has one of this kind."""
-    return COLLECTED.get(kind, [])
-
-
+# The metric files of the whole study that it has of these kinds.
+JUDGED = {kind: COLLECTED.get(kind, []) for kind in job_code.JUDGED}
 CLAIMS = parameters_at.claims(study, Whole())
 
 
@@ -186,18 +160,6 @@ def profile_part(part):
 
 def code_of_profile(wildcards):
     return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
-
-
-def seed_of_profile(wildcards):
-    return text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)})
-
-
-def network_at(wildcards):
-    return Network(wildcards.model, wildcards.hardware)
-
-
-def profiles_of(wildcards):
-    return parameters_at.profile_records(study, network_at(wildcards))
 
 
 # Figures and tables
@@ -217,7 +179,7 @@ def metrics_of_figure(wildcards):
 
 def gates_of_figure(wildcards):
     # Counts of examples, names of classes and times of steps do not come from runs; verdicts on claims have their own.
-    of_runs = METRICS.keys() - figure_files.WITHOUT_RUNS
+    of_runs = METRIC.keys() - figure_files.WITHOUT_RUNS
     is_free = of_runs.isdisjoint(shown_in(wildcards.figure))
     return [] if is_free else figure_files.gates(study, figure_at(wildcards))
 
@@ -226,21 +188,19 @@ def notebook_of(wildcards):
     return figure_at(wildcards).notebook
 
 
-def shown_by(wildcards):
-    return text(notebook_values.values(study, figure_at(wildcards)))
-
-
-def caption_of(wildcards):
-    return figure_kinds.caption_in(notebook_of(wildcards), study.name)
-
-
-def category_of(wildcards):
-    return figure_kinds.KINDS[notebook_of(wildcards)].category
-
-
-def code_of_figure(wildcards):
+# What a notebook is told, and what Snakemake's report says of its figure.
+RENDERED = {
+    "notebook": notebook_of,
+    "shown": lambda wildcards: text(notebook_values.values(study, figure_at(wildcards))),
     # A digest, not an input: touching a notebook changes nothing.
-    return code_digest("render", notebook=notebook_of(wildcards))
+    "code": lambda wildcards: code_digest("render", notebook=notebook_of(wildcards)),
+    "caption": lambda wildcards: figure_kinds.caption_in(notebook_of(wildcards), study.name),
+}
+IN_REPORT = {
+    "caption": "../report/figure.rst",
+    "category": lambda wildcards: figure_kinds.KINDS[notebook_of(wildcards)].category,
+    "labels": {"result": "{figure}"},
+}
 
 
 def rendered_as(*suffixes):

@@ -12,7 +12,7 @@ rule check_control:
         gate=layout.GATE,
         statement=statement_of(layout.GATE),
     log:
-        "logs/{study}/check-control/{model}/{dataset}/{hardware}.log",
+        in_study("logs/{study}/check-control/{model}/{dataset}/{hardware}.log"),
     wildcard_constraints:
         model=BUILT,
     conda:
@@ -34,14 +34,14 @@ rule check_program:
         gate=layout.GATE,
         statement=statement_of(layout.GATE),
     log:
-        "logs/{study}/check-program/{model}/{dataset}/{hardware}.log",
+        in_study("logs/{study}/check-program/{model}/{dataset}/{hardware}.log"),
     wildcard_constraints:
         model=PROGRAMS,
     conda:
         ENVIRONMENT
     params:
         cell=name_of_cell,
-        command=command_of,
+        command=lambda wildcards: study.config["models"][wildcards.model].get("command", ""),
         code=code_of("check-program"),
     shell:
         "toolnoise check-program --cell {params.cell:q} --command {params.command:q} --records {input.records:q}"
@@ -53,18 +53,16 @@ rule measure_cell:
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
+        **DUMPED,
     output:
-        stability=METRICS["stability"].pattern,
-        runs=METRICS["runs"].pattern,
-        identical=METRICS["identical"].pattern,
-        convergence=METRICS["convergence"].pattern,
-        ensembles=METRICS["ensembles"].pattern,
-        statement=statement_of(METRICS["stability"].pattern),
+        stability=METRIC["stability"],
+        runs=METRIC["runs"],
+        identical=METRIC["identical"],
+        convergence=METRIC["convergence"],
+        ensembles=METRIC["ensembles"],
+        statement=statement_of(METRIC["stability"]),
     log:
-        "logs/{study}/measure/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=BUILT,
     group:
@@ -88,16 +86,14 @@ rule measure_program:
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
+        **DUMPED,
     output:
-        stability=METRICS["stability"].pattern,
-        runs=METRICS["runs"].pattern,
-        ensembles=METRICS["ensembles"].pattern,
-        statement=statement_of(METRICS["stability"].pattern),
+        stability=METRIC["stability"],
+        runs=METRIC["runs"],
+        ensembles=METRIC["ensembles"],
+        statement=statement_of(METRIC["stability"]),
     log:
-        "logs/{study}/measure-program/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-program/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=among(cell.model for cell in places.of_scoring_programs(study)),
     conda:
@@ -117,15 +113,13 @@ rule measure_outcomes:
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
+        **DUMPED,
     output:
-        stability=METRICS["stability"].pattern,
-        runs=METRICS["runs"].pattern,
-        statement=statement_of(METRICS["stability"].pattern),
+        stability=METRIC["stability"],
+        runs=METRIC["runs"],
+        statement=statement_of(METRIC["stability"]),
     log:
-        "logs/{study}/measure-outcomes/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-outcomes/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=among(cell.model for cell in places.of_other_programs(study)),
     conda:
@@ -133,7 +127,7 @@ rule measure_outcomes:
     params:
         cell=name_of_cell,
         study_seed=study.config["seed"],
-        outcome=outcome_of,
+        outcome=lambda wildcards: parameters_at.outcomes(study, cell_at(wildcards))["outcome"],
         code=code_of("measure-outcomes"),
     shell:
         "toolnoise measure-outcomes --cell {params.cell:q} --study-seed {params.study_seed}"
@@ -145,12 +139,12 @@ rule measure_ratios:
     """Measure the noise of variants, and of batch normalisation, as ratios."""
     input:
         in_grid("ratios"),
-        runs=lambda wildcards: parameters_at.compared_runs(study, task_at(wildcards)),
+        runs=asked(parameters_at.compared_runs, task_at),
     output:
-        ratios=METRICS["ratios"].pattern,
-        statement=statement_of(METRICS["ratios"].pattern),
+        ratios=METRIC["ratios"],
+        statement=statement_of(METRIC["ratios"]),
     log:
-        "logs/{study}/measure-ratios/{model}/{dataset}/{hardware}.log",
+        in_study("logs/{study}/measure-ratios/{model}/{dataset}/{hardware}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -166,16 +160,16 @@ rule collect_metrics:
         metrics=parts_of_kind,
         gates=gates_of_kind,
     output:
-        metrics=report("results/{study}/metrics/{kind}.csv", caption="../report/metrics.rst", category="5 Metric files"),
-        statement=statement_of("results/{study}/metrics/{kind}.csv"),
+        metrics=report(layout.COLLECTED, caption="../report/metrics.rst", category="5 Metric files"),
+        statement=statement_of(layout.COLLECTED),
     log:
-        "logs/{study}/collect/{kind}.log",
+        in_study("logs/{study}/collect/{file}.log"),
     wildcard_constraints:
-        kind=among(KIND_OF),
+        file=among(KIND_OF),
     conda:
         ENVIRONMENT
     params:
-        kind=lambda wildcards: KIND_OF[wildcards.kind],
-        code=lambda wildcards: code_digest("collect", kind=KIND_OF[wildcards.kind]),
+        kind=lambda wildcards: KIND_OF[wildcards.file],
+        code=lambda wildcards: code_digest("collect", kind=KIND_OF[wildcards.file]),
     shell:
         "toolnoise collect --kind {params.kind:q} --metrics {input.metrics:q} --out {output.metrics:q} >{log:q} 2>&1"

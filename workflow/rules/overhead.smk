@@ -10,7 +10,7 @@ rule profile_step:
         record=layout.PROFILE_RECORD,
         statement=statement_of(layout.PROFILE_TABLE),
     log:
-        "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log",
+        in_study("logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"),
     # Before all else, so that all of them have the same other work beside them on this machine: otherwise both modes of
     # a tooling may differ by what else ran.
     priority: 3
@@ -24,7 +24,7 @@ rule profile_step:
         recipe=profile_part("recipe"),
         tooling=profile_part("hardware"),
         variant=profile_part("variant"),
-        seed=seed_of_profile,
+        seed=lambda wildcards: text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)}),
         images=profile_part("images"),
         steps=profile_part("steps"),
         code=code_of_profile,
@@ -38,14 +38,14 @@ rule measure_overhead:
     """Measure what determinism costs a network on a tooling."""
     input:
         in_grid("overhead"),
-        records=profiles_of,
-        kernels=lambda wildcards: [path.removesuffix(".json") + ".csv" for path in profiles_of(wildcards)],
+        records=asked(parameters_at.profile_records, network_at),
+        kernels=beside(asked(parameters_at.profile_records, network_at), ".json", ".csv"),
     output:
-        overhead=METRICS["overhead"].pattern,
-        kernels=METRICS["kernels"].pattern,
-        statement=statement_of(METRICS["overhead"].pattern),
+        overhead=METRIC["overhead"],
+        kernels=METRIC["kernels"],
+        statement=statement_of(METRIC["overhead"]),
     log:
-        "logs/{study}/measure-overhead/{model}/{hardware}.log",
+        in_study("logs/{study}/measure-overhead/{model}/{hardware}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -67,7 +67,7 @@ rule measure_speed:
         speed=layout.SPEED,
         statement=statement_of(layout.SPEED),
     log:
-        "logs/{study}/measure-speed/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-speed/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=BUILT,
     conda:

@@ -6,16 +6,14 @@ rule show_cell:
     input:
         in_grid("show-cell"),
         **WHOLE_RUNS,
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
-        metrics=METRICS["stability"].pattern,
-        values=METRICS["runs"].pattern,
+        **DUMPED,
+        metrics=METRIC["stability"],
+        values=METRIC["runs"],
     output:
         part=layout.PAGE_CELL,
         statement=statement_of(layout.PAGE_CELL),
     log:
-        "logs/{study}/show-cell/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/show-cell/{model}/{dataset}/{hardware}/{variant}.log"),
     group:
         group_of_cell
     conda:
@@ -33,7 +31,7 @@ rule show_cell:
 rule write_page:
     """Write the page; its statement names those of all jobs that came before it."""
     input:
-        study=study.path(layout.STUDY),
+        study=layout.STUDY,
         shows=SHOWN,
         cells=[study.path(layout.PAGE_CELL, cell) for cell in study.cells],
         gates=figure_files.gates(study),
@@ -42,7 +40,7 @@ rule write_page:
         tables=layout.PAGE_TABLES,
         statement=statement_of(layout.PAGE),
     log:
-        "logs/{study}/write-page.log",
+        in_study("logs/{study}/write-page.log"),
     conda:
         ENVIRONMENT
     params:
@@ -55,13 +53,13 @@ rule write_page:
 rule write_report:
     """Write Snakemake's own report on the study."""
     input:
-        study=study.path(layout.STUDY),
+        study=layout.STUDY,
         shows=SHOWN,
     output:
         report=layout.REPORT,
         statement=statement_of(layout.REPORT),
     log:
-        "logs/{study}/report.log",
+        in_study("logs/{study}/report.log"),
     conda:
         ENVIRONMENT
     params:
@@ -73,16 +71,16 @@ rule write_report:
 rule speed:
     """Time some steps of every kind of training, for estimates."""
     input:
-        study.path(layout.STUDY),
+        layout.STUDY,
         [study.path(layout.SPEED, cells[0]) for cells in study.alike if not study.is_program(cells[0])],
 
 
 rule estimate:
     """Print the time and money that the rest of the study takes, and run nothing."""
     input:
-        study=study.path(layout.STUDY),
+        study=layout.STUDY,
     log:
-        study.path("logs/{study}/estimate.log"),
+        in_study("logs/{study}/estimate.log"),
     localrule: True
     conda:
         ENVIRONMENT
@@ -93,12 +91,12 @@ rule estimate:
 rule audit:
     """Verify the present results, print the findings, and fail if there are any."""
     log:
-        study.path("logs/{study}/audit.log"),
+        in_study("logs/{study}/audit.log"),
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        results=study.path("results/{study}"),
+        results=in_study("results/{study}"),
     shell:
         "toolnoise audit {params.results:q} 2>&1 | tee {log:q}"
 
@@ -106,12 +104,12 @@ rule audit:
 rule crate:
     """Export the present results, complete or not, as a research object."""
     log:
-        study.path("logs/{study}/crate.log"),
+        in_study("logs/{study}/crate.log"),
     localrule: True
     conda:
         ENVIRONMENT
     params:
-        results=study.path("results/{study}"),
-        crate=study.path("crates/{study}.zip"),
+        results=in_study("results/{study}"),
+        crate=in_study("crates/{study}.zip"),
     shell:
         "toolnoise crate {params.results:q} --out {params.crate:q} 2>&1 | tee {log:q}"

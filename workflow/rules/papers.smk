@@ -5,18 +5,16 @@ rule measure_remedies:
     """Measure what remedies leave of a cell's noise."""
     input:
         in_grid("remedies"),
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
-        remedied=lambda wildcards: parameters_at.remedied_dump(study, cell_at(wildcards)),
-        remedied_index=lambda wildcards: indices(parameters_at.remedied_dump(study, cell_at(wildcards))),
-        single=lambda wildcards: parameters_at.single_dump(study, cell_at(wildcards)),
-        single_index=lambda wildcards: indices(parameters_at.single_dump(study, cell_at(wildcards))),
+        **DUMPED,
+        remedied=asked(parameters_at.remedied_dump, cell_at),
+        remedied_index=beside(asked(parameters_at.remedied_dump, cell_at), ".npy", ".json"),
+        single=asked(parameters_at.single_dump, cell_at),
+        single_index=beside(asked(parameters_at.single_dump, cell_at), ".npy", ".json"),
     output:
-        remedies=METRICS["remedies"].pattern,
-        statement=statement_of(METRICS["remedies"].pattern),
+        remedies=METRIC["remedies"],
+        statement=statement_of(METRIC["remedies"]),
     log:
-        "logs/{study}/measure-remedies/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-remedies/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -36,10 +34,10 @@ rule measure_layers:
         grams=layout.GRAMS,
         index=layout.LAYERS_INDEX,
     output:
-        layers=METRICS["layers"].pattern,
-        statement=statement_of(METRICS["layers"].pattern),
+        layers=METRIC["layers"],
+        statement=statement_of(METRIC["layers"]),
     log:
-        "logs/{study}/measure-layers/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-layers/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -54,17 +52,17 @@ rule measure_growth:
     """Measure how the differences between runs from equal starts grow, step by step."""
     input:
         in_grid("growth"),
-        records=growing_runs,
-        weights=lambda wildcards: [path.replace("run.json", "weights.npz") for path in growing_runs(wildcards)],
+        records=asked(parameters_at.growing_records, task_at),
+        weights=beside(asked(parameters_at.growing_records, task_at), "run.json", "weights.npz"),
     output:
-        growth=METRICS["growth"].pattern,
-        statement=statement_of(METRICS["growth"].pattern),
+        growth=METRIC["growth"],
+        statement=statement_of(METRIC["growth"]),
     log:
-        "logs/{study}/measure-growth/{model}/{dataset}/{hardware}.log",
+        in_study("logs/{study}/measure-growth/{model}/{dataset}/{hardware}.log"),
     conda:
         ENVIRONMENT
     params:
-        references=references_of,
+        references=lambda wildcards: json.dumps(parameters_at.growth(study, task_at(wildcards))["references"]),
         code=code_of("measure-growth"),
     shell:
         "toolnoise measure-growth --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
@@ -76,16 +74,14 @@ rule measure_language:
     """Measure how far a cell's runs end apart as language models."""
     input:
         in_grid("language"),
-        data=layout.DATA,
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
+        **DUMPED,
         texts=layout.TEXTS,
         texts_index=layout.TEXTS_INDEX,
     output:
-        language=METRICS["language"].pattern,
-        statement=statement_of(METRICS["language"].pattern),
+        language=METRIC["language"],
+        statement=statement_of(METRIC["language"]),
     log:
-        "logs/{study}/measure-language/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/measure-language/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -106,10 +102,10 @@ rule measure_pair:
         **dumped(1, "other_"),
         data=layout.DATA,
     output:
-        cross_tooling=METRICS["cross_tooling"].pattern,
-        statement=statement_of(METRICS["cross_tooling"].pattern),
+        cross_tooling=METRIC["cross_tooling"],
+        statement=statement_of(METRIC["cross_tooling"]),
     log:
-        "logs/{study}/measure-pair/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+        in_study("logs/{study}/measure-pair/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -133,11 +129,11 @@ rule measure_frameworks:
         other_exchanged=exchanged_back(layout.EXCHANGED),
         other_exchanged_index=exchanged_back(layout.EXCHANGED_INDEX),
     output:
-        frameworks=METRICS["frameworks"].pattern,
-        partings=METRICS["partings"].pattern,
-        statement=statement_of(METRICS["frameworks"].pattern),
+        frameworks=METRIC["frameworks"],
+        partings=METRIC["partings"],
+        statement=statement_of(METRIC["frameworks"]),
     log:
-        "logs/{study}/measure-frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+        in_study("logs/{study}/measure-frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log"),
     conda:
         ENVIRONMENT
     params:
@@ -153,18 +149,12 @@ rule measure_frameworks:
 rule judge_claims:
     """Judge claims on published numbers and on this study."""
     input:
-        stability=judged("stability"),
-        runs=judged("runs"),
-        overhead=judged("overhead"),
-        remedies=judged("remedies"),
-        counts=judged("counts"),
-        kernels=judged("kernels"),
-        identical=judged("identical"),
+        **JUDGED,
     output:
         claims=report(layout.CLAIMS, caption="../report/metrics.rst", category="5 Metric files"),
         statement=statement_of(layout.CLAIMS),
     log:
-        "logs/{study}/judge-claims.log",
+        in_study("logs/{study}/judge-claims.log"),
     conda:
         ENVIRONMENT
     params:

@@ -12,7 +12,7 @@ rule dump_predictions:
         index=layout.PREDICTIONS,
         statement=statement_of(layout.LOGITS),
     log:
-        "logs/{study}/predict/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/predict/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=BUILT,
     conda:
@@ -41,7 +41,7 @@ rule dump_outcomes:
         index=layout.PREDICTIONS,
         statement=statement_of(layout.LOGITS),
     log:
-        "logs/{study}/dump-outcomes/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/dump-outcomes/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
         model=PROGRAMS,
     conda:
@@ -67,7 +67,7 @@ rule dump_remedies:
         index=layout.REMEDIED_INDEX,
         statement=statement_of(layout.REMEDIED),
     log:
-        "logs/{study}/remedy/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/remedy/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         environment_of
     threads: threads_of
@@ -77,7 +77,7 @@ rule dump_remedies:
         runtime=minutes_of_training,
     params:
         **SPEC,
-        remedies=remedies_of,
+        remedies=lambda wildcards: list(study.remedies_of(cell_at(wildcards))),
         code=code_of_spec("remedy"),
     shell:
         "toolnoise remedy --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
@@ -98,7 +98,7 @@ rule exchange_predictions:
         index=layout.EXCHANGED_INDEX,
         statement=statement_of(layout.EXCHANGED),
     log:
-        "logs/{study}/predict-elsewhere/{model}/{dataset}/{hardware}/{variant}/{other_hardware}.log",
+        in_study("logs/{study}/predict-elsewhere/{model}/{dataset}/{hardware}/{variant}/{other_hardware}.log"),
     conda:
         environment_of
     threads: threads_of
@@ -126,7 +126,7 @@ rule dump_layers:
         index=layout.LAYERS_INDEX,
         statement=statement_of(layout.GRAMS),
     log:
-        "logs/{study}/dump-layers/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/dump-layers/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         environment_of
     threads: threads_of
@@ -136,7 +136,7 @@ rule dump_layers:
         runtime=minutes_of_training,
     params:
         **SPEC,
-        examples=examples_of,
+        examples=lambda wildcards: study.layers[cell_at(wildcards)],
         code=code_of_spec("dump-layers"),
     shell:
         "toolnoise dump-layers --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
@@ -156,7 +156,7 @@ rule dump_continuations:
         index=layout.TEXTS_INDEX,
         statement=statement_of(layout.TEXTS),
     log:
-        "logs/{study}/dump-continuations/{model}/{dataset}/{hardware}/{variant}.log",
+        in_study("logs/{study}/dump-continuations/{model}/{dataset}/{hardware}/{variant}.log"),
     conda:
         environment_of
     threads: threads_of

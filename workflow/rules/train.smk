@@ -10,7 +10,7 @@ rule check_model:
         checked=layout.CHECKED,
         statement=statement_of(layout.CHECKED),
     log:
-        "logs/{study}/check-model/{model}/{dataset}/{hardware}.log",
+        in_study("logs/{study}/check-model/{model}/{dataset}/{hardware}.log"),
     # Before any run is trained.
     priority: 2
     conda:
@@ -32,14 +32,14 @@ rule train_run:
     input:
         in_grid("train"),
         data=layout.DATA,
-        checked=checked,
+        checked=checked if OWN_MODELS else [],
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
         statement=statement_of(layout.WEIGHTS),
     log:
-        "logs/{study}/train/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+        in_study("logs/{study}/train/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
         model=BUILT,
     # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
@@ -74,7 +74,7 @@ rule run_program:
         record=layout.RECORD,
         statement=statement_of(layout.WEIGHTS),
     log:
-        "logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+        in_study("logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
         model=RUN_PROGRAMS,
     priority: 1
@@ -88,8 +88,9 @@ rule run_program:
         **SPEC,
         code=code_of_spec("run-program"),
         checkpoint=layout.CHECKPOINT,
+        study=study.name,
     shell:
-        "toolnoise run-program --study {wildcards.study} --model {params.model:q} --dataset {params.data:q}"
+        "toolnoise run-program --study {params.study} --model {params.model:q} --dataset {params.data:q}"
         " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
         " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
@@ -105,7 +106,7 @@ rule adopt_run:
         record=layout.RECORD,
         statement=statement_of(layout.WEIGHTS),
     log:
-        "logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log",
+        in_study("logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
         model=ADOPTED,
     conda:

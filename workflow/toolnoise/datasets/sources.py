@@ -41,20 +41,9 @@ def require_own(name: str, entry: dict[str, Any], file: str | Path) -> None:
         warn_once(f"{name}: no {', no '.join(source['path'] for source in by_hand)}: get it from {by_hand[0]['page']}")
 
 
-def path_of(name: str, entry: dict[str, Any], wanted: str) -> Path:
-    """The path of the only file of a data set."""
-    if "path" not in entry:
-        raise BadInput(f"dataset {name}", "path", "missing", wanted)
-    return Path(entry["path"])
-
-
-def paths_of(name: str, entry: dict[str, Any], *roles: str) -> list[Path]:
+def paths_of(entry: dict[str, Any], *roles: str) -> list[Path]:
     """The paths of the files of a data set, by their roles."""
-    files = entry.get("files", {})
-    for role in roles:
-        if role not in files:
-            raise BadInput(f"dataset {name}", f"files.{role}", "missing", f"required: {', '.join(roles)}")
-    return [Path(files[role]["path"]) for role in roles]
+    return [Path(entry["files"][role]["path"]) for role in roles]
 
 
 def embedded(entry: dict[str, Any]) -> tuple[str, ...]:

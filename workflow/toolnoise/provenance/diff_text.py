@@ -1,7 +1,7 @@
 """The report of diff as lines for a person, by the names that --json has, which also has all of each list."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, escaped
@@ -18,7 +18,6 @@ LABELS = {
     "only_a": "only in A",
     "only_b": "only in B",
     "but_for_times": "equal except times",
-    "not_compared": "not compared",
 }
 
 
@@ -67,9 +66,8 @@ def _change(old: Any, new: Any) -> str:
 def _run(compared: Mapping[str, Any]) -> Iterator[str]:
     parted = dict(compared["parting"])
     tensors = [row for row in parted.pop("tensors") if row["l2"] != 0]
-    yield from (*_facts(parted), "", *_table(tensors, SHOWN), "")
-    for row in compared["other_arrays"]["differ"]:
-        yield f"{escaped(row['array'])}: {escaped(row['first'])}"
+    arrays = [f"{escaped(row['array'])}: {escaped(row['first'])}" for row in compared["other_arrays"]["differ"]]
+    yield from (*_facts(parted), "", *_table(tensors[:SHOWN]), *_more(tensors), "", *arrays[:SHOWN], *_more(arrays))
     yield from ("", "predictions", *_facts(compared["predictions"]))
 
 
@@ -91,7 +89,7 @@ def _study(compared: Mapping[str, Any]) -> Iterator[str]:
     yield from _facts({name: value for name, value in compared.items() if name not in ("name", "differ", "cells")})
     differ, rows = compared["differ"], []
     yield from (f"differs: {escaped(row['path'])}, {escaped(row['first'])}" for row in differ[:SHOWN])
-    yield from [f"... and {len(differ) - SHOWN} more"] if len(differ) > SHOWN else []
+    yield from _more(differ)
     for cell in compared["cells"]:
         summary = dict(cell.get("summary", {}))
         means = {name: about["value"] for name, about in summary.pop("metrics", {}).items() if about["n_runs"]}
@@ -111,12 +109,15 @@ def _facts(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"{_label(name):<26} {_text(value)}"
 
 
-def _table(rows: Sequence[Mapping[str, Any]], most: int | None = None) -> Iterable[str]:
-    """Rows as aligned columns, by the names in all of them; at most so many."""
+def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Rows as aligned columns, by the names in all of them."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_text(row[name]) if name in row else "" for name in names] for row in rows[:most]]
-    more = [f"... and {len(rows) - most} more"] if most and len(rows) > most else []
-    return [*aligned([[_label(name) for name in names], *cells]), *more] if rows else []
+    cells = [[_text(row[name]) if name in row else "" for name in names] for row in rows]
+    return aligned([[_label(name) for name in names], *cells]) if rows else []
+
+
+def _more(values: Sequence[Any]) -> list[str]:
+    return [f"... and {len(values) - SHOWN} more"] if len(values) > SHOWN else []
 
 
 def _label(name: str) -> str:

@@ -21,7 +21,7 @@ from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import entry_checks, environments, layout, programs, remedies, strict_yaml
+from toolnoise.study import environments, layout, programs, remedies, strict_yaml
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
@@ -56,11 +56,14 @@ def resolve(config: object, file: str | Path) -> Config:
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_possible_recipes(config["recipes"], "recipes.", file)
-    _require_possible_toolings(config["hardware"], "hardware.", file)
     _settle_control_seeds(config["grid"], file)
-    entry_checks.require_possible_datasets(config["datasets"], "datasets.", file)
+    for name, entry in config["datasets"].items():
+        if isinstance(targets := entry.get("targets"), list) and entry["target"] not in targets:
+            allowed = f"one of targets: {', '.join(targets)}"
+            raise BadInput(file, f"datasets.{name}.target", f"found {entry['target']!r}", allowed)
     programs.require_possible(config["models"], "models.", file)
-    entry_checks.require_possible_claims(config["claims"], registered("claims"), "claims.", file)
+    for name in config["claims"].keys() & registered("claims"):
+        raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
     remedies.require_possible(config["grid"], registered("datasets") | config["datasets"], file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
@@ -180,6 +183,7 @@ def schema() -> Config:
     """The schema of a configuration, with the available readers, kinds of figures and sets of views."""
     rules = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     rules["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
+    rules["$defs"]["tooling"]["properties"]["environment"]["enum"] = ["", *environments.known()]
     # A kind of figure is a notebook.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
@@ -209,101 +213,50 @@ def registered(name: str) -> Config:
     entries = complete(read_yaml(path), schema()["properties"][name], path)
     if name == "recipes":
         _require_possible_recipes(entries, "", path)
-    if name == "hardware":
-        _require_possible_toolings(entries, "", path)
-    if name == "claims":
-        entry_checks.require_possible_claims(entries, (), "", path)
     return entries
-
-
-def read_registries() -> None:
-    """Read what every study is read with, for the jobs that will be forked from this process."""
-    for name in (*REGISTRIES, "claims"):
-        registered(name)
 
 
 def _require_possible_recipes(recipes: Config, at: str, file: str | Path) -> None:
     for name, recipe in recipes.items():
-        count, key = recipe["cycles"], f"{at}{name}.cycles"
-        if count > 1 and recipe["schedule"] != "cosine":
-            raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
-        if "padding" in recipe and recipe["normalise"] == "per-image":
-            raise BadInput(file, f"{at}{name}.padding", "found it with normalise: per-image", "another normalise")
-        if box := recipe.get("resized_crop"):
-            for bounds in ("area", "aspect"):
-                if box[bounds][0] > box[bounds][1]:
-                    raise BadInput(file, f"{at}{name}.resized_crop.{bounds}", f"found {box[bounds]}", "the lower first")
-            if recipe["crop"]:
-                raise BadInput(file, f"{at}{name}.resized_crop", f"found it with crop: {recipe['crop']}", "crop: 0")
-        if recipe["epochs"] % count:
-            raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
+        for bounds, values in recipe.get("resized_crop", {}).items():
+            if isinstance(values, list) and values[0] > values[1]:
+                raise BadInput(file, f"{at}{name}.resized_crop.{bounds}", f"found {values}", "the lower first")
+        if recipe["epochs"] % recipe["cycles"]:
+            allowed = f"a divisor of its {recipe['epochs']} epochs"
+            raise BadInput(file, f"{at}{name}.cycles", f"found {recipe['cycles']}", allowed)
 
 
-# Per engine, the CPU kernel libraries, the instruction sets it can be restricted to, the formulas of its optimisers.
-POSSIBLE = {
-    "tensorflow": {"kernels": ("onednn", "eigen"), "isa": ("sse41", "avx2", "avx512"), "formulas": ("common",)},
-    "jax": {"kernels": ("xla", "products"), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
-    "torch": {"kernels": ("onednn", "native"), "isa": ("avx2", "avx512"), "formulas": ("common", "shipped")},
-    programs.ENGINE: {"kernels": ("onednn",), "isa": ("avx2",), "formulas": ("common",)},
-}
+_VALIDATORS = jsonschema.Draft202012Validator.VALIDATORS
 
 
-def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
-    for name, tooling in toolings.items():
-        engine = tooling["engine"]
-        on_cpu = tooling["accelerator"] == "cpu"
-        possible = {key: allowed for key, allowed in POSSIBLE[engine].items() if on_cpu or key == "formulas"}
-        if engine in ("torch", programs.ENGINE):
-            possible["accelerator"] = ("cpu", "gpu")
-        if engine == programs.ENGINE:
-            # Emulation is the work of the engines.
-            possible["impl_noise"] = ("native", "none")
-            possible["environment"] = ("",)
-        elif "python" in tooling:
-            raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
-        if tooling.get("portable"):
-            # What was compared on processors of several makers. No setting fixes the blocks of Eigen, which JAX has.
-            kernels = tuple(name for name in POSSIBLE[engine]["kernels"] if name != "eigen")
-            possible |= {"engine": ("tensorflow", "torch"), "accelerator": ("cpu",), "kernels": kernels}
-            possible |= {"isa": tuple(isa for isa in POSSIBLE[engine]["isa"] if isa != "avx512"), "threads": (1,)}
-            possible |= {"precision": ("float32",), "formulas": ("common",), "environment": ("",)}
-        if tooling.get("fused_batch_norm"):
-            if tooling.get("portable"):
-                raise BadInput(file, f"{at}{name}.fused_batch_norm", "found it with portable: true", "one of the two")
-            possible |= {"engine": ("tensorflow", "torch"), "accelerator": ("cpu",), "precision": ("float32",)}
-            possible["environment"] = ("",)
-        environment = tooling["environment"]
-        if environment:
-            _require_known("environment", environment, environments.known(), f"{at}{name}.environment", file)
-        for key, allowed in possible.items():
-            if tooling[key] not in allowed:
-                ways = (way for way in ("portable", "fused_batch_norm") if tooling.get(way))
-                beside = next((f"{way}: true" for way in ways), f"engine {engine!r}")
-                raise BadInput(file, f"{at}{name}.{key}", f"found {tooling[key]!r} with {beside}", _one_of(allowed))
-
-
-def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+def _check_keys(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    """Fill in defaults, and refuse keys beside which another one has none of the values that they stand `with`."""
     if isinstance(instance, dict):
         for name, rule in properties.items():
             if "default" in rule:
                 instance.setdefault(name, json.loads(json.dumps(rule["default"])))
-            _read_exponent(instance, name, rule)
-    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
+        for name in instance.keys() & properties:
+            for other, values in properties[name].get("with", {}).items():
+                if instance.get(other) not in values:
+                    found = f"found it{_beside(instance, other)}"
+                    yield jsonschema.ValidationError(found, "with", [name], validator_value={other: values})
+    yield from _VALIDATORS["properties"](validator, properties, instance, rules)
 
 
-def _read_exponents(validator, rule, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
-    for name in set(instance) - set(rules.get("properties", {})) if isinstance(instance, dict) else ():
-        _read_exponent(instance, name, rule)
-    yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, instance, rules)
+def _check_condition(validator, condition, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    """Let errors of what follows from a condition say what it follows from."""
+    for error in _VALIDATORS["if"](validator, condition, instance, rules):
+        error.beside = _beside(instance, *condition.get("properties", ()))
+        yield error
 
 
-def _read_exponent(instance: Config, name: str, rule: Any) -> None:
-    # As Snakemake reads them, for a module and within the values of --config.
-    value = instance.get(name)
-    wants_number = isinstance(rule, dict) and rule.get("type") == "number"
-    is_read = isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value) and strict_yaml.is_held(value)
-    if wants_number and is_read:
-        instance[name] = float(value)
+def _beside(instance: Config, *names: str) -> str:
+    values = {name: instance.get(name, "missing") for name in names}
+    shown = (
+        f"{name} {value!r}" if isinstance(value, str) else f"{name}: {json.dumps(value)}"
+        for name, value in values.items()
+    )
+    return f" with {', '.join(shown)}" if names else ""
 
 
 def _is_integer(_checker: object, value: object) -> bool:
@@ -326,7 +279,7 @@ def _is_text(_checker: object, value: object) -> bool:
 
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    {"properties": _fill_defaults, "additionalProperties": _read_exponents},
+    {"properties": _check_keys, "if": _check_condition},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"integer": _is_integer, "number": _is_number, "string": _is_text}
     ),
@@ -337,16 +290,22 @@ _KINDS = {"object": "a mapping", "array": "a list"}
 
 
 def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
+    beside = getattr(error, "beside", "")
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     if error.validator == "additionalProperties":
         known = list(error.schema["properties"])
         unknown = next(name for name in error.instance if name not in known)
         return BadInput(file, key, f"unknown key {unknown!r}{_nearest(unknown, known)}", _one_of(known))
+    if error.validator == "with":
+        ((other, values),) = error.validator_value.items()
+        return BadInput(file, key, error.message, f"{other}: {' or '.join(map(str, values))}")
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
-        return BadInput(file, key, f"lacks the key {missing!r}", f"required: {', '.join(error.validator_value)}")
+        return BadInput(
+            file, key, f"lacks the key {missing!r}{beside}", f"required: {', '.join(error.validator_value)}"
+        )
     shown = json.dumps(error.instance)
-    problem = f"found {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    problem = f"found {shown if len(shown) <= 60 else shown[:57] + '...'}{beside}"
     if error.validator == "enum":
         return BadInput(file, key, problem, _one_of(error.validator_value))
     kinds = error.schema.get("type", [])
@@ -366,4 +325,5 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def _one_of(values: Iterable[object]) -> str:
-    return "allowed: " + ", ".join(sorted(map(str, values)))
+    shown = (value if isinstance(value, str) else json.dumps(value) for value in values)
+    return "allowed: " + ", ".join(sorted(shown))

@@ -15,8 +15,7 @@ from toolnoise.datasets.sources import keeps_originals
 from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure_grid import Grid
-from toolnoise.study.figure_kinds import KINDS, Subject
+from toolnoise.study.figure_kinds import KINDS, Grid, Subject
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 

@@ -8,12 +8,9 @@ columns that are inferred rather than printed, and its source. Pure and light: t
 import csv
 import functools
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
 from toolnoise.base.program import path_of
 
 FILE = path_of("resources/published.csv")
@@ -28,7 +25,6 @@ ACCELERATOR = "gpu"  # of every tooling with a number of Zhuang et al.
 # augmentation in every variant and their networks have no dropout: their ALGO varies init and shuffle.
 VARIANTS = {"algo_impl": ("algo_impl", "init+shuffle+impl"), "algo": ("algo", "init+shuffle"), "impl": ("impl",)}
 OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
-EVIDENCE = ("P", "C", "R", "W", "D")  # a number from memory is never quoted
 
 
 class Number(NamedTuple):
@@ -64,13 +60,10 @@ class Number(NamedTuple):
         return VARIANTS[self.variant] if self.variant else tuple(name for names in VARIANTS.values() for name in names)
 
 
-def read(path: str | Path = FILE) -> list[Number]:
-    """Every published number of a file."""
-    with readable(path, "published numbers"):
-        rows = list(csv.reader(Path(path).read_text("utf-8").splitlines()))
-    if not rows or tuple(rows[0]) != Number._fields:
-        raise BadInput(path, "line 1", "unexpected columns", f"expected {','.join(Number._fields)}")
-    return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
+def read(path: Path = FILE) -> list[Number]:
+    """Every published number of a file of resources/."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [Number(**row) for row in csv.DictReader(file)]
 
 
 @functools.cache
@@ -89,24 +82,3 @@ def timed() -> frozenset[str]:
 def remedy(number: Number) -> str:
     """The remedy of a number of `REMEDIES`, under its name in metric files."""
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
-
-
-def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:
-    if len(row) != len(Number._fields):
-        raise BadInput(path, f"line {line}", f"{len(row)} fields", f"expected {len(Number._fields)}")
-    number = Number(*row)
-    inferred = number.inferred.split()
-    for key, values, allowed in (
-        ("unit", [number.unit], SCALES),
-        ("evidence", [number.evidence], EVIDENCE),
-        ("ddof", [number.ddof], ("", "0", "1")),
-        ("inferred", inferred, Number._fields),
-    ):
-        for value in values:
-            if value not in allowed:
-                raise BadInput(path, f"line {line}, {key}", f"found {value!r}", f"allowed: {', '.join(allowed)}")
-    try:
-        float(number.value), int(number.n_runs or 0)
-    except ValueError as error:
-        raise BadInput(path, f"line {line}", str(error), "a number, and a number of runs or nothing") from None
-    return number

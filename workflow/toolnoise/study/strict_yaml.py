@@ -19,8 +19,6 @@ _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _POINT = r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)"
 # PyYAML looks for its patterns at the start of a text alone, so they have an end.
 _FLOAT = re.compile(rf"{_POINT}([eE][-+]?[0-9]+)?\Z")
-# YAML 1.1 reads these as text if they lack a point, or their exponent a sign.
-EXPONENT = re.compile(rf"{_POINT}[eE][-+]?[0-9]+")
 # What other readers of YAML, or a person, may take for a number.
 _LIKE_A_NUMBER = re.compile(r"[-+]?(0[oObBxX])?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9_]+)?\Z")
 _BOOLEANS = ("true", "false", "True", "False", "TRUE", "FALSE")
@@ -62,7 +60,7 @@ class _StrictLoader(yaml.SafeLoader):
         if kind in ("null", "merge") or (kind == "bool" and text in _BOOLEANS):
             return
         if (kind == "int" and _INTEGER.fullmatch(text)) or (kind == "float" and _FLOAT.fullmatch(text)):
-            if is_held(text):
+            if _is_held(text):
                 return
             reading = ", which no float holds"
         else:
@@ -109,7 +107,7 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_implicit_resolver(_FLOAT_TAG, _LIKE_A_NUMBER, list("-+.0123456789"))
 
 
-def is_held(text: str) -> bool:
+def _is_held(text: str) -> bool:
     """Whether a float holds the number: neither infinite, nor 0 for something else."""
     value = float(text)
     return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", text)[0]))

@@ -35,9 +35,7 @@ class Faces(NamedTuple):
 
 def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read faces, labels and groups; each face is scaled as a whole, as the authors' code does."""
-    images, attributes, partition = paths_of(name, entry, "images", "attributes", "partition")
-    if "target" not in entry:
-        raise BadInput(f"dataset {name}", "target", "missing", "the attribute that is the label")
+    images, attributes, partition = paths_of(entry, "images", "attributes", "partition")
     groups, target = entry.get("groups", {}), entry["target"]
     targets, parts = read_faces(attributes, partition, entry.get("targets", [target]), groups)
     if target not in targets:

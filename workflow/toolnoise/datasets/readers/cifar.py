@@ -5,6 +5,7 @@ fine label, which is used (https://www.cs.toronto.edu/~kriz/cifar.html).
 """
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.raw import Raw, RawPart
-from toolnoise.datasets.sources import path_of
 
 SIZE = 32
 
@@ -34,7 +34,7 @@ FORMS = (
 
 def read(name: str, entry: dict[str, Any], _threads: int, stack: ExitStack) -> Raw:
     """Read the official archive, or a folder with its files."""
-    path = path_of(name, entry, "cifar-10-binary.tar.gz or cifar-100-binary.tar.gz")
+    path = Path(entry["path"])
     members = stack.enter_context(opened(path))
     files = {member.rpartition("/")[2]: member for member in members}
     form = next((form for form in FORMS if form.train[0] in files), None)

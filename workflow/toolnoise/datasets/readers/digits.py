@@ -14,8 +14,8 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    count = entry.get("test_examples")
-    if not 1 <= (count or 0) < len(labels):
+    count = entry["test_examples"]
+    if count >= len(labels):
         raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(labels) - 1}")
     split = len(labels) - count
     images = images.reshape(-1, 8, 8, 1).astype(np.uint8)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from toolnoise import streams
-from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
@@ -37,11 +36,8 @@ SKIN, DARK, BLOND, GREY = (
 )
 
 
-def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
+def read(_name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Draw `train_examples` and `test_examples` faces of `image_size` pixels a side."""
-    for key in ("train_examples", "test_examples", "image_size"):
-        if key not in entry:
-            raise BadInput(f"dataset {name}", key, "missing", "required: train_examples, test_examples, image_size")
     names, parts = ("Blond_Hair", *FURTHER)[: entry.get("attributes", 1)], {}
     for part in PARTS:
         labels, groups = draw_people(part, entry[f"{part}_examples"])

@@ -12,16 +12,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers.images import Decoder
-from toolnoise.datasets.sources import path_of
 
 FORM = "train/<class>/<image> and test/<class>/<image>"
 
 
 def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read the folder; without `image_size` the images must be of one size."""
-    path = path_of(name, entry, f"a folder or an archive with {FORM}")
     decoder = Decoder(name, entry, threads)
-    members = stack.enter_context(opened(path))
+    members = stack.enter_context(opened(entry["path"]))
     train, test = (_files(members, part) for part in PARTS)
     classes = sorted({kind for kind, _ in train})
     _require_trained(members, test, classes)

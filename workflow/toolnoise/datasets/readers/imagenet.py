@@ -23,15 +23,17 @@ FORM = "<class>/<image>"
 
 def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read training and validation images."""
-    train_path, test_path = paths_of(name, entry, "train", "test")
+    train_path, test_path = paths_of(entry, "train", "test")
     decoder = Decoder(name, entry, threads)
     train, test = (stack.enter_context(opened(path)) for path in (train_path, test_path))
     train_files = by_class(train, "", FORM)
     classes = sorted({kind for kind, _ in train_files})
     if any("/" in file for file in test):
         test_files = by_class(test, "", FORM)
+    elif "devkit" in entry["files"]:
+        test_files = _labelled_by_devkit(test, *paths_of(entry, "devkit"))
     else:
-        test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
+        raise BadInput(f"dataset {name}", "files.devkit", "missing", f"the classes of the images in {test_path}")
     parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
     return Raw(*parts, classes, margin=decoder.margin, side=decoder.side)
 

@@ -24,7 +24,7 @@ UNSIGNED_BYTES = 8
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read images and labels; the files name no classes, so they are numbered."""
-    paths = dict(zip(ROLES, paths_of(name, entry, *ROLES), strict=True))
+    paths = dict(zip(ROLES, paths_of(entry, *ROLES), strict=True))
     train, test = (_part(paths[f"{part}_images"], paths[f"{part}_labels"]) for part in PARTS)
     return Raw(train, test.last(name, entry), [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
 

@@ -14,21 +14,20 @@ import numpy as np
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
-from toolnoise.datasets.sources import path_of
 from toolnoise.formulas.outcomes import LABEL, LABELS, TOKENS, YES_OR_NO
 
 ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
-def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
+def read(_name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read the file; classes are numbered if it does not name them."""
-    path = path_of(name, entry, "an .npz file with " + ", ".join(ARRAYS))
+    path = Path(entry["path"])
     return _raw(path, read_npz(path), entry.get("outcome", LABEL))
 
 
-def read_folder(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
+def read_folder(_name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Map the files into memory; classes are numbered if there is no classes.npy."""
-    path = path_of(name, entry, "a folder with " + ", ".join(f"{array}.npy" for array in ARRAYS))
+    path = Path(entry["path"])
     present = [array for array in (*ARRAYS, "classes", "asked") if (path / f"{array}.npy").exists()]
     arrays = {array: read_npy(path / f"{array}.npy") for array in present}
     return _raw(path, arrays, entry.get("outcome", LABEL))

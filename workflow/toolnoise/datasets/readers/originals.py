@@ -1,7 +1,9 @@
 """Originals in prepared data (`stored_size: original`): a box of each is decoded and resized when a step needs it.
 
-Resizing is that of TensorFlow's Model Garden, bilinear between the four nearest pixels: a sum of whole numbers, rounded
-once. So a picture's bits depend on its file, its box and the decoder in Pillow, and on nothing else.
+Boxes are top, left, height and width in whole pixels, by the laws of TensorFlow's Model Garden from the image's height
+and width. They are drawn from the integers of a stream by operations that IEEE 754 rounds in one way only. Resizing is
+the Model Garden's, too, bilinear between the four nearest pixels: a sum of whole numbers, rounded once. So a picture's
+bits depend on its file, its box and the decoder in Pillow, and on nothing else.
 """
 
 import os
@@ -12,12 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prefetch import ahead
-from toolnoise.datasets.readers import boxes
 
 # Each part of an epoch that is read ahead is decoded by so many threads, if there are as many processors.
 THREADS = min(8, len(os.sched_getaffinity(0)))
+# After so many boxes that do not fit, the whole image is taken.
+ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,11 @@ class Originals:
 
     def astype(self, dtype: type) -> np.ndarray:
         """The array."""
-        return self.seen(boxes.middle(self.sizes)).astype(dtype, copy=False)
+        return self.seen(middle_boxes(self.sizes)).astype(dtype, copy=False)
 
     def drawn(self, law: Mapping[str, Any], stream: Callable[[int], int]) -> np.ndarray:
         """A box of each image, [N, 4], drawn by the law of a recipe from a stream for each attempt."""
-        return boxes.drawn(law, self.sizes, stream)
+        return drawn_boxes(law, self.sizes, stream)
 
     def seen(self, parts: np.ndarray) -> np.ndarray:
         """A box of each image at the size that a network sees, float32 from 0 to 255."""
@@ -107,3 +111,49 @@ def _between(pixels: np.ndarray, axis: int, side: int) -> np.ndarray:
     rest = rest.astype(np.uint32).reshape(-1, *[1] * (2 - axis))
     after = np.minimum(before + 1, length - 1)
     return pixels.take(before, axis) * (np.uint32(side) - rest) + pixels.take(after, axis) * rest
+
+
+# Boxes
+
+
+def middle_boxes(sizes: np.ndarray) -> np.ndarray:
+    """For testing: the square in the middle, 224/256 of the shorter side."""
+    side = np.maximum(1, sizes.min(axis=1, keepdims=True) * 7 // 8)
+    return np.concatenate([(sizes - side + 1) // 2, side, side], axis=1)
+
+
+def drawn_boxes(law: Mapping[str, Any], sizes: np.ndarray, stream: Callable[[int], int]) -> np.ndarray:
+    """For training: `sample_distorted_bounding_box` of each image, int32 [N, 4], from a stream for each attempt.
+
+    `law` has the bounds of a box's `area`, a share of the image, and of its `aspect`, width over height. The aspect is
+    uniform, and so is the height, within what aspect and area allow. A box of less than the share `covered` is refused.
+    """
+    boxes, left = np.concatenate([np.zeros_like(sizes), sizes], axis=1).astype(np.int32), np.arange(len(sizes))
+    for attempt in range(ATTEMPTS):
+        # Every image has its own words in each attempt, whichever images have a box already.
+        words = streams.raw(stream(attempt), 4 * len(sizes)).reshape(-1, 4)[left]
+        tried, fits = _tried_boxes(law, sizes[left].T, words.T)
+        boxes[left[fits]] = tried[fits]
+        left = left[~fits]
+        if not left.size:
+            break
+    return boxes
+
+
+def _tried_boxes(law: Mapping[str, Any], sizes: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    (heights, widths), (narrow, wide) = sizes.astype(np.float64), law["aspect"]
+    aspect = narrow + (wide - narrow) * ((words[0] >> np.uint64(32)) * 2.0**-32)
+    least, most = (share * heights * widths for share in law["area"])
+    highest = np.minimum(np.rint(np.sqrt(most / aspect)), np.floor((widths + 0.5 - 1e-7) / aspect))
+    highest = np.minimum(highest, heights)
+    lowest = np.minimum(np.rint(np.sqrt(least / aspect)), highest)
+    height = lowest + streams.below(words[1], highest - lowest + 1)
+    # Rounding may have left the bounds: try a row more, or a row less.
+    height += height * np.rint(height * aspect) < least
+    height -= height * np.rint(height * aspect) > most
+    width = np.rint(height * aspect)
+    area, least = height * width, np.maximum(least, law.get("covered", 0) * heights * widths)
+    fits = (area > 0) & (area >= least) & (area <= most) & (width <= widths) & (height <= heights)
+    # As there, the last row and the last column are only seen by a box that is as high or wide as the image.
+    top, left = streams.below(words[2], heights - height), streams.below(words[3], widths - width)
+    return np.stack([top, left, height, width], axis=1).astype(np.int32), fits

@@ -17,7 +17,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_bytes, readable
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
-from toolnoise.datasets.sources import embedded, path_of, paths_of
+from toolnoise.datasets.sources import embedded, paths_of
 
 # The names of both parts in Penn Treebank, in WikiText and in a user's folder.
 NAMES = ("ptb.{}.txt", "wiki.{}.tokens", "wiki.{}.raw", "{}.txt")
@@ -29,13 +29,8 @@ SHOWN = {" ": "␣", "␣": r"\u{2423}", "\\": r"\\"}
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read both parts and cut them into segments."""
-    single = "embedded" in entry or entry.get("path", "").endswith(".txt")
-    needed = ["tokens", "length"] + ["test_share"] * single + ["vocabulary"] * (entry.get("tokens") == "subwords")
-    for key in needed:
-        if key not in entry:
-            raise BadInput(f"dataset {name}", key, "missing", f"required: {', '.join(needed)}")
     listed = _listed(entry["vocabulary"]) if "vocabulary" in entry else []
-    texts = [(source, _tokens(source, text, entry["tokens"], listed)) for source, text in _texts(name, entry)]
+    texts = [(source, _tokens(source, text, entry["tokens"], listed)) for source, text in _texts(entry)]
     if len(texts) == 1:
         ((source, whole),) = texts
         start = len(whole) - round(entry["test_share"] * len(whole))
@@ -72,12 +67,12 @@ def shown(token: str | bytes) -> str:
     return "".join(SHOWN.get(one, one if one.isprintable() else code) for one, code in zip(token, escaped, strict=True))
 
 
-def _texts(name: str, entry: dict[str, Any]) -> list[tuple[str, bytes]]:
+def _texts(entry: dict[str, Any]) -> list[tuple[str, bytes]]:
     """The training and the test text, or one text to divide, each with its source."""
     if "embedded" in entry:
         paths = [program.path_of(file) for file in embedded(entry)]
     else:
-        paths = paths_of(name, entry, *PARTS) if "files" in entry else [path_of(name, entry, "a text, or two")]
+        paths = paths_of(entry, *PARTS) if "files" in entry else [Path(entry["path"])]
     if len(paths) == 1 and "test_share" not in entry:
         return _named(paths[0])
     return [(str(path), _content(path)) for path in paths]
