@@ -44,10 +44,6 @@ def jobs_missed(found, rules, folder, artifacts):
     return [one for one in artifacts if not found.told(rules, folder.names(one))]
 
 
-# Bits
-# ----
-
-
 def test_a_bit_flipped_in_any_file_is_found(folder, drawn):
     places = {path: flip_one_of(drawn, folder.original[path]) for path in drawn.sample(folder.files, FLIPS)}
     for path, content in places.items():
@@ -118,13 +114,6 @@ def test_files_that_took_the_place_of_others_are_found(folder, drawn):
     changed = [one for one, other in taken.items() if folder.original[one] != folder.original[other]]
     assert len(changed) > len(artifacts) / 2
     assert missed(folder.audit(), {"changed"}, folder, changed) == []
-
-
-def test_files_that_are_cut_off_or_empty_are_found(small, drawn):
-    first, second = drawn.sample(small.files, 2)
-    small.put(first, small.original[first][:-1])
-    small.put(second, b"")
-    assert missed(small.audit(), {"changed"}, small, [first, second]) == []
 
 
 def test_an_older_version_that_is_put_back_with_its_statement_is_found(folder, drawn):

@@ -144,7 +144,6 @@ RECORDS = [
     ("other", "record", "overhead/smallcnn/cpu/default/1.json", "spec steps steps", 2),
     ("other", "record", "speed/smallcnn/mine/cpu/control.json", "observed host", "elsewhere"),
     ("other", "numbers", BIT, "moved_bit up", lambda up: not up),
-    ("other", "numbers", BIT, "moved_bit index", [0, 0, 0, 0]),
     ("other", "numbers", BIT, "moved_bit", None),
     ("other", "numbers", "runs/smallcnn/mine/cpu-jax/control/1/run.json", "moved_bit", MOVED),
     ("other", "numbers", "runs/smallcnn/mine/cpu/control/1/run.json", "recorded_steps", lambda steps: steps[1:]),
