@@ -262,10 +262,10 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         yield name, f"ended at {statement.finished:{TIME}}, in the future{ahead}"
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
         made = tree.producer(needed.name)
-        if not made or made.statement.finished <= statement.started + skew or _is_from_another_site(statement, made):
+        if not made or made.statement.finished <= statement.started + skew:
             continue
-        # That it was made again is a finding of its own.
-        if needed.statement not in ("", made.sha256):
+        # That an input was made again is a finding of its own, unless it may have been made at another site.
+        if needed.statement != made.sha256 and (needed.statement or _is_from_another_site(statement, made)):
             continue
         behind, other = made.statement.finished - statement.started, str(made.statement.observed.get("host", ""))
         why = clock and f"{clock}was set back by {_span(behind)}, or the input was made again"
