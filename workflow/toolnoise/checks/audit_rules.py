@@ -301,8 +301,8 @@ class RunFacts(NamedTuple):
 
 def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
     """The facts of every readable run, and for the others why they cannot be read. They are read once."""
-    known = vars(evidence).setdefault("runs", ([], []))
-    if not any(known):
+    if "runs" not in evidence.kept:
+        known = evidence.kept["runs"] = ([], [])
         for stated in evidence.tree.statements:
             # The draws of training programs are their own.
             if stated.statement.verb == "train":
@@ -314,7 +314,7 @@ def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
                     known[1].append((name, f"cannot be read ({error})"))
                 except (BadInput, *ODD) as error:
                     known[1].append((name, f"cannot be checked ({error})"[:300]))
-    return known
+    return evidence.kept["runs"]
 
 
 def _facts(evidence: Evidence, record: str) -> RunFacts:

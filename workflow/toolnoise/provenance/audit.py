@@ -23,6 +23,7 @@ from toolnoise.base.printing import escaped, size, span
 from toolnoise.base.progress import progress
 from toolnoise.provenance import history, origins, repository
 from toolnoise.provenance.origins import Counted
+from toolnoise.provenance.sharing import TRAVELS
 from toolnoise.provenance.statements import (
     CODE,
     COMMIT,
@@ -33,7 +34,6 @@ from toolnoise.provenance.statements import (
     SOURCE,
     TIME,
     UNKNOWN,
-    Artifact,
     Statement,
     output_of,
     path_for,
@@ -64,7 +64,8 @@ class Evidence:
     """What rules are asked about: a study's results, its files as they were read, and the time in UTC.
 
     Clocks of machines may differ by `skew`. `counted` knows the present code of a job. Of a part, what a file rests on,
-    it is not asked whether all is there. Rules add `notes` of what they could not check.
+    it is not asked whether all is there. Rules add `notes` of what they could not check, and what
+    they read is `kept` for other rules.
     """
 
     tree: Tree
@@ -74,6 +75,7 @@ class Evidence:
     counted: Counted = lambda _statement: None
     is_part: bool = False
     notes: list[str] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)
     stale: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -226,16 +228,20 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
     # An audit that an earlier version showed is older than the page that has been made again since.
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
-        made = _output(tree, needed.name)
-        if made is None:
+        maker = tree.producer(needed.name)
+        if maker is None:
             yield statement.name, f"no statement made its input {needed.name}"
-        elif (made.sha256, made.size) != (needed.sha256, needed.size):
+            continue
+        made = next(output for output in maker.statement.outputs if output.name == needed.name)
+        if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
+        elif needed.statement not in ("", maker.sha256) and not _is_from_another_site(statement, maker):
+            yield needed.name, f"was made again, with the same bits, since {statement.name} was made from it"
 
 
-def _output(tree: Tree, name: str) -> Artifact | None:
-    made = tree.producer(name)
-    return next((output for output in made.statement.outputs if output.name == name), None) if made else None
+def _is_from_another_site(statement: Statement, maker: Stated) -> bool:
+    """Whether a result may come from another site, where its input was made, too: data are prepared at each."""
+    return statement.verb in TRAVELS and maker.statement.verb not in TRAVELS
 
 
 def _is_former_root(evidence: Evidence, stated: Stated) -> bool:
@@ -256,7 +262,10 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         yield name, f"ended at {statement.finished:{TIME}}, in the future{ahead}"
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
         made = tree.producer(needed.name)
-        if not made or made.statement.finished <= statement.started + skew or _made_elsewhere(needed, made):
+        if not made or made.statement.finished <= statement.started + skew:
+            continue
+        # That an input was made again is a finding of its own, unless it may have been made at another site.
+        if needed.statement != made.sha256 and (needed.statement or _is_from_another_site(statement, made)):
             continue
         behind, other = made.statement.finished - statement.started, str(made.statement.observed.get("host", ""))
         why = clock and f"{clock}was set back by {_span(behind)}, or the input was made again"
@@ -268,14 +277,6 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         if when and statement.started < when - skew:
             behind = clock and f"{clock}is {_span(when - statement.started)} behind"
             yield name, f"began at {statement.started:{TIME}}, before its commit was made{behind}"
-
-
-def _made_elsewhere(needed: Artifact, made: Stated) -> bool:
-    """Whether an input has the stated bytes by another job than the one here: runs come from another site.
-
-    Earlier statements do not say which statement an input had. There the data of runs may be younger than they.
-    """
-    return needed.statement != made.sha256 if needed.statement else needed.role == "data"
 
 
 def _span(time: timedelta) -> str:
