@@ -361,10 +361,6 @@ def test_clocks_may_differ_by_what_is_said(small):
     assert judged(timedelta(minutes=30), "--clock-skew", "40min") == set()
 
 
-# What a file rests on
-# --------------------
-
-
 def test_the_audit_of_a_file_finds_damage_in_what_it_rests_on_and_nothing_else(small):
     below = [f"{IMPL}/weights.npz", "data/digits.npz", f"predictions/{CELL}/impl.json", METRICS]
     beside = [f"{NORMED}/weights.npz", "metrics/data.csv", TABLE, ROOTED, f"metrics/cells/{CELL}/control.csv"]
