@@ -31,8 +31,6 @@ def sites(tmp_path_factory, write_study, snakemake, toolnoise):
     done = toolnoise(folder / "a", "export", "study.yaml", "--hardware", "cpu", "--out", folder / "a.tar.gz")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("exported 2 runs, 1 dumps of predictions")
-    done = toolnoise(folder / "a", "export", "study.yaml", "--out", folder / "runs.tar", "--no-predictions")
-    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -65,11 +63,6 @@ def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sit
     assert audit.stdout.splitlines()[-1].startswith("clean: ")
     assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
-
-
-def test_without_predictions_only_their_dump_is_made(site, sites, toolnoise, planned):
-    assert imported(toolnoise, site, sites / "runs.tar") == "imported 2 runs\n"
-    assert without_figures(planned(site)) == ANYWHERE | {"dump_predictions": 1}
 
 
 def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
@@ -117,7 +110,7 @@ TIMES = ("statements/", "notebooks/")
 def places(tmp_path_factory, run, snakemake, toolnoise):
     """The study made at one place, and the study of two sites, put together at the second."""
     folder = tmp_path_factory.mktemp("places")
-    parts = [("one", "cpu"), ("one", "cpu-eigen"), ("first", "cpu", "only"), ("second", "cpu-eigen", "only")]
+    parts = [("one", "cpu"), ("one", "cpu-eigen"), ("one",), ("first", "cpu"), ("second", "cpu-eigen")]
     for place, *tooling in parts:
         done = run(folder, sys.executable, DRIVER, folder / place, *tooling)
         assert done.returncode == 0, done.stdout + done.stderr

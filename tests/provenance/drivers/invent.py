@@ -1,8 +1,9 @@
-"""Invent the data, the runs and the dumps of one tooling of a study, in a folder.
+"""Invent the data, the runs and the dumps of one tooling of a study in a folder, in a process that has this tooling.
 
-    python invent.py FOLDER TOOLING [only]
+    python invent.py FOLDER [TOOLING]
 
-The study has 1,000 runs on two toolings; with `only`, its study.json has this tooling alone, as at a site that has it.
+The study has 1,000 runs on two toolings; at a site that has one of them, its study.json has this tooling alone. Without
+a tooling nothing is invented: the whole study is written beside what is there.
 """
 
 import sys
@@ -15,17 +16,11 @@ import scale
 RUNS, A_CELL, TOOLINGS = 1_000, 250, ("cpu", "cpu-eigen")
 
 
-def main(folder: Path, tooling: str, *only: str) -> None:
+def main(folder: Path, *tooling: str) -> None:
     """Write what is not there yet."""
-    study = scale.invented(RUNS, A_CELL, TOOLINGS, only=(tooling,) if only else ())
     folder.mkdir(exist_ok=True)
-
-    def wanted(job: scale.steps.Job) -> bool:
-        if job.verb == "prepare":
-            return not (folder / job.outputs[0][0]).exists()
-        return job.verb in ("train", "predict") and job.place.hardware == tooling
-
-    scale.invent(study, folder, wanted)
+    verbs = ("prepare", "train", "predict") if tooling else ()
+    scale.invent(scale.invented(RUNS, A_CELL, TOOLINGS, only=tooling), folder, verbs)
 
 
 main(Path(sys.argv[1]), *sys.argv[2:])
