@@ -86,6 +86,7 @@ rule run_program:
         runtime=minutes_of_training,
     params:
         **SPEC,
+        study=study.name,
         code=code_of_spec("run-program"),
         checkpoint=layout.CHECKPOINT,
         study=study.name,
