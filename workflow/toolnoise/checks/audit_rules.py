@@ -182,6 +182,8 @@ def _declared(statement: Statement, entry: dict[str, Any]) -> Found:
         yield statement.name, f"comes from {len(files)} files; the study declares {len(asked)}"
         return
     for source, file in zip(asked, files, strict=True):
+        if source["path"] != file.name and not source["path"].endswith(f"/{file.name}"):
+            yield statement.name, f"comes from {file.name}; the study declares {source['path']}"
         algorithm, _, published = source.get("checksum", "").lower().partition(":")
         if algorithm == "sha256" and published != file.sha256:
             yield statement.name, f"comes from a {file.name} that differs from the published one"

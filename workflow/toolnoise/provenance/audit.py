@@ -226,6 +226,11 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
             yield statement.name, f"was made from {needed.name}, of unknown kind {needed.kind!r}"
         elif needed.kind != INPUT and tree.inside(needed.name) is not None:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
+    named = {file.name for file in (*statement.outputs, *statement.dependencies)}
+    for word in statement.command:
+        path = tree.inside(word)
+        if path and word not in named and not path.startswith(f"{CHECKPOINTS}/"):
+            yield statement.name, f"does not state {word}, which its command names"
     # An audit that an earlier version showed is older than the page that has been made again since.
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
         maker = tree.producer(needed.name)
@@ -302,7 +307,7 @@ def circles(evidence: Evidence) -> Found:
 
 @each
 def code(evidence: Evidence, stated: Stated) -> Found:
-    """Every module, resource and lock file behind a result is the present one or that of its commit."""
+    """Every module, resource and lock file behind a result is the present one or its commit's; packages are as stated."""
     standings = origins.standings(stated.statement, evidence.tree.root)
     for file, standing in standings:
         if standing == UNKNOWN:
@@ -312,6 +317,9 @@ def code(evidence: Evidence, stated: Stated) -> Found:
             yield stated.statement.name, what
     if not any(file.kind == CODE for file, _ in standings):
         yield stated.statement.name, "was made by no code"
+    for file in stated.statement.made_of(PACKAGE):
+        if origins.is_other_in_package(file):
+            yield stated.statement.name, f"comes from a {file.name} that differs from the one in {file.uri}"
 
 
 @each
@@ -429,7 +437,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     later = [name for name, _, is_ordinary in _not_under_root(tree) if is_ordinary]
     if later:
         more = " and more" if len(later) > SHOWN else ""
-        yield f"{len(later)} statements are younger than the root: {', '.join(later[:SHOWN])}{more}"
+        what = "are not as the root names them, or gone, and nothing rests on them"
+        yield f"{len(later)} statements {what}: {', '.join(later[:SHOWN])}{more}"
     if unchecked := sum(stated.signatures > 0 for stated in tree.statements):
         yield f"{unchecked} statements are signed: `--require-signature KEY` checks the root's signature"
 
@@ -562,7 +571,7 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
 def _files_of(tree: Tree, artifact: str) -> list[str]:
     """The last file of the job that makes an artifact or a statement."""
     path = tree.inside(artifact)
-    if path is None or path.startswith(f"{CHECKPOINTS}/"):
+    if path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path:
         return []
     stated = next((one for one in tree.statements if tree.named(one.path) == artifact), None) or tree.producer(artifact)
     return [stated.statement.outputs[-1].name] if stated else [artifact]
