@@ -86,7 +86,6 @@ rule run_program:
         runtime=minutes_of_training,
     params:
         **SPEC,
-        study=study.name,
         code=code_of_spec("run-program"),
         checkpoint=layout.CHECKPOINT,
         study=study.name,
