@@ -1,4 +1,4 @@
-"""What the tests of audits share."""
+"""Finished results to be changed, each put right after the test that changed it."""
 
 import pytest
 from forging import Folder

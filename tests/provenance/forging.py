@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import shutil
+from collections import namedtuple
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -19,12 +20,8 @@ ROOTED = "index.html"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
-class Said(NamedTuple):
-    """What a verb printed, and its exit code."""
-
-    code: int
-    out: str
-    err: str
+# What a verb printed, and its exit code.
+Said = namedtuple("Said", "code out err")
 
 
 class Audited(NamedTuple):

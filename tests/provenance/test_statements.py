@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
+from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
+from toolnoise.checks import audit_rules
 from toolnoise.provenance import recorder, statements, tree
 from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Envelope, Statement
 from toolnoise.study import config
@@ -255,7 +257,7 @@ def test_files_statements_and_study_are_found_from_the_study_or_from_all_results
     assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
     assert one.artifacts["metrics/data.csv"] == 2
     assert set(one.files) - set(one.artifacts) == {"statements/metrics/data.csv.intoto.json"}
-    assert (one.name, one.study.name, one.why) == ("tiny", "tiny", "")
+    assert one.name == "tiny"
     stated = one.producer("results/tiny/metrics/data.csv")
     assert one.producers == {"metrics/data.csv": (stated,)}
     assert stated.path == "statements/metrics/data.csv.intoto.json"
@@ -315,8 +317,7 @@ def test_links_are_told_and_not_followed(root, tmp_path):
     os.mkfifo(root / "pipe")
     one = tree.load_study(root)
     assert set(one.strange) == {"out", "folder", "within", "circle", "pipe"}
-    assert one.strange["out"] == f"a symbolic link out of the tree, to {tmp_path / 'secret.txt'}"
-    assert one.strange["within"] == "a symbolic link inside the tree, to metrics/data.csv"
+    assert one.strange["out"] == one.strange["within"] == "a symbolic link"
     assert one.strange["pipe"] == "not a plain file"
     assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
 
@@ -384,10 +385,9 @@ def test_a_study_that_cannot_be_read_is_told_and_the_rest_is_there(content, root
     if content is not None:
         (root / "study.json").write_bytes(content)
     one = tree.load_study(root)
-    assert one.study is None
-    assert one.why.startswith(str(root / "study.json"))
-    assert one.name == "tiny"
-    assert len(one.statements) == 1
+    assert (one.name, len(one.statements)) == ("tiny", 1)
+    with pytest.raises((BadInput, RecursionError), match=None if content and b"[" in content else "study.json"):
+        audit_rules.study_of(one)
 
 
 def test_a_file_that_vanishes_meanwhile_is_listed_as_gone(root, monkeypatch):

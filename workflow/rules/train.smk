@@ -88,8 +88,9 @@ rule run_program:
         **SPEC,
         code=code_of_spec("run-program"),
         checkpoint=layout.CHECKPOINT,
+        study=study.name,
     shell:
-        "toolnoise run-program --study {study.name} --model {params.model:q} --dataset {params.data:q}"
+        "toolnoise run-program --study {params.study} --model {params.model:q} --dataset {params.data:q}"
         " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
         " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"

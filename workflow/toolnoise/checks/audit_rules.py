@@ -182,6 +182,8 @@ def _declared(statement: Statement, entry: dict[str, Any]) -> Found:
         yield statement.name, f"comes from {len(files)} files; the study declares {len(asked)}"
         return
     for source, file in zip(asked, files, strict=True):
+        if source["path"] != file.name and not source["path"].endswith(f"/{file.name}"):
+            yield statement.name, f"comes from {file.name}; the study declares {source['path']}"
         algorithm, _, published = source.get("checksum", "").lower().partition(":")
         if algorithm == "sha256" and published != file.sha256:
             yield statement.name, f"comes from a {file.name} that differs from the published one"
@@ -301,8 +303,8 @@ class RunFacts(NamedTuple):
 
 def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
     """The facts of every readable run, and for the others why they cannot be read. They are read once."""
-    known = vars(evidence).setdefault("runs", ([], []))
-    if not any(known):
+    if "runs" not in evidence.kept:
+        known = evidence.kept["runs"] = ([], [])
         for stated in evidence.tree.statements:
             # The draws of training programs are their own.
             if stated.statement.verb == "train":
@@ -314,7 +316,7 @@ def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
                     known[1].append((name, f"cannot be read ({error})"))
                 except (BadInput, *ODD) as error:
                     known[1].append((name, f"cannot be checked ({error})"[:300]))
-    return known
+    return evidence.kept["runs"]
 
 
 def _facts(evidence: Evidence, record: str) -> RunFacts:

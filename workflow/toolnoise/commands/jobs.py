@@ -165,7 +165,7 @@ def _run(options: argparse.Namespace) -> None:
 
     with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
         try:
-            work = recorded(options.verb, parameters, named, aside, command_without_aside(job, options.command_line))
+            work = recorded(options.verb, parameters, named, aside, options.command_line)
             recorder.run(work, options.started, done)
         except KeyError as error:
             _require_whole_recipe(error.args[0], parameters)
@@ -198,13 +198,6 @@ def recorded(
         engine=spec.hardware.engine if spec else "",
         unrepeatable=getattr(job.function, "why_unrepeatable", ""),
     )
-
-
-def command_without_aside(job: JobFunction, words: Sequence[str]) -> list[str]:
-    """The words of a command line without the options that change no outcome."""
-    aside = {f"--{option_of(name)}" for name in job.aside}
-    places = {place for at, word in enumerate(words) if word in aside for place in (at, at + 1)}
-    return [word for place, word in enumerate(words) if place not in places]
 
 
 def _require_whole_recipe(key: str, parameters: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from toolnoise.base.printing import escaped, size, span
 from toolnoise.base.progress import progress
 from toolnoise.provenance import history, origins, repository
 from toolnoise.provenance.origins import Counted
+from toolnoise.provenance.sharing import TRAVELS
 from toolnoise.provenance.statements import (
     CODE,
     COMMIT,
@@ -33,7 +34,6 @@ from toolnoise.provenance.statements import (
     SOURCE,
     TIME,
     UNKNOWN,
-    Artifact,
     Statement,
     output_of,
     path_for,
@@ -64,7 +64,8 @@ class Evidence:
     """What rules are asked about: a study's results, its files as they were read, and the time in UTC.
 
     Clocks of machines may differ by `skew`. `counted` knows the present code of a job. Of a part, what a file rests on,
-    it is not asked whether all is there. Rules add `notes` of what they could not check.
+    it is not asked whether all is there. Rules add `notes` of what they could not check, and what
+    they read is `kept` for other rules.
     """
 
     tree: Tree
@@ -74,6 +75,7 @@ class Evidence:
     counted: Counted = lambda _statement: None
     is_part: bool = False
     notes: list[str] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)
     stale: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -224,18 +226,27 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
             yield statement.name, f"was made from {needed.name}, of unknown kind {needed.kind!r}"
         elif needed.kind != INPUT and tree.inside(needed.name) is not None:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
+    named = {file.name for file in (*statement.outputs, *statement.dependencies)}
+    for word in statement.command:
+        path = tree.inside(word)
+        if path and word not in named and not path.startswith(f"{CHECKPOINTS}/"):
+            yield statement.name, f"does not state {word}, which its command names"
     # An audit that an earlier version showed is older than the page that has been made again since.
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
-        made = _output(tree, needed.name)
-        if made is None:
+        maker = tree.producer(needed.name)
+        if maker is None:
             yield statement.name, f"no statement made its input {needed.name}"
-        elif (made.sha256, made.size) != (needed.sha256, needed.size):
+            continue
+        made = next(output for output in maker.statement.outputs if output.name == needed.name)
+        if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
+        elif needed.statement not in ("", maker.sha256) and not _is_from_another_site(statement, maker):
+            yield needed.name, f"was made again, with the same bits, since {statement.name} was made from it"
 
 
-def _output(tree: Tree, name: str) -> Artifact | None:
-    made = tree.producer(name)
-    return next((output for output in made.statement.outputs if output.name == name), None) if made else None
+def _is_from_another_site(statement: Statement, maker: Stated) -> bool:
+    """Whether a result may come from another site, where its input was made, too: data are prepared at each."""
+    return statement.verb in TRAVELS and maker.statement.verb not in TRAVELS
 
 
 def _is_former_root(evidence: Evidence, stated: Stated) -> bool:
@@ -256,7 +267,10 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         yield name, f"ended at {statement.finished:{TIME}}, in the future{ahead}"
     for needed in () if _is_former_root(evidence, stated) else statement.inputs:
         made = tree.producer(needed.name)
-        if not made or made.statement.finished <= statement.started + skew or _made_elsewhere(needed, made):
+        if not made or made.statement.finished <= statement.started + skew:
+            continue
+        # That an input was made again is a finding of its own, unless it may have been made at another site.
+        if needed.statement != made.sha256 and (needed.statement or _is_from_another_site(statement, made)):
             continue
         behind, other = made.statement.finished - statement.started, str(made.statement.observed.get("host", ""))
         why = clock and f"{clock}was set back by {_span(behind)}, or the input was made again"
@@ -268,14 +282,6 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         if when and statement.started < when - skew:
             behind = clock and f"{clock}is {_span(when - statement.started)} behind"
             yield name, f"began at {statement.started:{TIME}}, before its commit was made{behind}"
-
-
-def _made_elsewhere(needed: Artifact, made: Stated) -> bool:
-    """Whether an input has the stated bytes by another job than the one here: runs come from another site.
-
-    Earlier statements do not say which statement an input had. There the data of runs may be younger than they.
-    """
-    return needed.statement != made.sha256 if needed.statement else needed.role == "data"
 
 
 def _span(time: timedelta) -> str:
@@ -301,7 +307,7 @@ def circles(evidence: Evidence) -> Found:
 
 @each
 def code(evidence: Evidence, stated: Stated) -> Found:
-    """Every module, resource and lock file behind a result is the present one or that of its commit."""
+    """Every module, resource and lock file behind a result is here or in its commit; files of packages are as stated."""
     standings = origins.standings(stated.statement, evidence.tree.root)
     for file, standing in standings:
         if standing == UNKNOWN:
@@ -311,6 +317,9 @@ def code(evidence: Evidence, stated: Stated) -> Found:
             yield stated.statement.name, what
     if not any(file.kind == CODE for file, _ in standings):
         yield stated.statement.name, "was made by no code"
+    for file in stated.statement.made_of(PACKAGE):
+        if origins.is_other_in_package(file):
+            yield stated.statement.name, f"comes from a {file.name} that differs from the one in {file.uri}"
 
 
 @each
@@ -428,7 +437,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     later = [name for name, _, is_ordinary in _not_under_root(tree) if is_ordinary]
     if later:
         more = " and more" if len(later) > SHOWN else ""
-        yield f"{len(later)} statements are younger than the root: {', '.join(later[:SHOWN])}{more}"
+        what = "are not as the root names them, or gone, and nothing rests on them"
+        yield f"{len(later)} statements {what}: {', '.join(later[:SHOWN])}{more}"
     if unchecked := sum(stated.signatures > 0 for stated in tree.statements):
         yield f"{unchecked} statements are signed: `--require-signature KEY` checks the root's signature"
 
@@ -561,7 +571,7 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
 def _files_of(tree: Tree, artifact: str) -> list[str]:
     """The last file of the job that makes an artifact or a statement."""
     path = tree.inside(artifact)
-    if path is None or path.startswith(f"{CHECKPOINTS}/"):
+    if path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path:
         return []
     stated = next((one for one in tree.statements if tree.named(one.path) == artifact), None) or tree.producer(artifact)
     return [stated.statement.outputs[-1].name] if stated else [artifact]

@@ -39,11 +39,14 @@ def standings(statement: Statement, root: Path) -> list[tuple[Artifact, str]]:
 @functools.cache
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
     then = history.files_of(commit, [file.name for file in made_by]) if commit else {}
+    is_here = commit is not None and history.committed(commit) is not None
 
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
         if file.sha256 == _here(file.name, root):
-            return DENIED if clean and in_commit not in (None, file.sha256) else CURRENT
+            # What lies beside a study is in no commit.
+            is_its = is_here and (in_commit or file.name.partition("/")[0] in REPOSITORY)
+            return DENIED if clean and is_its and in_commit != file.sha256 else CURRENT
         return CHANGED if in_commit == file.sha256 else UNKNOWN
 
     return tuple(map(standing, made_by))
@@ -82,6 +85,14 @@ def changed_since(statement: Statement, root: Path, counted: Counted) -> list[st
         return []
     changed = [file.name for file, standing in standings(statement, root) if standing == CHANGED]
     return changed + [one.uri for one in statement.made_of(PACKAGE) if not _is_installed(one.uri)]
+
+
+def is_other_in_package(file: Artifact) -> bool:
+    """Whether a file of an installed package is another one here than was stated."""
+    if not _is_installed(file.uri) or not is_below(file.name):
+        return False
+    package = file.uri.removeprefix("pkg:pypi/").partition("@")[0]
+    return _digest(repository.installed_file(package, file.name)) != file.sha256
 
 
 def _is_installed(uri: str) -> bool:

@@ -58,7 +58,6 @@ class JobFacts(NamedTuple):
     """What only those know who know what jobs do."""
 
     why_not: Callable[[Statement], str]  # why this machine, or any, cannot do a job again; empty if it can
-    further_options: Callable[[str], list[str]]  # those that the command of a verb needs besides
     digest: Callable[[Path], str]  # of a file or a folder from outside
     parting: Callable[[Path, Path], str]  # where two trainings part, by their records
     used: tuple[Path, ...] = ()  # folders that jobs use
@@ -182,7 +181,7 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
         _link(folder / used, Path.cwd() / used)
     recorded_code.lay_out_own(statement, user, folder)
     code, called = recorded_code.package(statement, scratch / "code")
-    _run([*statement.command, *facts.further_options(statement.verb)], folder, _variables(statement, code))
+    _run(list(statement.command), folder, _variables(statement, code))
     return folder, called
 
 

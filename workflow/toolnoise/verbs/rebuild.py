@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from toolnoise.provenance import rebuild
     from toolnoise.provenance.statements import Statement
 
-# Options of jobs that change no outcome and are in no statement, for jobs in a scratch folder.
-ASIDE = {"checkpoint": ".checkpoint.npz"}
-
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.provenance import archive, rebuild
@@ -37,15 +34,10 @@ def job_facts() -> "rebuild.JobFacts":
     from toolnoise.datasets import fetching
     from toolnoise.measures import two_runs
     from toolnoise.provenance.rebuild import JobFacts
-    from toolnoise.study import environments, job_code
-
-    def further_options(verb: str) -> list[str]:
-        aside = job_code.function_of(verb).aside if verb in job_code.JOBS else ()
-        return [word for name in aside if name in ASIDE for word in (f"--{name}", ASIDE[name])]
+    from toolnoise.study import environments
 
     return JobFacts(
         _why_not,
-        further_options,
         digest=lambda path: fetching.verified({"path": str(path)})["sha256"],
         parting=two_runs.where_parted,
         used=(environments.FOLDER,),
