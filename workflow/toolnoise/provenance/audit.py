@@ -307,7 +307,7 @@ def circles(evidence: Evidence) -> Found:
 
 @each
 def code(evidence: Evidence, stated: Stated) -> Found:
-    """Every module, resource and lock file behind a result is here or in its commit; files of packages are as stated."""
+    """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
     standings = origins.standings(stated.statement, evidence.tree.root)
     for file, standing in standings:
         if standing == UNKNOWN:
