@@ -96,7 +96,7 @@ def test_a_site_that_has_prepared_the_data_and_nothing_else_takes_runs(
     assert done.stdout == "imported 2 runs, 1 dumps of predictions\n", done.stderr
 
 
-# A study of 1,000 runs in two parts is, combined, the study that one site would have made. Nothing is trained: the runs
+# A study of 200 runs in two parts is, combined, the study that one site would have made. Nothing is trained: the runs
 # and the dumps are invented, and what follows from them is computed and stated as usual.
 
 
@@ -115,10 +115,10 @@ def places(tmp_path_factory, run, snakemake, toolnoise):
         done = run(folder, sys.executable, DRIVER, folder / place, *tooling)
         assert done.returncode == 0, done.stdout + done.stderr
     done = toolnoise(folder / "first", "export", RESULTS, "--out", folder / "first.tar")
-    assert done.stdout == "exported 500 runs, 2 dumps of predictions\n", done.stderr
+    assert done.stdout == "exported 100 runs, 2 dumps of predictions\n", done.stderr
     shutil.copyfile(folder / "one/study.yaml", folder / "second/study.yaml")
     done = toolnoise(folder / "second", "import", folder / "first.tar", "--study", "study.yaml")
-    assert done.stdout == "imported 500 runs, 2 dumps of predictions\n", done.stderr
+    assert done.stdout == "imported 100 runs, 2 dumps of predictions\n", done.stderr
     # Snakemake did not write it, so it does not know that it is of a part.
     (folder / "second" / RESULTS / "study.json").unlink()
     for place in ("one", "second"):
@@ -135,7 +135,7 @@ def contents(root):
 
 def test_the_study_of_two_sites_has_the_bytes_of_the_study_of_one(places):
     one, together = map(contents, places)
-    assert len([name for name in one if name.endswith("run.json")]) == 1_000
+    assert len([name for name in one if name.endswith("run.json")]) == 200
     assert {"metrics/stability.csv", "metrics/runs.csv", "figures/table2.csv", "study.json"} <= one.keys()
     assert one.keys() == together.keys()
     assert [name for name in one if one[name] != together[name]] == []

@@ -2,7 +2,7 @@
 
     python invent.py FOLDER [TOOLING]
 
-The study has 1,000 runs on two toolings; at a site that has one of them, its study.json has this tooling alone. Without
+The study has 200 runs on two toolings; at a site that has one of them, its study.json has this tooling alone. Without
 a tooling nothing is invented: the whole study is written beside what is there.
 """
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
 
 import scale
 
-RUNS, A_CELL, TOOLINGS = 1_000, 250, ("cpu", "cpu-eigen")
+RUNS, A_CELL, TOOLINGS = 200, 50, ("cpu", "cpu-eigen")
 
 
 def main(folder: Path, *tooling: str) -> None:
