@@ -183,7 +183,8 @@ class Folder:
         value = json.loads(self.path(self.stated[of]).read_bytes())
         value["subject"] = [copy.deepcopy(value["subject"][0]) | {"name": self.name(artifact)}]
         definition(value)["buildType"] = f"urn:toolnoise:{verb}:1" if verb else definition(value)["buildType"]
-        definition(value)["internalParameters"].pop("statements", None)
+        for other in ("command", "statements"):
+            definition(value)["internalParameters"].pop(other, None)
         self._describe(value["subject"][0], self.path(artifact).read_bytes())
         self.put(f"statements/{artifact}.intoto.json", written(value))
 
