@@ -101,7 +101,7 @@ STATED = [
     ("inputs", METRICS, "input annotations kind", "source"),
     ("inputs unknown code", METRICS, "input annotations kind", "magic"),
     ("inputs study", METRICS, DEPENDENCIES, lambda made: made[1:]),
-    ("inputs study record numbers", "data/digits.npz", "package digest sha256", ZEROS),
+    ("code", "data/digits.npz", "package digest sha256", ZEROS),
     ("code", f"{RUN}/run.json", "code digest sha256", ZEROS),
     ("code", TABLE, "resource digest sha256", ZEROS),
     ("code", TABLE, "lock digest sha256", ZEROS),

@@ -241,7 +241,7 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
         if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
         elif needed.statement not in ("", maker.sha256) and not _is_from_another_site(statement, maker):
-            yield needed.name, f"was made again, with the same bits, since {statement.name} was made from it"
+            yield statement.name, f"was made from {needed.name}, which was made again since, with the same bits"
 
 
 def _is_from_another_site(statement: Statement, maker: Stated) -> bool:
