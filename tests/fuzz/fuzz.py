@@ -82,7 +82,7 @@ BY_HAND = {
     ],
     "audit": [
         *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --clean"),
-        *("results/fuzz --require-signature key.pub", "results/few --repair", "results/few --recompute"),
+        *("results/fuzz --require-signature key.pub", "results/few --repair", "results/few --sample 2"),
     ],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
@@ -131,7 +131,7 @@ BY_HAND = {
     ],
 }
 # What makes a verb do much more, above all where an argument names another study.
-MUCH = {"--repair", "--recompute"}
+MUCH = {"--repair", "--sample"}
 # Where a verb looks about by itself.
 FOLDERS = {"init": "own"}
 # What other programs, which the verb starts, read.
