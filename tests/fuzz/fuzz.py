@@ -81,7 +81,7 @@ BY_HAND = {
         f"{RUN}/algo_impl/1 {RUN}/algo_impl/2",
     ],
     "audit": [
-        *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --clean"),
+        *("results/fuzz", "results/fuzz --json --strict", "results --repair"),
         *("results/fuzz --require-signature key.pub", "results/few --repair", "results/few --sample 2"),
     ],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key"],
