@@ -59,5 +59,7 @@ def _table(table: Any, metric: str, by: str | None) -> Frame:
         return loop_tables.read_loop_table(str(table), metric, by)
     if not hasattr(table, "columns") or not len(table):
         raise BadInput("table", "", f"found {type(table).__name__}", "a path or a DataFrame with a line a run")
+    if len({*table.columns}) < len(table.columns):
+        raise BadInput("table", "", "found a column twice", "each once")
     cells = [np.array([*map(str, table[name])], object) for name in table.columns]
     return Frame("table", [*map(str, table.columns)], cells, turned=True)
