@@ -1,6 +1,6 @@
 """Which rule for a loop of many changes keeps the real gains: false keeps and gain per 100 runs in simulated loops.
 
-    python bench/keep.py [--runs FILE] >docs/tables/keep.txt      half a minute
+    python bench/keep.py [--runs FILE] >docs/tables/keep.txt      some seconds
 
 1,000 loops of 100 changes. A change is drawn to have an effect, in SDs of a run, and adds to the changes kept before. A
 keep is false if the change has no gain. `toolnoise keep` is simulated by its own function. Intervals (95 %) are those

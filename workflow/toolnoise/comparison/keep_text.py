@@ -37,7 +37,7 @@ def as_text(loop: Loop, answer: Answer, values: dict[str, Any], metric: str) -> 
     lines += [f"runs used: {loop.runs}{crashed}; changes tried: {tried}; kept so far: {len(kept)}{names}"]
     if tried:
         expected = f"{values['false_keeps_expected']:.2g}"
-        lines += [f"false keeps to expect of {counted(tried, 'change')} without an effect: {expected}"]
+        lines += [f"false keeps to expect if no change had an effect: {expected} of {tried}"]
     return "\n".join(lines)
 
 
