@@ -57,7 +57,16 @@ SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
 # Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
 WAITING = 10
 # Besides 0 and 2, which each verb may end with.
-CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "gate": {1}, "run": {1}}
+CODES = {
+    "audit": {1},
+    "check": {1},
+    "diff": {1},
+    "rebuild": {1},
+    "doctor": {1},
+    "gate": {1},
+    "keep": {1, 3},
+    "run": {1},
+}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
 WARNING = re.compile(r"\b\w*Warning: .*")
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -120,6 +129,7 @@ BY_HAND = {
         "--reference losses-a.csv --new losses-b.csv --metric loss",
         "--preset record --target 9 --new losses-a.csv --metric loss",
     ],
+    "keep": [f"found.csv --metric score --by arm {way}" for way in ("--higher", "--lower --strict --json")],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",

@@ -11,6 +11,7 @@ VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
     "plan": "toolnoise.comparison.verbs.plan",
     "gate": "toolnoise.comparison.verbs.gate",
+    "keep": "toolnoise.comparison.verbs.keep",
     "check": "toolnoise.checking.verbs.check",
     "init": "toolnoise.programs.verbs.init",
     "adopt": "toolnoise.programs.verbs.adopt",

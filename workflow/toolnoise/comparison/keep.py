@@ -1,0 +1,180 @@
+"""Which of many changes, tried one after another, to keep: a sequential test against the incumbent, the best so far.
+
+A change is run 1, 2, 4, 8 and 16 times. After each of these it is dropped unless z = (its mean - the incumbent's) /
+(SD * sqrt(1 / its runs + 1 / the incumbent's runs)) exceeds a threshold, which grows; if z exceeds the last one, the
+change is kept and is the incumbent, with its 16 runs. The SD is pooled over all changes that were run again. The
+incumbent that a loop begins with needs 16 runs, too. A change with a run that crashed is dropped.
+
+Higher values are better here. `bench/keep.py` compares this rule with others, by `simulate`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+# The number of a change's runs, and what z must exceed there.
+Rule = Mapping[int, float]
+RULE: Rule = {1: 0.25, 2: 0.75, 4: 1.0, 8: 1.25, 16: 2.0}
+STRICT: Rule = {**RULE, 32: 2.5}
+LOOPS = 1000  # simulated, for the expected false keeps of 100 changes: their standard error is 0.02
+Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def z_score(mean: Any, runs: int, incumbent: Any, incumbent_runs: int, sd: Any) -> Any:
+    """How many standard errors a change is above the incumbent; means and SDs may be arrays, a value for each loop."""
+    return (mean - incumbent) / (sd * np.sqrt(1 / runs + 1 / incumbent_runs))
+
+
+@dataclass
+class Change:
+    """A change with the values of its runs, and what the rule says of it so far."""
+
+    name: str
+    values: list[float] = field(default_factory=list)
+    state: Literal["open", "kept", "dropped", "crashed"] = "open"
+    tested: int = 0  # the number of runs at the last test, with its gain over the incumbent and its z
+    gain: float | None = None
+    z: float | None = None
+    squares: float = 0.0  # of the values' deviations from their mean
+
+    def mean(self, runs: int) -> float:
+        """The mean of the first runs."""
+        return math.fsum(self.values[:runs]) / runs
+
+
+@dataclass
+class Loop:
+    """A loop after some runs: its changes in their order; it began with the first of them."""
+
+    rule: Rule
+    changes: dict[str, Change] = field(default_factory=dict)
+    incumbent: Change | None = None
+    last: Change | None = None  # that was run last, but for the change that the loop began with
+    runs: int = 0
+    crashes: int = 0
+
+    @property
+    def needed(self) -> int:
+        """The runs that a change needs to be kept, and the incumbent before any can be."""
+        return max(self.rule)
+
+    @property
+    def tried(self) -> list[Change]:
+        """All changes but the one that the loop began with."""
+        return list(self.changes.values())[1:]
+
+    def sd(self) -> float:
+        """The SD of a run, pooled over the changes."""
+        changes = [change for change in self.changes.values() if change.values]
+        freedom = sum(len(change.values) - 1 for change in changes)
+        return math.sqrt(math.fsum(change.squares for change in changes) / freedom) if freedom else math.nan
+
+    def add_run(self, name: str, value: float) -> None:
+        """Add a run of a change, NaN if it crashed, and decide what can be decided."""
+        change = self.changes.setdefault(name, Change(name))
+        self.incumbent = self.incumbent or change
+        begun_with = next(iter(self.changes.values()))
+        self.last = self.last if change is begun_with else change
+        self.runs += 1
+        self.crashes += math.isnan(value)
+        if math.isnan(value):
+            if change.state == "open" and change is not begun_with:
+                change.state = "crashed"
+        elif change is self.incumbent or (change.state == "open" and change is not begun_with):
+            _add_value(change, value)
+            for each in self.tried if change is self.incumbent else [change]:
+                self._decide(each, self.incumbent)
+
+    def _decide(self, change: Change, incumbent: Change) -> None:
+        """Test a change at each number of runs that it has reached since its last test."""
+        for runs, least in self.rule.items():
+            if change.state == "open" and change.tested < runs <= len(change.values):
+                if len(incumbent.values) < self.needed:
+                    return
+                theirs = incumbent.mean(len(incumbent.values))
+                change.tested, change.gain = runs, change.mean(runs) - theirs
+                change.z = float(z_score(change.mean(runs), runs, theirs, len(incumbent.values), self.sd()))
+                if not change.z > least:
+                    change.state = "dropped"
+                elif runs == self.needed:
+                    change.state, self.incumbent = "kept", change
+
+
+def _add_value(change: Change, value: float) -> None:
+    """Add a value; the squares follow as by Welford, so that a large mean costs no digits."""
+    before = change.mean(len(change.values)) if change.values else value
+    change.values.append(value)
+    change.squares += (value - before) * (value - change.mean(len(change.values)))
+
+
+def replay(runs: Iterable[tuple[str, float]], rule: Rule) -> Loop:
+    """The loop after these runs, in the order in which they were made; what is decided stays so with further runs."""
+    loop = Loop(rule)
+    for name, value in runs:
+        loop.add_run(name, value)
+    return loop
+
+
+class Answer(NamedTuple):
+    """What to do now: keep or drop a change, or run one (None: a new one) so many times more."""
+
+    word: Literal["keep", "drop", "run"]
+    change: Change | None
+    more: int = 0
+
+
+def answer(loop: Loop) -> Answer:
+    """What to do now, about the change that was run last."""
+    change, incumbent = loop.last, loop.incumbent
+    if change and change.state != "open":
+        return Answer("keep" if change.state == "kept" else "drop", change)
+    if incumbent and len(incumbent.values) < loop.needed:
+        return Answer("run", incumbent, loop.needed - len(incumbent.values))
+    runs = len(change.values) if change else 0
+    return Answer("run", change, next(stage for stage in loop.rule if stage > runs) - runs)
+
+
+class Simulated(NamedTuple):
+    """Simulated loops, a value each: changes kept, those of them without a gain, the gain in SDs, and runs."""
+
+    kept: np.ndarray
+    false: np.ndarray
+    gain: np.ndarray
+    runs: np.ndarray
+
+
+def simulate(
+    rng: np.random.Generator, effects: np.ndarray, rule: Rule, noise: Noise = np.random.Generator.standard_normal
+) -> Simulated:
+    """Loops over changes whose effects are known, in SDs of a run: loop x change. All loops go on at once."""
+    loops, needed = len(effects), max(rule)
+    gain, kept, false = np.zeros(loops), np.zeros(loops, int), np.zeros(loops, int)
+    drawn = noise(rng, (loops, needed))
+    incumbent, squares = drawn.mean(axis=1), needed * drawn.var(axis=1)
+    freedom, runs = np.full(loops, needed - 1), np.full(loops, needed)
+    for effect in effects.T:
+        # The loops that still run this change, and its values there.
+        on, values, of_values = np.arange(loops), np.empty((loops, 0)), np.zeros(loops)
+        for stage, least in rule.items():
+            further = stage - values.shape[1]
+            values = np.concatenate([values, noise(rng, (len(on), further)) + (gain + effect)[on, np.newaxis]], axis=1)
+            before, of_values = of_values, stage * values.var(axis=1)
+            squares[on] += of_values - before
+            freedom[on] += further - (stage == further)
+            runs[on] += further
+            z = z_score(values.mean(axis=1), stage, incumbent[on], needed, np.sqrt(squares[on] / freedom[on]))
+            on, values, of_values = on[z > least], values[z > least], of_values[z > least]
+        kept[on] += 1
+        false[on] += effect[on] <= 0
+        gain[on] += effect[on]
+        incumbent[on] = values.mean(axis=1)
+    return Simulated(kept, false, gain, runs)
+
+
+def false_keeps(changes: int, rule: Rule) -> float:
+    """How many of so many changes the rule keeps on average if none has an effect."""
+    rng = np.random.Generator(np.random.Philox(changes))
+    return float(simulate(rng, np.zeros((LOOPS, changes)), rule).kept.mean())
