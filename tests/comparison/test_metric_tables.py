@@ -6,6 +6,7 @@ NaN), lightning/ by PyTorch Lightning 2.6.6 (`CSVLogger`, a folder a run), tenso
 server's `/data/plugin/scalars/scalars?...&format=csv`, which the page's download links to).
 """
 
+import collections
 import itertools
 import json
 import random
@@ -29,7 +30,7 @@ from test_every_table import (
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.tables import directions, listed_metrics, reading, run_names
+from toolnoise.comparison.tables import directions, listed_metrics, reading, roles, run_names
 from toolnoise.comparison.tables.arguments import Asked
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
@@ -253,6 +254,23 @@ def test_a_line_that_sums_up_others_is_no_run(table):
     assert "Left out: 2 with mean in place of a run." in runs.notes
 
 
+def test_a_line_that_sums_up_others_is_no_run_whatever_the_column_of_seeds_is_called(table):
+    runs = read(table("model,k,accuracy\na,1,0.9\na,2,0.8\na,mean,0.85\nb,1,0.7\nb,2,0.6\nb,mean,0.65\n"))
+    assert numbers(runs) == {"a": {0: 0.9, 1: 0.8}, "b": {0: 0.7, 1: 0.6}}
+    runs = read(table("pooling,accuracy\nmean,0.9\nmean,0.8\nmax,0.7\nmax,0.6\n"))
+    assert numbers(runs) == {"mean": {0: 0.9, 1: 0.8}, "max": {0: 0.7, 1: 0.6}}
+
+
+def test_a_line_that_sums_up_others_has_no_name_and_takes_no_seed_from_the_others(table):
+    text = "model,name,k,accuracy\na,a-s1,1,0.9\na,a-s2,2,0.8\na,,mean,0.85\nb,b-s1,1,0.7\nb,b-s2,2,0.6\n"
+    assert numbers(read(table(text))) == {"a": {"1": 0.9, "2": 0.8}, "b": {"1": 0.7, "2": 0.6}}
+
+
+def test_steps_of_runs_with_states_are_told_by_their_seeds(table):
+    text = of_steps().replace(",accuracy", ",accuracy,status").replace("\n", ",done\n").replace("status,done", "status")
+    assert numbers(read(table(text), steps="last")) == numbers(read(table(of_steps()), steps="last"))
+
+
 @pytest.mark.parametrize(("done", "lost"), [("done", "failed"), ("COMPLETE", "PRUNED"), ("TERMINATED", "ERROR")])
 def test_the_states_of_other_tools_are_known(done, lost, table):
     head = f"model,seed,status,accuracy\na,1,{done},0.9\na,2,{lost},0.1\na,3,{done},0.8\nb,1,{done},0.7\n"
@@ -450,3 +468,45 @@ def test_a_table_without_its_metric_is_answered_with_the_command(files, says, ta
     line = refused_by_verb("compare", *(table(text, name) for name, text in files.items()))
     assert "not predictions" in line
     assert line.endswith(says)
+
+
+# Tables at random
+
+
+@pytest.fixture(scope="module")
+def random_tables():
+    return loaded(ROOT / "tests/fuzz/fuzz_tables.py")
+
+
+def verdicts(random_tables, numbers):
+    """Of each layout how often a table of it was read right, refused, and read wrong."""
+    found = collections.Counter()
+    for number in numbers:
+        one = random_tables.case(number, 1)
+        verdict, why = random_tables.judged(one)
+        found[one.layout, "of two meanings" if one.written.mixed else "of one", verdict] += 1
+        assert verdict != "wrong", f"case {number}: {why}"
+    return found
+
+
+@pytest.mark.usefixtures("here")
+def test_tables_at_random_are_read_right_or_refused(random_tables):
+    """`tests/fuzz/fuzz_tables.py` tries more of them."""
+    found = verdicts(random_tables, range(1000))
+    right = {layout: count for (layout, _, verdict), count in found.items() if verdict == "right"}
+    assert right.keys() == {layout for layout, *_ in found}
+    assert sum(right.values()) > 700
+    assert sum(count for (_, meanings, _), count in found.items() if meanings == "of two meanings") > 50
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [(roles, "SUMMARIES", set()), (roles, "FAILED", set()), (roles, "SEEDS", {"seed"}), (roles, "TASKS", set())],
+)
+def test_a_reader_that_knows_less_is_found(module, name, value, random_tables, monkeypatch):
+    monkeypatch.setattr(module, name, value)
+    if name == "FAILED":
+        monkeypatch.setattr(roles, "FINISHED", roles.FINISHED | roles.OTHERS)
+    with pytest.raises(AssertionError, match="case"):
+        verdicts(random_tables, range(300))
