@@ -5,33 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Names of columns as their letters and digits alone, by role.
-EXACT = {
-    "run": {"run", "runid", "seed", "seedid", "randomseed", "rngseed", "replicate", "replica", "rep", "repeat"}
-    | {"trial"},
-    "example": {"example", "exampleid", "id", "questionid", "qid", "question", "sample", "sampleid", "item"}
-    | {"itemid", "instance", "instanceid", "image", "imageid", "docid", "uid", "rowid", "filename", "file", "path"},
-    "index": {"", "unnamed0", "index", "idx"},
-    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "ypred", "yhat", "predlabel", "predclass"}
-    | {"predictedlabel", "predictedclass", "argmax"},
-    "correct": {"correct", "iscorrect", "correctness", "right", "isright", "hit", "acc", "accuracy", "exactmatch"},
-    "label": {"label", "labels", "target", "targets", "y", "ytrue", "true", "truth", "groundtruth", "gt", "gold"}
-    | {"goldlabel", "truelabel", "trueclass", "actual", "expected", "reference"},
-    "aside": {"loss", "nll", "entropy", "crossentropy", "perplexity", "margin", "confidence", "maxprob", "time"}
-    | {"epoch", "step", "weight", "split", "fold"},
-}
-# Words within other names, and in names of files and arrays; the first that is met decides.
-WORDS = {
-    "score": {"score", "scores", "logit", "logits", "prob", "probs", "proba", "probability", "probabilities"}
-    | {"softmax"},
-    "correct": {"correct", "correctness"},
-    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "yhat"},
-}
-# Words that say so only beside another: class_0, p(cat).
-SCORES_OF = {"class", "p"}
-# Words that name a run beside a number.
-RUNS = {"run", "seed", "rep", "replicate", "replica", "repeat", "trial", "model", "member", "net", "network", "init"}
-RUNS |= {"training", "attempt", "rng", "start"}
+from toolnoise.comparison.known_names import NUMBERED_RUNS, OF_EXAMPLES, SCORES_OF, WORDS
 
 
 def role_of(name: str) -> str:
@@ -40,10 +14,10 @@ def role_of(name: str) -> str:
     if name and not words:
         return "other"
     whole = "".join(words)
-    for role, names in EXACT.items():
+    for role, names in OF_EXAMPLES.items():
         if not names.isdisjoint((whole, whole.replace("ids", "id"), whole.replace("indices", "index"))):
             return role
-    numbered = not RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
+    numbered = not NUMBERED_RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
     role = role_of_words(words)
     if role == "score":
         return "score by run" if numbered else "score"

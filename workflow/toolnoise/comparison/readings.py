@@ -31,8 +31,9 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import table_rows
-from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
+from toolnoise.comparison.column_roles import by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.comparison.csv_columns import Table
+from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Labels
 
 LEFT = ("number", "other")
@@ -269,7 +270,7 @@ def _a_column_a_run(
         return of_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
         _refuse_runs_or_classes(known, called)
-    if role == "pred by run" and all(RUNS.isdisjoint(words_of(name)) for name in names):
+    if role == "pred by run" and all(NUMBERED_RUNS.isdisjoint(words_of(name)) for name in names):
         _require_no_scores(known, values)
     order, numbers = by_number(names), numbers_of(names)
     return _answers(known, values.T[order], called), numbers and sorted(numbers)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.known_names import HIGHER, LOWER, NEGATED, NEUTRAL
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER, NEGATED, NEUTRAL
 
 
 class Metric(NamedTuple):

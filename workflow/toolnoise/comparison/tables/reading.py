@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison import column_roles, csv_columns, known_names, read_arms
 from toolnoise.comparison.csv_columns import EXACT
 from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.tables import frame as frames
@@ -124,7 +124,7 @@ def _lines(
     lines, known, kept = [], [], []
     for line in range(found.lines):
         values = {metric: float(held.values[line]) for metric, held in cells.items()}
-        if states and states[line] not in roles.FINISHED:
+        if states and states[line] not in known_names.FINISHED:
             notes.counts[f"with {of.state} {states[line] or 'blank'}"] += 1
         elif all(np.isnan(value) for value in values.values()):
             pass  # counted by its blank cells
@@ -200,7 +200,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
 
 
 def _sums_up(cell: str) -> bool:
-    return "_".join(words_of(cell)) in roles.SUMMARIES and not any(map(str.isdigit, cell))
+    return "_".join(words_of(cell)) in known_names.SUMMARIES and not any(map(str.isdigit, cell))
 
 
 def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[str]:
@@ -213,7 +213,7 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
             of_arms.setdefault(arm, set()).add(cells[line])
         most = max(of_arms.values(), key=len, default=set())
         if len(most) > 1:
-            if roles.plain(name) in roles.TASKS:
+            if roles.plain(name) in known_names.TASKS:
                 what = f"found {frames.listed(sorted(most))} in one arm"
                 raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
             several.append(name)

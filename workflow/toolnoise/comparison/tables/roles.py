@@ -9,37 +9,25 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.known_names import (
+    ARMS,
+    BESIDE,
+    FAILED,
+    FINISHED,
+    INDEX,
+    NAMES,
+    RUNS,
+    SEEDS,
+    STATES,
+    STEPS,
+    SURELY_ARMS,
+    TASKS,
+    UNFINISHED,
+)
 from toolnoise.comparison.tables import run_names
 from toolnoise.comparison.tables.arguments import NONE
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
-# Of these, a file of one arm has one value.
-SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
-ARMS = SURELY_ARMS | {"group", "experiment", "condition", "treatment", "setting", "config", "configuration"}
-ARMS |= {"architecture", "arch", "network", "net"}
-ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
-SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
-# Of a run: what may be made of its arm and its seed, and what else tells it apart.
-NAMES = ("run", "run_name", "mlflow_run_name", "name")
-RUNS = ("run_id", "run_uuid", "id", *NAMES, "replicate", "trial", "version")
-STEPS = ("step", "global_step", "trainer_global_step", "steps", "iteration", "iterations", "iter", "epoch", "epochs")
-STEPS += ("round", "episode", "episodes", "timestep", "timesteps", "total_timesteps", "num_timesteps", "env_steps")
-# What pandas calls the column of its own numbers of lines.
-INDEX = {"unnamed", "index"}
-STATES = {"status", "state"}
-FINISHED = {"finished", "done", "ok", "success", "succeeded", "complete", "completed", "terminated"}
-FAILED = {"failed", "fail", "failure", "error", "errored", "killed", "crashed", "pruned", "preempted", "timeout"}
-FAILED |= {"cancelled", "canceled", "aborted", "diverged"}
-OTHERS = FAILED | {"running", "scheduled", "pending", "preempting", "queued", "waiting", ""}
-# Columns by which results are of different things, which are no runs of one.
-TASKS = {"dataset", "data_set", "task", "benchmark", "split", "subset", "domain", "language", "lang", "env", "env_name"}
-TASKS |= {"environment", "corpus", "dataset_name", "task_name", "test_set", "env_id"}
-# In place of a seed or the name of a run: a line that sums up others.
-SUMMARIES = {"mean", "avg", "average", "std", "stdev", "std_dev", "sd", "stderr", "sem", "se", "var", "variance"}
-SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}
-# What loggers write beside parameters and metrics: never the names of arms.
-BESIDE = {"notes", "user", "tags", "created", "runtime", "sweep", "hostname", "host", "artifact_uri", "start_time"}
-BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time", *STATES}
 # Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
 Arms = Literal["in files", "needed", "or one"]
 
@@ -95,7 +83,7 @@ def is_index(name: str) -> bool:
 def _states(frame: Frame, name: str) -> bool:
     """Whether a column has the states of runs, as loggers say them."""
     found = {text.lower() for text in texts(frame.column(name))}
-    if unknown := found - FINISHED - OTHERS:
+    if unknown := found - FINISHED - UNFINISHED:
         if found & FAILED:
             known = f"states such as finished, done, failed and running, or the column {name} left out"
             raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", known)
