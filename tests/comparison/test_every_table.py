@@ -18,6 +18,7 @@ import pytest
 
 from toolnoise.comparison.evals import log_files
 from toolnoise.comparison.evals.scored import Asked as Scores
+from toolnoise.comparison.sniff import sniff
 from toolnoise.comparison.tables import reading
 from toolnoise.comparison.tables.arguments import Asked
 
@@ -434,7 +435,7 @@ def test_samples_of_lm_evaluation_harness_are_read_as_their_lines_say(unpacked_a
     files = sorted(map(str, unpacked_archive.glob("lm_eval/*/samples_choices_*.jsonl")))
     for arm in (files[:2], files[2:]):
         rows = [[json.loads(line) for line in Path(path).read_text().splitlines()] for path in arm]
-        assert log_files.are_logs([arm, arm], correct=False, cluster=None)
+        assert sniff([arm, arm], (), None, correct=False, cluster=None) == "questions"
         assert scores(arm, Scores("acc")) == [{str(row["doc_id"]): [row["acc"]] for row in of} for of in rows]
 
 
@@ -446,5 +447,5 @@ def test_logs_of_inspect_are_read_as_its_json_says(kind, unpacked_archive):
         files, expected = [str(unpacked_archive / f"inspect/{arm}.{kind}")], {}
         for sample in json.loads((unpacked_archive / f"inspect/{arm}.json").read_text())["samples"]:
             expected.setdefault(sample["id"], []).append({"C": 1.0, "I": 0.0}[sample["scores"]["match"]["value"]])
-        assert log_files.are_logs([files, files], correct=False, cluster=None)
+        assert sniff([files, files], (), None, correct=False, cluster=None) == "questions"
         assert scores(files, Scores("match")) == [expected]

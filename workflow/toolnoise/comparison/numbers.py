@@ -64,20 +64,6 @@ def kind_asked(*, values: bool, losses: bool) -> str | None:
     return VALUES if values else LOSSES if losses else None
 
 
-def kind_of(given: Sequence[str], asked: str | None) -> str | None:
-    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
-    path = read_arms.files_of(given[0])[0]
-    if is_dump(Path(path)):
-        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
-        if asked not in (None, left):
-            raise BadInput(
-                "command line", f"--{asked}", f"{path} has an outcome of kind {left}", "no option: it says so"
-            )
-        return left if left in NUMBERS else None
-    require_no_losses(path, asked)
-    return asked
-
-
 def require_no_losses(path: str, asked: str | None) -> None:
     """Refuse to take for predictions what a program left as losses."""
     if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
