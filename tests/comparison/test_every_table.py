@@ -321,11 +321,9 @@ READ = {
     "Lightning's best step": lightning("val_acc", max, steps="best"),
     "Keras' last epoch": Table(keras(), LAST, FOLDERS, "val_accuracy", LAST_STEP),
     "Keras' best epoch": Table(keras(), BEST, FOLDERS, "val_accuracy", BEST_STEP),
-    "Optuna's trials": Table(
-        optuna(), BY_SEED, None, "value", {"by": "params_model", "seed": "params_seed", "higher": ()}
-    ),
-    "Optuna's trials, without seeds": Table(optuna(), BY_PLACE, metric="value", lower=None),
-    "Ray's trials": Table(ray(), BY_SEED, asked={"by": "config/model"}),
+    "Optuna's trials": Table(optuna(), BY_SEED, metric="value", lower=None),
+    "Optuna's trials, seeds or not": Table(optuna(), BY_PLACE, metric="value", asked={"seed": "none"}, lower=None),
+    "Ray's trials": Table(ray(), BY_SEED),
 }
 
 DECIMAL_COMMAS = "model;accuracy\na;0,9\nb;0,8\n"

@@ -12,8 +12,10 @@ import json
 import random
 import re
 import shutil
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from scripts import loaded
 from test_every_table import (
@@ -103,6 +105,23 @@ def test_json_lines_are_a_table_of_all_methods(table, refused_by_verb, capsys):
     table('{"model": "a", "accuracy": 0.9}\n{"model": "b", "acc', "t.jsonl")
     line = refused_by_verb("compare", "t.jsonl", "--metric", "accuracy")
     assert "t.jsonl: line 2: damaged or truncated (" in line
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_parquet_is_read_as_csv_is(index, here):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    rows = [(arm, int(seed), value) for arm, of in BY_SEED.items() for seed, value in of.items()]
+    frame = pd.DataFrame([*rows, ("base", 9, None)], columns=["model", "seed", "accuracy"])
+    (frame.set_index(["model", "seed"]) if index else frame).to_parquet(here / "t.parquet")
+    assert numbers(found := read("t.parquet")) == BY_SEED
+    assert "Left out: 1 blank in accuracy." in found.notes
+
+
+@pytest.mark.usefixtures("here")
+def test_parquet_says_what_it_needs(table, refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    assert refused(lambda: read(table("PAR1", "t.parquet"))) == "t.parquet: is Parquet; pip install pyarrow; or CSV"
 
 
 def test_a_metric_that_is_misspelt_is_no_name_for_the_cells_of_columns(table, refused):
