@@ -14,9 +14,9 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, label_files, read_arms, table_rows
-from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Values
 from toolnoise.comparison.prediction_files import is_dump
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.equal_runs import digests

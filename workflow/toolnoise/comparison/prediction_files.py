@@ -16,9 +16,9 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows
-from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import cross_entropies

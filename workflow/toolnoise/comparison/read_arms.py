@@ -15,9 +15,9 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import prediction_files, table_rows
-from toolnoise.comparison.column_roles import numbers_of
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.table_rows import numbers_of
 from toolnoise.comparison.tables import run_names
 
 NAMES = string.ascii_uppercase

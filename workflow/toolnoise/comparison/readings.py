@@ -35,10 +35,10 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import array_files, table_rows
-from toolnoise.comparison.column_roles import by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.comparison.csv_columns import Table
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.formulas.outcomes import LABELS, unit_scores
 
 LEFT = ("number", "other")

@@ -14,7 +14,7 @@ import numpy as np
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import require_plain
-from toolnoise.comparison import array_files, column_roles, numbers
+from toolnoise.comparison import array_files, numbers, table_rows
 from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval
 from toolnoise.comparison.evals import tables as tables_of_questions
 from toolnoise.comparison.evals.scored import Asked, Log
@@ -131,7 +131,7 @@ def _metrics(path: str) -> list[str]:
         return sorted({name.rpartition(" - ")[2] for name in curves})
     if logged := [name for name in table.names if name.startswith("metrics.")]:
         return logged
-    role_of = {name: column_roles.role_of(name) for name in table.names}
+    role_of = {name: table_rows.role_of(name) for name in table.names}
     scores = [name for name, role in role_of.items() if role.startswith("score")]
     if len(scores) > 1 or not PREDICTIONS.isdisjoint(role_of.values()):
         return []

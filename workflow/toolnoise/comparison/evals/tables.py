@@ -20,11 +20,11 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
-from toolnoise.comparison.column_roles import role_of, words_of
 from toolnoise.comparison.csv_columns import BOOLEANS, Table, is_number
 from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
+from toolnoise.comparison.table_rows import role_of, words_of
 
 
 def read(path: str, asked: Asked) -> Log:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import column_roles, csv_columns, known_names, read_arms
+from toolnoise.comparison import csv_columns, known_names, read_arms, table_rows
 from toolnoise.comparison.csv_columns import EXACT
 from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.tables import frame as frames
@@ -285,7 +285,7 @@ def _of_paths(paths: Sequence[str], asked: Asked) -> list[str] | None:
     if len(paths) < 2 or asked.seed is not None:
         return None
     seeds = run_names.seeds(paths)
-    if seeds is None and asked.paired and (numbers := column_roles.numbers_of(paths)):
+    if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
         return [f"{NUMBERED}{number}" for number in numbers]
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
 
