@@ -32,8 +32,8 @@ from test_every_table import (
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import known_names
-from toolnoise.comparison.tables import directions, reading, run_names
+from toolnoise.comparison import known_names, read_arms
+from toolnoise.comparison.tables import directions, reading
 from toolnoise.comparison.tables.arguments import Asked
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
@@ -76,7 +76,7 @@ def numbers(runs, metric="accuracy"):
 
 
 def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
-    of_files = run_names.of_files
+    of_files = read_arms.names_of_arms
     assert of_files([["x/a.csv"], ["x/b.csv"]]) == ["a", "b"]
     assert of_files([["a/metrics.csv"], ["b/metrics.csv"]]) == ["a", "b"]
     assert of_files([["l/a/s1/m.csv", "l/a/s2/m.csv"], ["l/b/s1/m.csv", "l/b/s2/m.csv"]]) == ["a", "b"]

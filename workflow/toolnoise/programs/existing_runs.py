@@ -19,9 +19,9 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import known_names, label_files, numbers, prediction_files, read_arms
 from toolnoise.comparison.numbers import Numbers
-from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import frame, roles
+from toolnoise.comparison.tables.directions import require_of_metrics
 from toolnoise.formulas import outcome_files, probabilities
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY

@@ -12,16 +12,17 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns, known_names, read_arms, table_rows
 from toolnoise.comparison.csv_columns import EXACT
-from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.tables import frame as frames
-from toolnoise.comparison.tables import layouts, roles, run_names
+from toolnoise.comparison.tables import layouts, roles
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import directed, words_of
+from toolnoise.comparison.tables.directions import directed, require_of_metrics, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
 from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Line, Run, Runs, as_runs
 
 MOST_NAMED = 3  # files in a sentence
+# How something is known: the words, and the column.
+How = tuple[str, str | None]
 # Of a metric in percent, and of one that is not, the first file.
 Units = dict[tuple[str, bool], str]
 
@@ -55,7 +56,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     """
     files = [[file for pattern in arm for file in read_arms.files_of(pattern)] for arm in given]
     in_files = asked.by is None and (len(files) > 1 or len(files[0]) > 1)
-    names = run_names.of_files(files) if in_files else [""] * len(files)
+    names = read_arms.names_of_arms(files) if in_files else [""] * len(files)
     lines: list[Line] = []
     units: Units = {}
     notes = Notes()
@@ -114,7 +115,7 @@ def _lines(
     of = roles.of(found, list(columns.values()), asked.by, asked.seed, asked.session, arms=arms_are)
     summaries = _summaries(found, of)
     named = [line for line in range(found.lines) if not summaries[line]]
-    arms, by = _arms(found, of, named, arm, run_names.of_files([[path]])[0] if alone else None)
+    arms, by = _arms(found, of, named, arm, read_arms.names_of_arms([[path]])[0] if alone else None)
     seeds, pairs = _seeds(found, of, named, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
     sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
@@ -220,15 +221,13 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
     return several
 
 
-def _arms(
-    found: Frame, of: Roles, named: list[int], arm: str, default: str | None
-) -> tuple[list[str], tuple[str, str | None]]:
-    """The arm of each line, and how that is known: the words, and the column. These lines may have names of runs."""
+def _arms(found: Frame, of: Roles, named: list[int], arm: str, default: str | None) -> tuple[list[str], How]:
+    """The arm of each line, and how that is known. These lines may have names of runs."""
     if arm:
         return [arm] * found.lines, ("", None)
     if of.arm:
         return frames.texts(found.column(of.arm)), (f"arms by {of.arm}", of.arm)
-    in_names = _in_names(found, of, named, run_names.split)
+    in_names = _in_names(found, of, named, read_arms.arms_in_names)
     if in_names is None and default is not None:
         return [default] * found.lines, ("", None)
     if in_names is None:
@@ -245,7 +244,7 @@ def _seeds(
         return [_whole(text) for text in frames.texts(found.column(of.seed))], (f"seeds by {of.seed}", of.seed)
     if seed is not None:
         return [seed] * found.lines, ("seeds by the names of files", None)
-    in_names = None if asked == roles.NONE else _in_names(found, of, named, run_names.seeds)
+    in_names = None if asked == roles.NONE else _in_names(found, of, named, read_arms.seeds_in_names)
     return in_names or [None] * found.lines, ("seeds by the names of runs" if in_names else "", None)
 
 
@@ -284,7 +283,7 @@ def _of_paths(paths: Sequence[str], asked: Asked) -> list[str] | None:
     """The seed of each of an arm's files by its name, or its number if --paired says that this is as good."""
     if len(paths) < 2 or asked.seed is not None:
         return None
-    seeds = run_names.seeds(paths)
+    seeds = read_arms.seeds_in_names(paths)
     if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
         return [f"{NUMBERED}{number}" for number in numbers]
     return seeds if seeds and len(set(seeds)) == len(seeds) else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import known_names as known
-from toolnoise.comparison.tables import run_names
+from toolnoise.comparison import read_arms
 from toolnoise.comparison.tables.arguments import NONE
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
@@ -114,7 +114,7 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
             for name, held in several.items()
             if not is_numeric(frame.column(name)) and plain(name) not in beside and _repeats(held)
         ]
-        split = {name: run_names.split(held) for name, held in cells.items() if plain(name) in known.NAMES}
+        split = {name: read_arms.arms_in_names(held) for name, held in cells.items() if plain(name) in known.NAMES}
         in_names = [name for name, named in split.items() if named]
         if likely and in_names:
             likely += in_names
