@@ -69,6 +69,7 @@ test-examples: .venv/dev .venv/examples .environments/timm
 SEED = 1
 test-fuzz: .venv/dev .venv/frameworks
 	@.venv/bin/python tests/fuzz/fuzz_studies.py --cases 400 --seed $(SEED)
+	@.venv/bin/python tests/fuzz/fuzz_tables.py --cases 2000 --seed $(SEED)
 	@.venv/bin/python tests/fuzz/fuzz.py --cases 200 --seconds 240 --seed $(SEED)
 
 # One lock file, another one at each commit, installs in an environment of its own and trains.

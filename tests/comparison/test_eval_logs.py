@@ -20,6 +20,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked, Scored
+from toolnoise.comparison.sniff import sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 
@@ -479,7 +480,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         records = [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
         made = [json.dumps({**each, "seed": int(each["seed"]), "correct": each["correct"] == "1"}) for each in records]
         Path(f"{arm}.jsonl").write_text("\n".join(made))
-    assert log_files.are_logs([["a.jsonl"], ["b.jsonl"]], correct=False, cluster=None)
+    assert sniff([["a.jsonl"], ["b.jsonl"]], (), None, correct=False, cluster=None) == "questions"
     again = compared("a.jsonl", "b.jsonl", cluster="passage")
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
@@ -530,7 +531,7 @@ def test_a_folder_of_dumps_or_of_arrays_has_no_logs(here):
     (here / "dumps").mkdir()
     np.save("dumps/algo.npy", np.zeros((2, 3)))
     (here / "dumps/algo.json").write_text(json.dumps({"spec": {}, "seeds": [1]}, indent=1))
-    assert not log_files.are_logs([["dumps"]], correct=False, cluster=None)
+    assert sniff([["dumps"]], (), None, correct=False, cluster=None) == "predictions"
     (here / "empty").mkdir()
     with pytest.raises(BadInput, match="empty: found no logs"):
         log_files.read(["empty"], Asked())

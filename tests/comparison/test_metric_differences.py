@@ -608,7 +608,7 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
     [
         (["--metric", "accuracy"], "ARMS: missing; a table, or one for each arm, before --metric"),
         (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is for predictions, found with --metric"),
-        (["all.csv", "--by", "model"], "--by: is for tables, found without --metric"),
+        (["all.csv", "--by", "model"], "not predictions; toolnoise compare all.csv --metric accuracy"),
         (["all.csv", "--metric", "accuracy", "--against", "x"], "--against: found x; of the arms: base, wide, deep"),
         (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found --best, too; one of them"),
         (["all.csv", "--metric", "accuracy", "--lower", "loss"], "--lower: found loss; of --metric: accuracy"),

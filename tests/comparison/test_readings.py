@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from toolnoise import cli
-from toolnoise.comparison import column_roles, label_files, prediction_files, read_arms
+from toolnoise.comparison import label_files, prediction_files, read_arms, table_rows
 from toolnoise.comparison.label_files import Labels
 from toolnoise.formulas.outcomes import TOKENS
 
@@ -527,7 +527,7 @@ def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(
 @pytest.mark.parametrize("name", ["标签", "", "Ünï", "a.b/c", "p(cat)", "P", "class", "class 3", "label_smoothing"])
 def test_every_name_has_a_role(name):
     known = {"": "index", "p(cat)": "score", "class 3": "score"}
-    assert column_roles.role_of(name) == known.get(name, "other")
+    assert table_rows.role_of(name) == known.get(name, "other")
 
 
 def test_names_of_columns_cannot_command_a_terminal(write):

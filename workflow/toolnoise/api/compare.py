@@ -26,7 +26,8 @@ from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Labels, Values
 from toolnoise.comparison.numbers import Numbers
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.comparison.tables import arguments, without_metric
+from toolnoise.comparison.sniff import sniff
+from toolnoise.comparison.tables import arguments
 from toolnoise.formulas.outcomes import LOSSES
 
 
@@ -75,29 +76,25 @@ def compare(
     (0.035, 4)
     """
     named = [given.paths(arm) for arm in arms]
-    metrics = [metric] if isinstance(metric, str) else metric
+    metrics = given.texts(metric) or []
     of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
     of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
-    files = [paths for paths in named if paths is not None]
-    if len(files) == len(arms) > 0 and log_files.are_logs(files, correct=correct, cluster=cluster):
+    kind = sniff(named, metrics, numbers.kind_asked(values=values, losses=losses), correct=correct, cluster=cluster)
+    if kind == "questions":
         _require_two(arms)
         given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
         given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
         if paired and same_start:
             raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-        return _of_logs(files, metrics or (), cluster, assumption)
-    if metrics:
+        return _of_logs([paths for paths in named if paths], metrics, cluster, assumption)
+    if kind == "metrics":
         given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
-    without_metric.require_predictions(files)
     _require_two(arms)
-    kind = numbers.kind_asked(values=values, losses=losses)
-    if named[0] is not None:
-        kind = numbers.kind_of(named[0], kind)
-    if kind:
+    if kind != "predictions":
         if by_label:
             raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
         measured = _numbers(arms, named, kind, labels)

@@ -8,7 +8,7 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, csv_columns, table_rows
-from toolnoise.comparison.column_roles import role_of
+from toolnoise.comparison.table_rows import role_of
 from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import Data
 from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, YES_OR_NO

@@ -14,9 +14,9 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, label_files, read_arms, table_rows
-from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
 from toolnoise.comparison.label_files import Values
 from toolnoise.comparison.prediction_files import is_dump
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.equal_runs import digests
@@ -62,20 +62,6 @@ def kind_asked(*, values: bool, losses: bool) -> str | None:
     if values and losses:
         raise BadInput("command line", "--values", "found --losses, too", "one of them")
     return VALUES if values else LOSSES if losses else None
-
-
-def kind_of(given: Sequence[str], asked: str | None) -> str | None:
-    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
-    path = read_arms.files_of(given[0])[0]
-    if is_dump(Path(path)):
-        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
-        if asked not in (None, left):
-            raise BadInput(
-                "command line", f"--{asked}", f"{path} has an outcome of kind {left}", "no option: it says so"
-            )
-        return left if left in NUMBERS else None
-    require_no_losses(path, asked)
-    return asked
 
 
 def require_no_losses(path: str, asked: str | None) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows, unit_readings
-from toolnoise.comparison.column_roles import by_number, numbers_of, role_of
+from toolnoise.comparison import array_files, csv_columns, label_files, readings, table_rows
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.readings import Reading
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import cross_entropies
@@ -102,7 +102,7 @@ def read(path: str, labels: Labels) -> Answers:
 def of_array(path: str, values: np.ndarray, labels: Labels) -> Answers:
     """The predictions in an array, which is an argument's by this name."""
     if labels.shape:
-        reading = unit_readings.of_arrays(path, "", [values], labels)
+        reading = readings.of_units(path, "", [values], labels)
     elif values.dtype.kind == "U":  # of classes that are texts
         reading = Reading(np.atleast_2d(values), "classes", f"{values.size} texts as predicted classes")
     else:
@@ -163,7 +163,7 @@ def _reading(path: str, labels: Labels) -> Reading:
     first, *others = runs
     name = "" if others else first
     if labels.shape:
-        reading = unit_readings.of_arrays(path, name, list(runs.values()), labels)
+        reading = readings.of_units(path, name, list(runs.values()), labels)
         examples = labels.shape[0]
     else:
         for array in runs.values():

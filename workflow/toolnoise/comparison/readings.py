@@ -20,6 +20,10 @@ both readings. Whole numbers are scores only where a name says so.
 Columns `run` and `example` say what a line is of (`table_rows`), a column `label` has labels. Columns that are not read
 are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
 (`a_correct.npy`).
+
+Where each example has several labels, their shape decides, N x K, N x L or N x H x W. An array of that shape has each
+unit's predicted class, or for many labels of 0 and 1, each label's log-odds or probability; with an axis of classes
+behind, scores; with an axis of runs in front, several runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +34,18 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import table_rows
-from toolnoise.comparison.column_roles import RUNS, WORDS, by_number, numbers_of, role_of, role_of_words, words_of
+from toolnoise.comparison import array_files, table_rows
 from toolnoise.comparison.csv_columns import Table
+from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
+from toolnoise.formulas.outcomes import LABELS, unit_scores
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
+
+# Runs, three axes of labels and one of classes.
+MOST_AXES = 5
 
 What = Literal["classes", "scores", "rights"]
 
@@ -269,7 +278,7 @@ def _a_column_a_run(
         return of_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
         _refuse_runs_or_classes(known, called)
-    if role == "pred by run" and all(RUNS.isdisjoint(words_of(name)) for name in names):
+    if role == "pred by run" and all(NUMBERED_RUNS.isdisjoint(words_of(name)) for name in names):
         _require_no_scores(known, values)
     order, numbers = by_number(names), numbers_of(names)
     return _answers(known, values.T[order], called), numbers and sorted(numbers)
@@ -294,3 +303,51 @@ def _listed(noun: str, names: Sequence[str]) -> str:
 
 def _short(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 7 else f"{', '.join(names[:5])} ... {names[-1]}"
+
+
+def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Labels) -> Reading:
+    """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
+    for array in values:
+        array_files.require_array(path, array, MOST_AXES)
+    shape, stack = labels.shape, values[0] if len(values) == 1 else np.stack(values)
+    forms = {
+        "classes": stack.shape == shape and len(values) == 1,
+        "run x classes": stack.shape[1:] == shape,
+        "scores": stack.shape[:-1] == shape and len(values) == 1,
+        "run x scores": stack.shape[1:-1] == shape,
+    }
+    fitting = [form for form, fits in forms.items() if fits]
+    if len(fitting) != 1:
+        size = " x ".join(map(str, shape))
+        allowed = f"{size} or run x {size} as in {labels.source}; or scores, {size} x class or run x {size} x class"
+        if fitting:
+            allowed = f"{' or '.join(fitting)}: an .npz with an array for each run, or a file for each"
+        raise BadInput(path, "", f"found shape {stack.shape}", allowed)
+    scored = fitting[0].endswith("scores")
+    if not fitting[0].startswith("run"):
+        stack = stack[np.newaxis]
+    runs, units = len(stack), int(np.prod(shape))
+    what = f"{' x '.join(map(str, stack.shape))} values as {counted(runs, 'run')} of {units}"
+    if scored:
+        return Reading(stack.reshape(runs, units, -1), "scores", f"{what} x {stack.shape[-1]} scores")
+    flat = stack.reshape(runs, units)
+    called = name or path.rpartition("/")[2].rpartition(".")[0]
+    if labels.outcome == LABELS and not _are_classes(called, flat):
+        if flat.min() >= 0 and flat.max() <= 1:
+            if role_of_words(words_of(name)) == "score" and "logit" in name:
+                raise BadInput(path, name, "found probabilities", "log-odds")
+            return Reading(np.stack([1 - flat, flat], axis=-1), "scores", f"{what} probabilities of yes")
+        if flat.min() >= 0 and "logit" not in called:
+            what = f"found numbers from {flat.min():g} to {flat.max():g}, none below 0 as log-odds of no are"
+            raise BadInput(path, name, what, "probabilities, from 0 to 1; log-odds in a file or array named logits")
+        scores = np.stack([unit_scores(LABELS, run) for run in flat])
+        return Reading(scores, "scores", f"{what} log-odds of yes against no")
+    if flat.dtype.kind == "f" and not is_whole(flat):
+        allowed = f"classes, or scores of shape {(*shape, 'class')}; --losses for each token's negative log-likelihood"
+        raise BadInput(path, "", f"found fractions of shape {stack.shape}", allowed)
+    return Reading(flat, "classes", f"{what} predicted classes")
+
+
+def _are_classes(name: str, values: np.ndarray) -> bool:
+    """Whether numbers for labels of 0 and 1 are classes: they are 0 and 1, and not named as scores."""
+    return role_of_words(words_of(name)) != "score" and bool(((values == 0) | (values == 1)).all())

@@ -21,7 +21,8 @@ from scipy import stats
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
 from toolnoise.comparison import csv_columns
-from toolnoise.comparison.tables.roles import SUMMARIES, is_index
+from toolnoise.comparison.known_names import SUMMARIES
+from toolnoise.comparison.tables.roles import is_index
 from toolnoise.stats.estimates import standard_deviation
 
 MLPERF_LEVEL, MLPERF_FEWEST, RECORD_LEVEL = 0.05, 3, 0.01

@@ -17,11 +17,11 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.comparison import label_files, numbers, prediction_files, read_arms
+from toolnoise.comparison import known_names, label_files, numbers, prediction_files, read_arms
 from toolnoise.comparison.numbers import Numbers
-from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import frame, roles
+from toolnoise.comparison.tables.directions import require_of_metrics
 from toolnoise.formulas import outcome_files, probabilities
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY
@@ -146,8 +146,8 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
     called = {name: roles.plain(name) for name in free}
     several = [name for name in free if len({line[name] for line in lines}) > 1]
     for option, column, likely in (
-        ("--arm-column", columns.arm, [name for name in several if called[name] in roles.ARMS]),
-        ("--seed-column", columns.seed, [name for name in free if called[name] in roles.SEEDS]),
+        ("--arm-column", columns.arm, [name for name in several if called[name] in known_names.ARMS]),
+        ("--seed-column", columns.seed, [name for name in free if called[name] in known_names.SEEDS]),
     ):
         if column not in known and likely:
             allowed = f"one of these: {frame.listed(likely)}; or a table without them"
@@ -157,17 +157,17 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
     for name in several:
         if len({*zip(arms, (line[name] for line in lines), strict=True)}) == len({*arms}):
             continue
-        if called[name] in roles.TASKS:
+        if called[name] in known_names.TASKS:
             raise BadInput(path, name, "found several in one arm", "a table for each")
-        if called[name] in roles.STEPS and not seeds:
+        if called[name] in known_names.STEPS and not seeds:
             allowed = "a line for each run, with its seed, or without this column"
             raise BadInput(path, name, "found several in one arm, which may be steps of one run", allowed)
-    numbering = [name for name in free if called[name] in {*roles.RUNS, *roles.SEEDS}]
+    numbering = [name for name in free if called[name] in {*known_names.RUNS, *known_names.SEEDS}]
     numbering += [
         name for place, name in enumerate(known) if name == columns.seed or (not place and roles.is_index(name))
     ]
-    words = dict.fromkeys(numbering, roles.SUMMARIES)
-    words |= {name: roles.OTHERS - {""} for name in free if called[name] in roles.STATES}
+    words = dict.fromkeys(numbering, known_names.SUMMARIES)
+    words |= {name: known_names.UNFINISHED - {""} for name in free if called[name] in known_names.STATES}
     for number, line in enumerate(lines, 2):
         for name, wrong in words.items():
             if roles.plain(line[name]) in wrong and not any(map(str.isdigit, line[name])):

@@ -1,28 +1,19 @@
-"""Which files are logs of evaluations, by their content; and those of one arm, as the runs that they are of.
+"""The logs of evaluations of one arm, as the runs that they are of.
 
 Files of one task are its runs, in the order of their numbers if their names have some; those of further tasks, as
 lm-evaluation-harness leaves one file for each, have further questions of these runs.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import require_plain
-from toolnoise.comparison import array_files, read_arms
-from toolnoise.comparison.column_roles import by_number
-from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval, tables
+from toolnoise.comparison import read_arms, sniff
+from toolnoise.comparison.evals import tables
 from toolnoise.comparison.evals.scored import Asked, Log, Scored
-from toolnoise.comparison.one_scale import require_one_scale
-
-# The files of a folder, by their ends: the first that it has.
-ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
-
-Reader = Callable[[str, Asked], Log]
-# Of a file whose content says nothing, such as a damaged one.
-BY_NAME: dict[str, Reader] = {".jsonl": lm_eval.read, ".eval": inspect_logs.read}
+from toolnoise.comparison.table_rows import by_number
+from toolnoise.comparison.tables.directions import require_one_scale
 
 
 class Runs(NamedTuple):
@@ -33,49 +24,6 @@ class Runs(NamedTuple):
     how: Sequence[str]
     runs: Sequence[Sequence[Scored]]
     names: Sequence[str] | None
-
-
-def reader_of(path: str) -> Reader | None:
-    """What reads a log; None where a file's content is no log."""
-    suffix = Path(path).suffix
-    if not Path(path).is_file():
-        return BY_NAME.get(suffix)
-    if array_files.zipped(path):
-        return inspect_logs.read if inspect_logs.is_zip(path) else BY_NAME.get(suffix)
-    found = json_text.first(path)
-    if found is None:
-        return BY_NAME.get(suffix)
-    if lm_eval.is_line(found):
-        return lm_eval.read
-    if inspect_logs.is_json(path):
-        return inspect_logs.read
-    # What goes on below its first line is no log, such as the index of a study's dump.
-    return tables.read if found else BY_NAME.get(suffix)
-
-
-def are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
-    """Whether arms are logs: by an option, or by what the first file of the first arm has."""
-    files = files_of(given[0][0])
-    reader = reader_of(files[0]) if files else None
-    # One file of JSON lines may be a table of all arms.
-    if correct or (reader and (len(given) > 1 or reader is not tables.read)):
-        return True
-    if cluster:
-        what = f"found predictions or numbers in {given[0][0]}"
-        raise BadInput("command line", "--cluster", what, "only for logs of language models, or with --correct")
-    return False
-
-
-def files_of(given: str) -> list[str]:
-    """The files that a path or a pattern stands for; of a folder, those that may be logs."""
-    require_plain(given)
-    if not Path(given).is_dir():
-        return read_arms.files_of(given)
-    inside = sorted(str(file) for file in Path(given).iterdir() if file.is_file())
-    for ends in ENDS:
-        if files := [file for file in inside if file.endswith(ends)]:
-            return files
-    return []
 
 
 def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Runs]:
@@ -101,7 +49,7 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
 
 def read(given: Sequence[str], asked: Asked) -> Runs:
     """The runs of an arm."""
-    logs = [_read(path, asked) for each in given for path in files_of(each)]
+    logs = [_read(path, asked) for each in given for path in sniff.files_of_logs(each)]
     if not logs:
         raise BadInput(given[0], "", "found no logs", "files of .jsonl, .eval, .json or .csv")
     by_task = {log.task: [each for each in logs if each.task == log.task] for log in logs}
@@ -163,7 +111,7 @@ def _names(logs: Sequence[Log]) -> list[str] | None:
 
 
 def _read(path: str, asked: Asked) -> Log:
-    log = (reader_of(path) or tables.read)(path, asked)
+    log = (sniff.reader_of(path) or tables.read)(path, asked)
     if not log.rows:
         raise BadInput(path, "", "found no samples", "a log with samples")
     return log

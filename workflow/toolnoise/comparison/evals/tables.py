@@ -20,16 +20,11 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import csv_columns
-from toolnoise.comparison.column_roles import role_of, words_of
 from toolnoise.comparison.csv_columns import BOOLEANS, Table, is_number
 from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
-from toolnoise.comparison.tables.roles import STEPS
-
-# Besides those of column_roles; as their letters and digits alone.
-SCORES = {"score", "reward", "points", "grade", "rating", "passed", "pass", "success"}
-SAMPLES = {"sample", "sampleid", "epoch", "attempt", "draw"}
-ANSWERS = {"answer", "response", "output", "completion", "generation"}
+from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
+from toolnoise.comparison.table_rows import role_of, words_of
 
 
 def read(path: str, asked: Asked) -> Log:
@@ -39,14 +34,14 @@ def read(path: str, asked: Asked) -> Log:
         raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
     columns = {name: column.tolist() for name, column in zip(table.names, table.columns, strict=True)}
     examples = [name for name in columns if role_of(name) == "example"]
-    questions = [name for name in examples if _short(name) not in SAMPLES] or examples
+    questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
     # Beside its name, a question may have its text.
     named = [name for name in questions if "id" in words_of(name)]
     questions = _one(path, named if len(named) == 1 else questions, "questions")
-    samples = [name for name in columns if _short(name) in SAMPLES and name not in questions]
+    samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]
     runs = [name for name in columns if role_of(name) == "run"]
     answers = [name for name in columns if role_of(name) == "pred"]
-    answers = _one(path, answers or [name for name in columns if _short(name) in ANSWERS], "answers")
+    answers = _one(path, answers or [name for name in columns if _short(name) in QUESTION_ANSWERS], "answers")
     score, scores = _scores(path, columns, answers, asked.metric)
     if not questions:
         steps = [name for name in columns if "_".join(words_of(name)) in STEPS]
@@ -79,7 +74,7 @@ def _scores(
 ) -> tuple[str, list[float]]:
     """The name of the score, and the score of each line."""
     kept = [name for name in columns if role_of(name) == "correct"]
-    kept = kept or [name for name in columns if _short(name) in SCORES]
+    kept = kept or [name for name in columns if _short(name) in QUESTION_SCORES]
     if metric is not None:
         kept = list(columns)
     if kept:
@@ -100,7 +95,7 @@ def _require_questions(
 ) -> None:
     """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
     several = [name for name in beside if name != score and len(set(columns[name])) > 1]
-    texts = any(role_of(name) in ("pred", "label") or _short(name) in ANSWERS for name in columns)
+    texts = any(role_of(name) in ("pred", "label") or _short(name) in QUESTION_ANSWERS for name in columns)
     other = next((value for value in scores if value not in (0, 1)), None)
     if several or (other is not None and not texts):
         what = f"found several values of {several[0]}" if several else f"found {score} {other:g}"
@@ -148,7 +143,7 @@ def _of_lines(path: str, metric: str | None) -> Table:
 
 
 def _is_score(name: str) -> bool:
-    return role_of(name) == "correct" or _short(name) in SCORES
+    return role_of(name) == "correct" or _short(name) in QUESTION_SCORES
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import flag, option
-from toolnoise.comparison.tables.listed_metrics import HIGHER, LOWER
+from toolnoise.comparison.known_names import HIGHER, LOWER
 
 NONE = "none"  # in place of a column: there is none
 CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study

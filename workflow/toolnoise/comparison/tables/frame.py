@@ -1,24 +1,26 @@
-"""A file of runs, in CSV or JSON lines, as columns.
+"""A file of runs, in CSV, JSON lines or Parquet, as columns.
 
 Of the numbers in a column, blank cells and those that are not finite are told apart.
 """
 
 import difflib
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
 from toolnoise.comparison import csv_columns
-from toolnoise.comparison.csv_columns import LARGEST
+from toolnoise.comparison.csv_columns import LARGEST, Table
 from toolnoise.comparison.evals import json_text
-from toolnoise.comparison.tables import json_lines
 from toolnoise.comparison.tables.directions import words_of
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.
 BLANK = {"", "-", "none", "null", "n/a", "na", "<na>"}
 # What loggers write before the name of a column.
-PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.")
+PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.", "config/", "params_", "user_attrs_")
 SHOWN = 20  # names in an error
 
 
@@ -59,12 +61,42 @@ class Cells(NamedTuple):
 def read(path: str) -> Frame:
     """The columns of a file; one without names has empty ones."""
     if json_text.first(path):
-        return Frame(path, *json_lines.read(path), turned=True)
+        return Frame(path, *_of_objects(line for _, line in json_text.lines(path)), turned=True)
+    if Path(path).suffix == ".parquet":
+        return Frame(path, *_of_objects(_parquet(path)), turned=True)
     table = csv_columns.read(path, None, "metrics", repeated=True)
     if not table.names and _may_be_names(table.columns):
         what = "found 0, which may be a run, or the name that pandas gives a column without one"
         raise BadInput(path, "line 1", what, "the metric's name there")
     return Frame(path, table.names or [""] * len(table.columns), table.columns)
+
+
+def _parquet(path: str) -> list[dict[str, Any]]:
+    """The lines of a Parquet file, with an index that has a name."""
+    import pandas as pd  # slow to import, and Parquet is rare
+
+    try:
+        with readable(path, "Parquet"):
+            table = pd.read_parquet(path)
+    except ImportError:
+        raise BadInput(path, "", "is Parquet", "pip install pyarrow; or CSV") from None
+    table = table.reset_index() if any(name is not None for name in table.index.names) else table
+    return table.astype(object).where(table.notna(), None).rename(columns=str).to_dict("records")
+
+
+def _of_objects(lines: Iterable[Mapping[str, Any]]) -> Table:
+    """The fields of all lines as columns, blank where a line lacks one; a field of a field is config.lr."""
+    rows = [dict(_cells(line)) for line in lines]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Table(list(names), [csv_columns.typed_cells([row.get(name, "") for row in rows]) for name in names])
+
+
+def _cells(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _cells(value, f"{above}{name}.")
+        else:
+            yield above + name, "" if value is None else str(value).strip()
 
 
 def _may_be_names(columns: list[np.ndarray]) -> bool:

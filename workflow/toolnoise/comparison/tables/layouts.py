@@ -10,24 +10,15 @@ import re
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.known_names import ASIDE, METRICS, OF_LINES
 from toolnoise.comparison.tables.directions import words_of
 from toolnoise.comparison.tables.frame import Frame, has, is_numeric, listed, plain, texts
-from toolnoise.comparison.tables.roles import RUNS, is_index
+from toolnoise.comparison.tables.roles import is_index
 
 TENSORBOARD = ["Wall time", "Step", "Value"]
 TAG = re.compile(r"[-_]tag[-_](.+)\.csv$")
 EXTREMES = re.compile(r"__(MIN|MAX)$")
 GROUPED = re.compile(r"(Group|Name|[\w.]+): ")
-# Names of what is no model: of metrics, and of what loggers write beside them.
-METRICS = {"loss", "losses", "error", "errors", "err", "perplexity", "ppl", "nll", "mse", "rmse", "mae", "mape", "wer"}
-METRICS |= {"cer", "ter", "fid", "bpc", "bpb", "bits", "entropy", "xent", "ce", "brier", "ece", "regret", "latency"}
-METRICS |= {"time", "seconds", "deviation", "divergence", "kl", "mpe", "ade", "fde", "lpips", "eer", "bpd", "mase"}
-METRICS |= {"accuracy", "acc", "f", "auc", "auroc", "ap", "map", "bleu", "rouge", "precision", "recall", "score"}
-METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim", "top", "mcc", "correlation", "em"}
-METRICS |= {"false"}
-ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
-# Columns that number lines or tell them apart, beside columns of models.
-OF_LINES = {*RUNS, "fold", "repeat", "rep", "replica"}
 RUN_WORDS = {"run", "rep", "replicate", "replica", "trial", "r"}
 NUMBERED = re.compile(
     r"(?P<word>seed|run|replicate|replica|rep|trial|s|r)?[\s_\-]*(?P<number>\d+)", re.IGNORECASE | re.ASCII

@@ -5,23 +5,24 @@ a run, the last or the best counts only if the user says so.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import column_roles, csv_columns, read_arms
+from toolnoise.comparison import csv_columns, known_names, read_arms, table_rows
 from toolnoise.comparison.csv_columns import EXACT
-from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.tables import frame as frames
-from toolnoise.comparison.tables import layouts, roles, run_names
+from toolnoise.comparison.tables import layouts, roles
 from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import directed, words_of
+from toolnoise.comparison.tables.directions import directed, require_of_metrics, words_of
 from toolnoise.comparison.tables.frame import Frame
 from toolnoise.comparison.tables.roles import Roles
 from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Line, Run, Runs, as_runs
 
 MOST_NAMED = 3  # files in a sentence
+# How something is known: the words, and the column.
+How = tuple[str, str | None]
 # Of a metric in percent, and of one that is not, the first file.
 Units = dict[tuple[str, bool], str]
 
@@ -55,7 +56,7 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     """
     files = [[file for pattern in arm for file in read_arms.files_of(pattern)] for arm in given]
     in_files = asked.by is None and (len(files) > 1 or len(files[0]) > 1)
-    names = run_names.of_files(files) if in_files else [""] * len(files)
+    names = read_arms.names_of_arms(files) if in_files else [""] * len(files)
     lines: list[Line] = []
     units: Units = {}
     notes = Notes()
@@ -112,18 +113,19 @@ def _lines(
             units.setdefault((metric, held.percent or columns[metric].endswith("%")), path)
     arms_are = "in files" if arm else "or one" if alone else "needed"
     of = roles.of(found, list(columns.values()), asked.by, asked.seed, asked.session, arms=arms_are)
-    arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)
-    seeds, pairs = _seeds(found, of, asked.seed, seed)
+    summaries = _summaries(found, of)
+    named = [line for line in range(found.lines) if not summaries[line]]
+    arms, by = _arms(found, of, named, arm, read_arms.names_of_arms([[path]])[0] if alone else None)
+    seeds, pairs = _seeds(found, of, named, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
     sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
-    at = _steps(found, of, runs, several=several)
+    at = _steps(found, of, list(zip(arms, runs, seeds, strict=True)), several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
     settings = {name: frames.texts(found.column(name)) for name in of.settings}
-    summaries = _summaries(found, of)
     lines, known, kept = [], [], []
     for line in range(found.lines):
         values = {metric: float(held.values[line]) for metric, held in cells.items()}
-        if states and states[line] not in roles.FINISHED:
+        if states and states[line] not in known_names.FINISHED:
             notes.counts[f"with {of.state} {states[line] or 'blank'}"] += 1
         elif all(np.isnan(value) for value in values.values()):
             pass  # counted by its blank cells
@@ -163,8 +165,8 @@ def _require_one_run(path: str, lines: list[Line]) -> None:
         raise BadInput(path, "", what, "a line a file, or a column of steps, such as step, iteration or epoch")
 
 
-def _steps(found: Frame, of: Roles, runs: list[str], *, several: bool) -> np.ndarray:
-    """The step of each line, NaN where none is known."""
+def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> np.ndarray:
+    """The step of each line, of these runs by arm, name and seed; NaN where none is known."""
     nowhere = np.full(found.lines, np.nan)
     if not of.step:
         lines = np.arange(float(found.lines))
@@ -174,23 +176,32 @@ def _steps(found: Frame, of: Roles, runs: list[str], *, several: bool) -> np.nda
     if not of.state:
         return at
     # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
-    of_runs: dict[str, list[float]] = {}
+    of_runs: dict[tuple, list[float]] = {}
     for run, step in zip(runs, at.tolist(), strict=True):
         of_runs.setdefault(run, []).append(step)
-    several = [steps for run, steps in of_runs.items() if run and len(steps) > 1]
+    several = [steps for (_, *run), steps in of_runs.items() if any(run) and len(steps) > 1]
     return at if any(len(set(steps)) == len(steps) for steps in several) else nowhere
 
 
 def _summaries(found: Frame, of: Roles) -> list[str]:
-    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text."""
+    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text.
+
+    Whatever its name, a column that has such words beside numbers has them in place of these.
+    """
     said = [""] * found.lines
-    for name in (of.seed, of.run, *filter(roles.is_index, found.names[:1])):
-        if name is not None and found.names.count(name) == 1:
-            cells = frames.texts(found.column(name))
-            for line, cell in enumerate(cells):
-                if "_".join(words_of(cell)) in roles.SUMMARIES and not any(map(str.isdigit, cell)):
-                    said[line] = cell
+    for name, column in zip(found.names, found.columns, strict=True):
+        cells = frames.texts(column) if column.dtype.kind == "U" else []
+        sums = {line for line, cell in enumerate(cells) if _sums_up(cell)}
+        others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
+        beside_numbers = bool(others) and all(map(csv_columns.is_number, others))
+        if beside_numbers or name in (of.seed, of.run) or (name == found.names[0] and roles.is_index(name)):
+            for line in sums:
+                said[line] = cells[line]
     return said
+
+
+def _sums_up(cell: str) -> bool:
+    return "_".join(words_of(cell)) in known_names.SUMMARIES and not any(map(str.isdigit, cell))
 
 
 def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[str]:
@@ -203,36 +214,52 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
             of_arms.setdefault(arm, set()).add(cells[line])
         most = max(of_arms.values(), key=len, default=set())
         if len(most) > 1:
-            if roles.plain(name) in roles.TASKS:
+            if roles.plain(name) in known_names.TASKS:
                 what = f"found {frames.listed(sorted(most))} in one arm"
                 raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
             several.append(name)
     return several
 
 
-def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[str], tuple[str, str | None]]:
-    """The arm of each line, and how that is known: the words, and the column."""
+def _arms(found: Frame, of: Roles, named: list[int], arm: str, default: str | None) -> tuple[list[str], How]:
+    """The arm of each line, and how that is known. These lines may have names of runs."""
     if arm:
         return [arm] * found.lines, ("", None)
     if of.arm:
         return frames.texts(found.column(of.arm)), (f"arms by {of.arm}", of.arm)
-    named = run_names.split(frames.texts(found.column(of.name))) if of.name else None
-    if named is None and default is not None:
+    in_names = _in_names(found, of, named, read_arms.arms_in_names)
+    if in_names is None and default is not None:
         return [default] * found.lines, ("", None)
-    if named is None:
+    if in_names is None:
         raise BadInput(found.path, "--by", "missing", "no column says a run's arm; or a file for each arm")
-    return named, ("arms by the names of runs, before their numbers", None)
+    return in_names, ("arms by the names of runs, before their numbers", None)
 
 
-def _seeds(found: Frame, of: Roles, asked: str | None, seed: str | None) -> tuple[list[str | None], tuple]:
-    """The seed of each line, None where none is known, and how it is known."""
+def _seeds(
+    found: Frame, of: Roles, named: list[int], asked: str | None, seed: str | None
+) -> tuple[list[str | None], tuple]:
+    """The seed of each line, None where none is known, and how it is known. These lines may have names of runs."""
     if of.seed:
         _require_exact(found, of.seed)
         return [_whole(text) for text in frames.texts(found.column(of.seed))], (f"seeds by {of.seed}", of.seed)
     if seed is not None:
         return [seed] * found.lines, ("seeds by the names of files", None)
-    named = run_names.seeds(frames.texts(found.column(of.name))) if of.name and asked != roles.NONE else None
-    return named or [None] * found.lines, ("seeds by the names of runs" if named else "", None)
+    in_names = None if asked == roles.NONE else _in_names(found, of, named, read_arms.seeds_in_names)
+    return in_names or [None] * found.lines, ("seeds by the names of runs" if in_names else "", None)
+
+
+def _in_names(
+    found: Frame, of: Roles, named: list[int], parts_of: Callable[[Sequence[str]], list[str] | None]
+) -> list[str] | None:
+    """A part of each run's name, blank in lines of no run; None if not all names have it."""
+    names = frames.texts(found.column(of.name)) if of.name else []
+    parts = parts_of([names[line] for line in named]) if names else None
+    if parts is None:
+        return None
+    of_lines = [""] * found.lines
+    for line, part in zip(named, parts, strict=True):
+        of_lines[line] = part
+    return of_lines
 
 
 def _require_exact(found: Frame, name: str) -> None:
@@ -256,8 +283,8 @@ def _of_paths(paths: Sequence[str], asked: Asked) -> list[str] | None:
     """The seed of each of an arm's files by its name, or its number if --paired says that this is as good."""
     if len(paths) < 2 or asked.seed is not None:
         return None
-    seeds = run_names.seeds(paths)
-    if seeds is None and asked.paired and (numbers := column_roles.numbers_of(paths)):
+    seeds = read_arms.seeds_in_names(paths)
+    if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
         return [f"{NUMBERED}{number}" for number in numbers]
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
 

@@ -9,37 +9,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.tables import run_names
+from toolnoise.comparison import known_names as known
+from toolnoise.comparison import read_arms
 from toolnoise.comparison.tables.arguments import NONE
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
-# Of these, a file of one arm has one value.
-SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
-ARMS = SURELY_ARMS | {"group", "experiment", "condition", "treatment", "setting", "config", "configuration"}
-ARMS |= {"architecture", "arch", "network", "net"}
-ARMS |= {f"{name}_{word}" for name in ARMS for word in ("name", "type")}
-SEEDS = {"seed", "random_seed", "rng_seed", "random_state", "global_seed", "manual_seed", "seed_id", "torch_seed"}
-# Of a run: what may be made of its arm and its seed, and what else tells it apart.
-NAMES = ("run", "run_name", "mlflow_run_name", "name")
-RUNS = ("run_id", "run_uuid", "id", *NAMES, "replicate", "trial", "version")
-STEPS = ("step", "global_step", "trainer_global_step", "steps", "iteration", "iterations", "iter", "epoch", "epochs")
-STEPS += ("round", "episode", "episodes", "timestep", "timesteps", "total_timesteps", "num_timesteps", "env_steps")
-# What pandas calls the column of its own numbers of lines.
-INDEX = {"unnamed", "index"}
-STATES = {"status", "state"}
-FINISHED = {"finished", "done", "ok", "success", "succeeded", "complete", "completed", "terminated"}
-FAILED = {"failed", "fail", "failure", "error", "errored", "killed", "crashed", "pruned", "preempted", "timeout"}
-FAILED |= {"cancelled", "canceled", "aborted", "diverged"}
-OTHERS = FAILED | {"running", "scheduled", "pending", "preempting", "queued", "waiting", ""}
-# Columns by which results are of different things, which are no runs of one.
-TASKS = {"dataset", "data_set", "task", "benchmark", "split", "subset", "domain", "language", "lang", "env", "env_name"}
-TASKS |= {"environment", "corpus", "dataset_name", "task_name", "test_set", "env_id"}
-# In place of a seed or the name of a run: a line that sums up others.
-SUMMARIES = {"mean", "avg", "average", "std", "stdev", "std_dev", "sd", "stderr", "sem", "se", "var", "variance"}
-SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}
-# What loggers write beside parameters and metrics: never the names of arms.
-BESIDE = {"notes", "user", "tags", "created", "runtime", "sweep", "hostname", "host", "artifact_uri", "start_time"}
-BESIDE |= {"end_time", "duration", "source_type", "source_name", "experiment_id", "timestamp", "date", "time", *STATES}
 # Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
 Arms = Literal["in files", "needed", "or one"]
 
@@ -62,11 +36,11 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, sessi
     """The roles of a table's columns; whether arms are in columns, must be there, or may not be there."""
     in_session = None if session in (None, NONE) else found(frame, session, "--session")
     free = [name for name in frame.names if name not in (*metrics, in_session) and frame.names.count(name) == 1]
-    state = next((name for name in free if plain(name) in STATES and _states(frame, name)), None)
+    state = next((name for name in free if plain(name) in known.STATES and _states(frame, name)), None)
     others = [name for name in free if by is None or name != found(frame, by, "--by")]
     of_seed = None if seed == NONE and NONE not in frame.names else _seed(frame, others, seed)
     free = [name for name in free if name not in (state, of_seed)]
-    steps = [name for order in STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
+    steps = [name for order in known.STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
     step = next((name for name in steps if _whole(frame, name, metrics)), next(iter(steps), None))
     free = [name for name in free if name not in steps]
     if arms == "in files":
@@ -74,31 +48,34 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, sessi
     arm = None if arms == "in files" else _arm(frame, free, by, needed=arms == "needed", curves=bool(steps))
     free = [name for name in free if name != arm]
     named, run = (
-        next((name for order in orders for name in free if plain(name) == order), None) for orders in (NAMES, RUNS)
+        next((name for order in orders for name in free if plain(name) == order), None)
+        for orders in (known.NAMES, known.RUNS)
     )
     unused = [name for name in free if name not in (named, run) and _is_told(frame, name)]
-    others = [name for name in free if name not in (named, run) and plain(name) not in BESIDE]
+    others = [name for name in free if name not in (named, run) and plain(name) not in known.BESIDE]
     settings = [name for name in others if 1 < len(set(texts(frame.column(name)))) <= frame.lines / 2]
     return Roles(arm, of_seed, named, run, step, state, in_session, unused, settings)
 
 
 def _is_told(frame: Frame, name: str) -> bool:
     """Whether a column tells what a line is of: by texts, or as data sets do."""
-    return plain(name) in TASKS or not (is_numeric(frame.column(name)) or plain(name) in BESIDE.union(RUNS))
+    return plain(name) in known.TASKS or not (
+        is_numeric(frame.column(name)) or plain(name) in known.BESIDE.union(known.RUNS)
+    )
 
 
 def is_index(name: str) -> bool:
     """Whether a column has a table's own numbers of lines."""
-    return not name or plain(name) in INDEX
+    return not name or plain(name) in known.INDEX
 
 
 def _states(frame: Frame, name: str) -> bool:
     """Whether a column has the states of runs, as loggers say them."""
     found = {text.lower() for text in texts(frame.column(name))}
-    if unknown := found - FINISHED - OTHERS:
-        if found & FAILED:
-            known = f"states such as finished, done, failed and running, or the column {name} left out"
-            raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", known)
+    if unknown := found - known.FINISHED - known.UNFINISHED:
+        if found & known.FAILED:
+            allowed = f"states such as finished, done, failed and running, or the column {name} left out"
+            raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", allowed)
         return False
     return found != {""}
 
@@ -106,7 +83,7 @@ def _states(frame: Frame, name: str) -> bool:
 def _seed(frame: Frame, free: list[str], asked: str | None) -> str | None:
     if asked:
         return found(frame, asked, "--seed")
-    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in SEEDS]
+    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in known.SEEDS]
     if len(likely) > 1:
         likely = [name for name in likely if len(set(texts(frame.column(name)))) > 1]
     columns = {tuple(texts(frame.column(name))): name for name in reversed(likely)}
@@ -129,15 +106,15 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
         return found(frame, asked, "--by")
     cells = {name: texts(frame.column(name)) for name in free}
     several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
-    likely = [name for name in several if plain(name) in ARMS]
+    likely = [name for name in several if plain(name) in known.ARMS]
     if not likely:
-        beside = BESIDE.union(RUNS) if curves else BESIDE
+        beside = known.BESIDE.union(known.RUNS) if curves else known.BESIDE
         likely = [
             name
             for name, held in several.items()
             if not is_numeric(frame.column(name)) and plain(name) not in beside and _repeats(held)
         ]
-        split = {name: run_names.split(held) for name, held in cells.items() if plain(name) in NAMES}
+        split = {name: read_arms.arms_in_names(held) for name, held in cells.items() if plain(name) in known.NAMES}
         in_names = [name for name, named in split.items() if named]
         if likely and in_names:
             likely += in_names
@@ -145,7 +122,7 @@ def _arm(frame: Frame, free: list[str], asked: str | None, *, needed: bool, curv
             return None
     if len({_partition(several[name]) for name in likely}) == 1:
         return likely[0]
-    choices = likely or [name for name in several if plain(name) not in BESIDE] or free
+    choices = likely or [name for name in several if plain(name) not in known.BESIDE] or free
     what = "missing" if likely else "missing, and no column is named like an arm"
     allowed = f"the column that names a run's arm: {listed(choices)}" if choices else "a file for each arm"
     raise BadInput(frame.path, "--by", what, allowed)
@@ -155,7 +132,7 @@ def _require_one(frame: Frame, free: list[str]) -> None:
     """Refuse a file of one arm that has several."""
     for name in free:
         held = set(texts(frame.column(name))) - {""}
-        if plain(name) in SURELY_ARMS and len(held) > 1:
+        if plain(name) in known.SURELY_ARMS and len(held) > 1:
             what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
             raise BadInput(frame.path, "--by", what, f"a file for each arm, or --by {name}")
 

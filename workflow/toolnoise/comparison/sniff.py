@@ -1,0 +1,170 @@
+"""What was given to `compare`: answers to questions, metrics of runs, predictions of examples, or numbers of these.
+
+The content of files decides, and the name of a damaged one. The reader of each kind then sees whether a file is CSV,
+JSON or an array.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import require_plain
+from toolnoise.comparison import array_files, numbers, table_rows
+from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval
+from toolnoise.comparison.evals import tables as tables_of_questions
+from toolnoise.comparison.evals.scored import Asked, Log
+from toolnoise.comparison.known_names import METRICS
+from toolnoise.comparison.prediction_files import is_dump
+from toolnoise.comparison.read_arms import files_of
+from toolnoise.comparison.tables import frame, layouts
+from toolnoise.comparison.tables.directions import words_of
+from toolnoise.formulas.outcomes import NUMBERS
+
+Given = Literal["questions", "metrics", "predictions", "values", "losses"]
+# The files of a folder, by their ends: the first that it has.
+ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
+# Larger files than any table of metrics are not read twice; in bytes.
+LARGEST = 2**22
+# What the columns of predictions are called.
+PREDICTIONS = {"pred", "label", "example", "pred by run", "correct by run"}
+
+Reader = Callable[[str, Asked], Log]
+# Of a file whose content says nothing, such as a damaged one.
+BY_NAME: dict[str, Reader] = {".jsonl": lm_eval.read, ".eval": inspect_logs.read}
+
+
+def sniff(
+    arms: Sequence[Sequence[str] | None],
+    metrics: Sequence[str],
+    numbers_are: str | None,
+    *,
+    correct: bool,
+    cluster: str | None,
+) -> Given:
+    """What arms are: the paths of each, or None for an array; with these options."""
+    paths = [arm for arm in arms if arm is not None]
+    if arms and len(paths) == len(arms) and _are_logs(paths, correct=correct, cluster=cluster):
+        return "questions"
+    if metrics:
+        return "metrics"
+    _require_predictions(paths)
+    first = arms[0] if arms else None
+    return (numbers_are if first is None else _kind_of_numbers(first, numbers_are)) or "predictions"
+
+
+def _are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
+    """Whether arms are logs: by an option, or by what the first file of the first arm has."""
+    files = files_of_logs(given[0][0])
+    reader = reader_of(files[0]) if files else None
+    # One file of JSON lines may be a table of all arms.
+    if correct or (reader and (len(given) > 1 or reader is not tables_of_questions.read)):
+        return True
+    if cluster:
+        what = f"found predictions or numbers in {given[0][0]}"
+        raise BadInput("command line", "--cluster", what, "only for logs of language models, or with --correct")
+    return False
+
+
+def reader_of(path: str) -> Reader | None:
+    """What reads a log; None where a file's content is no log."""
+    suffix = Path(path).suffix
+    if not Path(path).is_file():
+        return BY_NAME.get(suffix)
+    if array_files.zipped(path):
+        return inspect_logs.read if inspect_logs.is_zip(path) else BY_NAME.get(suffix)
+    found = json_text.first(path)
+    if found is None:
+        return BY_NAME.get(suffix)
+    if lm_eval.is_line(found):
+        return lm_eval.read
+    if inspect_logs.is_json(path):
+        return inspect_logs.read
+    # What goes on below its first line is no log, such as the index of a study's dump.
+    return tables_of_questions.read if found else BY_NAME.get(suffix)
+
+
+def files_of_logs(given: str) -> list[str]:
+    """The files that a path or a pattern stands for; of a folder, those that may be logs."""
+    require_plain(given)
+    if not Path(given).is_dir():
+        return files_of(given)
+    inside = sorted(str(file) for file in Path(given).iterdir() if file.is_file())
+    for ends in ENDS:
+        if files := [file for file in inside if file.endswith(ends)]:
+            return files
+    return []
+
+
+def _require_predictions(given: Sequence[Sequence[str]]) -> None:
+    """Refuse a table of metrics without --metric: say which command is meant."""
+    for arm in given:
+        for path in (path for pattern in arm for path in files_of(pattern)):
+            if metrics := _metrics(path):
+                named = f" ({frame.listed(metrics)})" if metrics[0] else ""
+                meant = f"toolnoise compare {_typed(given)} --metric {shlex.quote(metrics[0] or 'NAME')}"
+                raise BadInput(path, "", f"found metrics{named}, not predictions", meant)
+
+
+def _typed(given: Sequence[Sequence[str]]) -> str:
+    """The arms as a person would type them; of many files the first and the last."""
+    shown = [arm if len(arm) < 3 else [arm[0], "...", arm[-1]] for arm in given]
+    option = "--arm " if any(len(arm) > 1 for arm in given) else ""
+    return " ".join(option + " ".join(part if part == "..." else shlex.quote(part) for part in arm) for arm in shown)
+
+
+def _metrics(path: str) -> list[str]:
+    """The metrics of a CSV that has no predictions; one without a name if its columns are arms or seeds."""
+    if Path(path).suffix != ".csv" or not Path(path).is_file() or Path(path).stat().st_size > LARGEST:
+        return []
+    try:
+        table = frame.read(path)
+    except BadInput:
+        return []  # whoever reads predictions says why
+    if table.names == layouts.TENSORBOARD:
+        return ["Value"]
+    if curves := [name for name in table.names if " - " in name and not layouts.EXTREMES.search(name)]:
+        return sorted({name.rpartition(" - ")[2] for name in curves})
+    if logged := [name for name in table.names if name.startswith("metrics.")]:
+        return logged
+    role_of = {name: table_rows.role_of(name) for name in table.names}
+    scores = [name for name, role in role_of.items() if role.startswith("score")]
+    if len(scores) > 1 or not PREDICTIONS.isdisjoint(role_of.values()):
+        return []
+    held = dict(zip(table.names, table.columns, strict=True))
+    fractions = [name for name, column in held.items() if frame.is_numeric(column) and _fractions(column)]
+    if named := [name for name in fractions if not METRICS.isdisjoint(words_of(name))]:
+        return named
+    # Scores of classes have a column each, and predictions of a run a line for each example.
+    runs = [name for name in held if role_of[name] == "run"]
+    others = [frame.texts(column) for name, column in held.items() if name not in fractions]
+    if runs and len(set(zip(*others, strict=True))) < table.lines:
+        return []
+    numbered = [name for name in fractions if role_of[name] == " by run"]
+    if len(fractions) == 1 and fractions != [""] and not numbered:
+        return fractions
+    return [""] if fractions and (runs or numbered or table.names == [""]) else []
+
+
+def _fractions(column: np.ndarray) -> bool:
+    """Whether a column has numbers that are not whole."""
+    filled = [float(cell) for cell in frame.texts(column) if cell and frame.csv_columns.is_number(cell)]
+    return any(np.isfinite(cell) and cell != np.floor(cell) for cell in filled)
+
+
+def _kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
+    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
+    path = files_of(given[0])[0]
+    if is_dump(Path(path)):
+        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
+        if asked not in (None, left):
+            raise BadInput(
+                "command line", f"--{asked}", f"{path} has an outcome of kind {left}", "no option: it says so"
+            )
+        return left if left in NUMBERS else None
+    numbers.require_no_losses(path, asked)
+    return asked
