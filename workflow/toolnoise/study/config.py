@@ -307,7 +307,7 @@ def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
     shown = json.dumps(error.instance)
     problem = f"found {shown if len(shown) <= 60 else shown[:57] + '...'}{beside}"
     if error.validator == "enum":
-        return BadInput(file, key, problem, _one_of(error.validator_value))
+        return BadInput(file, key, problem, _one_of([value for value in error.validator_value if value != ""]))
     kinds = error.schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     allowed = error.schema.get("description") or " or ".join(_KINDS.get(kind, kind) for kind in kinds)
