@@ -467,13 +467,94 @@ def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_average
     assert "line 3: host: found no session" in refused(lambda: compared(["all.csv"], session="host"))
 
 
+@pytest.mark.parametrize("name", ["session", "Host", "node", "machine", "launch", "date"])
+@pytest.mark.usefixtures("here")
+def test_sessions_are_known_by_name_for_times_alone(name):
+    rng = np.random.Generator(np.random.Philox(8))
+    of = {"base": "abcde", "wide": "abcde", "deep": "fghij"}
+    days = dict(zip("abcdefghij", pd.date_range("2026-01-01", periods=10), strict=True))
+    speeds = dict(zip(days, rng.normal(100, 10, 10), strict=True))
+    rows = []
+    for place, (model, sessions) in enumerate(of.items()):
+        for seed, session in enumerate(sessions * 3):
+            # The date of a launch has its time of day: runs of one day share its speed all the same.
+            named = f"{days[session] + pd.Timedelta(minutes=7 * len(rows))}" if name == "date" else session
+            time, accuracy = speeds[session] + rng.normal(place, 1), rng.normal(0.9, 0.01)
+            rows.append({"model": model, "seed": seed, name: named, "ms": time, "accuracy": accuracy, "day": session})
+    table = pd.DataFrame(rows)
+    table.to_csv("all.csv", index=False)
+    time, accuracy, other_time, other_accuracy = compared(["all.csv"], ["ms", "accuracy"])
+    a, b, c = (table[table.model == model].groupby("day").ms.mean() for model in of)
+    assert (time.way, time.n_pairs, time.pairs_are, time.a.n_runs) == ("paired", 5, "sessions", 15)
+    assert time.pvalue == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-12)
+    assert other_time.way == "independent"
+    assert other_time.pvalue == pytest.approx(stats.ttest_ind(c, a, equal_var=False).pvalue, rel=1e-12)
+    for found, model in ((accuracy, "wide"), (other_accuracy, "deep")):
+        of_runs = (table.accuracy[table.model == one].to_numpy() for one in (model, "base"))
+        assert (found.way, found.n_pairs, found.a.n_sessions) == ("paired", 15, None)
+        assert found.pvalue == pytest.approx(stats.ttest_rel(*of_runs).pvalue, rel=1e-12)
+    assert f"sessions by {name}" in told(["all.csv"], metrics=["ms"])
+    assert f"sessions by {name}" not in told(["all.csv"])
+    by_name, asked = (compared(["all.csv"], ["ms"], session=session)[0].pvalue for session in (None, name))
+    assert (by_name == pytest.approx(asked, rel=1e-12)) == (name != "date")
+
+
+@pytest.mark.parametrize(
+    ("columns", "way"),
+    [
+        ({"host": "pqpqpqpq", "date": ["1/5/2026"] * 8}, "paired"),  # one day: hosts tell sessions apart
+        ({"host": "pppprrrr"}, "one draw"),
+        ({"host": ["p"] * 8}, "one draw"),
+        ({"host": "pqpqpqpq", "node": "stststst"}, "paired"),
+        ({"host": "pqpqpqpq", "node": "sstusstu"}, "no sessions"),  # which of the two?
+        ({"host": ["p", "q", "p", "q", "p", "q", "p", ""]}, "no sessions"),
+        ({"date": [f"January {day}" for day in range(8)]}, "no sessions"),
+        ({"date": [1767225600.5 + 60 * run for run in range(8)]}, "no sessions"),
+        ({"hosting": "pqpqpqpq"}, "no sessions"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_sessions_that_are_not_plain_have_no_winner(columns, way):
+    columns = {name: list(cells) for name, cells in columns.items()}
+    times = {"model": list("aaaabbbb"), "step_time": [3.0, 3.1, 3.2, 3.15, 9.0, 9.1, 9.3, 9.05]}
+    pd.DataFrame(times | columns).to_csv("all.csv", index=False)
+    (found,) = compared(["all.csv"], ["step_time"])
+    assert (found.way, np.isnan(found.pvalue)) == (way, way != "paired")
+    both = [columns[name] for name in ("host", "node") if name in columns]
+    assert ("host and node may each say the sessions" in told(["all.csv"], metrics=["step_time"])) == (
+        len(both) == 2 and way == "no sessions"
+    )
+    if "host" in columns and way == "paired":  # arms that are machines are no sessions
+        (found,) = compared(["all.csv"], ["step_time"], by="host")
+        assert np.isnan(found.pvalue)
+
+
+def test_each_arm_is_compared_with_the_one_before(files, capsys):
+    runs = files(drawn(dict.fromkeys(("wide", "base", "deep", "long"), range(5))))
+    found = compared(["all.csv"], against="previous")
+    assert [(each.a.name, each.b.name) for each in found] == list(itertools.pairwise(runs))
+    wanted = [
+        stats.ttest_rel(values(runs, b, "accuracy"), values(runs, a, "accuracy")).pvalue
+        for a, b in itertools.pairwise(runs)
+    ]
+    assert [each.pvalue for each in found] == pytest.approx(wanted, rel=1e-12)
+    assert [each.pvalue_holm for each in found] == pytest.approx(holm_by_hand(wanted), rel=1e-12)
+    cli.main(["compare", "all.csv", "--metric", "accuracy", "--against", "previous", "--json"])
+    by_program = tn.compare("all.csv", metric="accuracy", against="previous").to_dict()
+    assert json.loads(capsys.readouterr().out) == by_program
+    # An arm may have that name.
+    files(drawn(dict.fromkeys(("wide", "previous", "deep"), range(5))))
+    found = compared(["all.csv"], against="previous")
+    assert [(each.a.name, each.b.name) for each in found] == [("previous", "wide"), ("previous", "deep")]
+
+
 def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
     of_sessions(timed({"base": "abcd", "wide": "abcd"}))
     found = tn.compare("all.csv", metric="ms", session="host")
     cli.main(["compare", "all.csv", "--metric", "ms", "--session", "host", "--json"])
     assert found.to_dict() == json.loads(capsys.readouterr().out)
     assert found["comparisons"][0]["a"]["n_sessions"] == 4
-    assert tn.compare("all.csv", metric="ms")["comparisons"][0]["pvalue"] is None
+    assert tn.compare("all.csv", metric="ms")["comparisons"] == found["comparisons"]  # by its name
     assert tn.compare("all.csv", metric="ms", session="none")["comparisons"][0]["pvalue"] > 0
     with pytest.raises(tn.BadInput, match="session: is for tables, found without `metric`"):
         tn.compare([0, 1], [1, 1], labels=[0, 1], session="host")
@@ -609,7 +690,10 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
         (["--metric", "accuracy"], "ARMS: missing; a table, or one for each arm, before --metric"),
         (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is for predictions, found with --metric"),
         (["all.csv", "--by", "model"], "--by: is for tables, found without --metric"),
-        (["all.csv", "--metric", "accuracy", "--against", "x"], "--against: found x; of the arms: base, wide, deep"),
+        (
+            ["all.csv", "--metric", "accuracy", "--against", "x"],
+            "--against: found x; previous, or of the arms: base, wide, deep",
+        ),
         (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found --best, too; one of them"),
         (["all.csv", "--metric", "accuracy", "--lower", "loss"], "--lower: found loss; of --metric: accuracy"),
         (["all.csv", "--metric", "loss", "--lower", "--higher"], "--lower: found --higher, too, of loss; one of them"),

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.times import is_time
 from toolnoise.comparison import column_roles, csv_columns, read_arms
 from toolnoise.comparison.csv_columns import EXACT
 from toolnoise.comparison.one_scale import require_of_metrics
 from toolnoise.comparison.tables import frame as frames
-from toolnoise.comparison.tables import layouts, roles, run_names
+from toolnoise.comparison.tables import layouts, roles, run_names, sessions
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import directed, words_of
 from toolnoise.comparison.tables.frame import Frame
@@ -84,7 +85,12 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     if asked.session == roles.NONE:
         said.append("Each run counts as a session of its own (--session none).")
-    return Runs(arms, runs, metrics, [*notes.sentences(), *said], asked.session)
+    of_times = []
+    if asked.session is None and any(is_time(metric) for metric in asked.metrics):
+        of_times = sessions.that_may_be_sessions([run.began for run in runs if run.metrics])
+        said += sessions.said_of(of_times)
+    of_time = of_times[0] if len(of_times) == 1 else None
+    return Runs(arms, runs, metrics, [*notes.sentences(), *said], asked.session, of_time)
 
 
 def _in_percent(asked: Asked, units: Units) -> set[str]:
@@ -115,7 +121,8 @@ def _lines(
     arms, by = _arms(found, of, arm, run_names.of_files([[path]])[0] if alone else None)
     seeds, pairs = _seeds(found, of, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
-    sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
+    in_session = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
+    began = sessions.columns_named_so(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
     at = _steps(found, of, runs, several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
     settings = {name: frames.texts(found.column(name)) for name in of.settings}
@@ -135,11 +142,11 @@ def _lines(
             where = found.where(line)
             known.append(seeds[line] != "")
             kept.append(line)
-            if sessions[line] == "":
+            if in_session[line] == "":
                 raise BadInput(where, of.session, "found no session", "one in each line, or --session none")
-            of_line = {name: cells[line] for name, cells in settings.items()}
-            step, seed_of = float(at[line]), seeds[line] or None
-            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, sessions[line], of_line))
+            of_line, of_began = ({name: cells[line] for name, cells in each.items()} for each in (settings, began))
+            step, seed_of, session = float(at[line]), seeds[line] or None, in_session[line]
+            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, session, of_line, of_began))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
     for metric, held in cells.items():

@@ -1,6 +1,6 @@
 """Which columns of a table say a run's arm, seed, name, step and state: as asked, or as their names make it plain.
 
-A column of sessions is taken only if it is asked for.
+A column of sessions is taken here only if it is asked for; `sessions` knows those of times by name.
 """
 
 from collections import Counter
