@@ -13,6 +13,7 @@ import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import figures, two_arm_power
+from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.tables import differences, pilot, reading, text
 from toolnoise.comparison.tables.arguments import Asked
@@ -126,7 +127,7 @@ def test_pairs_that_only_the_user_knows_are_not_called_seeds(here):
         (here / f"{arm}.csv").write_text("\n".join(["accuracy", *(f"0.{n + shift * n * n}" for n in range(1, 6))]))
     said = told([f"{arm}.csv" for arm in ARMS[:2]], paired=True)
     assert "Paired: 5 runs of each arm, as --paired says." in said
-    assert "95 % over 5 paired runs" in said
+    assert "paired t over 5 runs" in said
 
 
 def test_some_shared_seeds_are_the_partly_paired_test(files):
@@ -170,21 +171,21 @@ def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, 
     assert np.isnan(found.probability_of_improvement.value)
     assert found.probability_of_higher.value == (gain > 0)
     said = told(given, metrics=["cost"])
-    assert f"{'vit' if gain > 0 else 'resnet'} has the higher cost" in said.splitlines()[-1]
-    assert "--lower or --higher" in said.splitlines()[-1]
+    high, low = ("vit", "resnet") if gain > 0 else ("resnet", "vit")
+    assert said.startswith(f"{high} is higher than {low}: cost +") and "--lower or --higher" in said.splitlines()[0]
     assert "vit is higher, % of pairs" in said
     assert not re.search("(?<!way )is better", said)
     monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
     cli.main(["compare", *given, "--metric", "cost", "--json", "--figure", "f.svg"])
     (printed,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert (printed["lower_is_better"], printed["probability_of_improvement"]["value"]) == (None, None)
-    assert printed["verdict"] == said.splitlines()[-1]
+    assert printed["verdict"] == said.splitlines()[0]
     drawn_words = (here / "f.svg").read_text()
     assert "difference in cost" in drawn_words and "better" not in drawn_words
     (turned,) = compared(given, ["cost"], lower=())
     assert turned.lower_is_better and turned.probability_of_improvement.value == (gain < 0)
     said = told(given, metrics=["cost"], lower=())
-    assert f"{'vit' if gain < 0 else 'resnet'} is better: its cost is lower by " in said
+    assert said.startswith(f"{low} is better than {high}: cost -")
 
 
 @pytest.mark.parametrize("others", [range(10, 12), range(10, 13), range(10, 20), range(1, 11)])
@@ -200,7 +201,7 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
     assert found.difference.value == pytest.approx(means[1] - means[0])
     said = told(["all.csv"])
     assert "two runs of base" in said and "make a third" in said
-    assert "is better: " not in said and "p = " not in said and "nan" not in said
+    assert "is better than" not in said and "p = " not in said and "nan" not in said
     assert text.tests([found]) == 0
 
 
@@ -217,7 +218,7 @@ def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(fi
     files({arm: {seed: (value, value) for seed, value in enumerate(of)} for arm, of in both.items()})
     (found,) = compared(["all.csv"])
     assert np.isnan(found.pvalue)
-    assert told(["all.csv"]).endswith("wide - base is +0.010 in every pair: without any noise, there is no test.")
+    assert "wide - base is +0.010 in every pair: without any noise, there is no test." in told(["all.csv"])
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -225,10 +226,10 @@ def test_equal_runs_and_single_runs_name_no_winner(runs, files):
     files({"base": dict.fromkeys(range(runs), (0.9, 0.1)), "wide": {n + 5: (0.95, 0.1) for n in range(runs)}})
     (each,) = compared(["all.csv"])
     assert np.isnan(each.pvalue)
-    alone = "That is no winner: base is one run and wide is one run"
+    alone = "No winner: base is one run and wide is one run"
     says = alone if runs == 1 else "without any noise, there is no test"
     assert says in told(["all.csv"])
-    assert "is better: " not in told(["all.csv"])
+    assert "is better than" not in told(["all.csv"])
 
 
 # The same runs on both sides
@@ -260,7 +261,7 @@ def test_a_copied_arm_is_named_and_has_no_winner(here):
     both = tables(here, a=lines_of(FINE), b=lines_of(FINE[::-1], range(7)[::-1]))
     assert in_both(both) == (7, [True, True])
     said = told(both, metrics=METRICS)
-    assert said.count("That is no winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
+    assert said.count("No winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
     found = compared(both, METRICS)
     assert all(np.isnan([each.pvalue, each.difference.low, each.hedges_g.value]).all() for each in found)
     assert text.tests(found) == 0
@@ -293,7 +294,9 @@ def test_numbers_that_agree_by_chance_are_no_runs_in_both_arms(here):
         ([0.91, 0.92, 0.93], [0.93, 0.91, 0.92]),  # seed by seed they differ
     ):
         assert in_both(tables(here, a=lines_of(a), b=lines_of(b)))[0] == 0
-    assert told(tables(here, a=lines_of([6000.0] * 5), b=lines_of([6000.0] * 5))).endswith("all runs are equal.")
+    assert told(tables(here, a=lines_of([6000.0] * 5), b=lines_of([6000.0] * 5))).startswith(
+        "accuracy: all runs of a and b are equal.\n"
+    )
     # One metric of several is not a run.
     a = [f",{seed},{x!r},0.5" for seed, x in enumerate(FINE)]
     b = [f",{seed},{x + 0.01 * seed!r},0.5" for seed, x in enumerate(FINE)]
@@ -303,18 +306,28 @@ def test_numbers_that_agree_by_chance_are_no_runs_in_both_arms(here):
 # Runs that share a session
 
 
-# Two records of KellerJordan/modded-nanogpt (MIT licence) with one program, at 1775 steps:
-# records/track_1_short/2026-01-16_FusedSoftcappedEntropy and 2026-01-18_UnifiedOptimizers/baseline.
+# Two records with one program, at 1775 steps.
+EXAMPLE = pd.read_csv(ROOT / "examples/nanogpt-records.csv")
+SAME_PROGRAM = {"fused": "2026-01-16_FusedSoftcappedEntropy", "unified": "2026-01-18_UnifiedOptimizers/baseline"}
 RECORDS = {
-    "fused": {
-        "val_loss": [3.2807, 3.2798, 3.2776, 3.2793, 3.2798, 3.2785, 3.2792, 3.2774, 3.279, 3.2768],
-        "train_time_ms": [105875, 105758, 105759, 105783, 105884, 105772, 105774, 105677, 105726, 105786],
-    },
-    "unified": {
-        "val_loss": [3.2784, 3.279, 3.2777, 3.2788, 3.2785, 3.2785, 3.2791, 3.2766],
-        "train_time_ms": [105607, 105414, 105369, 105561, 105552, 105595, 105582, 105609],
-    },
+    name: EXAMPLE.loc[EXAMPLE.record == record, ["val_loss", "train_time_ms"]].to_dict("list")
+    for name, record in SAME_PROGRAM.items()
 }
+
+
+def test_records_of_a_speed_run_are_compared_each_with_the_one_before():
+    path, both = str(ROOT / "examples/nanogpt-records.csv"), ["val_loss", "train_time_ms"]
+    found = compared([path], both, against="previous")
+    records = dict(iter(EXAMPLE.groupby("record", sort=False)))
+    assert [(each.a.name, each.b.name) for each in found[::2]] == list(itertools.pairwise(records))
+    for loss, time in zip(found[::2], found[1::2], strict=True):
+        a, b = (records[arm.name] for arm in (loss.a, loss.b))
+        assert loss.pvalue == pytest.approx(stats.ttest_ind(b.val_loss, a.val_loss, equal_var=False).pvalue, rel=1e-12)
+        # Welch's test of times calls all of these different, and the ones of one program, too.
+        assert stats.ttest_ind(b.train_time_ms, a.train_time_ms, equal_var=False).pvalue < 1e-4
+        assert time.way == "no sessions" and np.isnan([time.pvalue, time.difference.low]).all()
+    verdicts = told([path], metrics=both, against="previous").partition("\n\n")[0].splitlines()
+    assert len(verdicts) == 8 and not any("is better than" in verdict for verdict in verdicts)
 
 
 @pytest.mark.usefixtures("here")
@@ -335,12 +348,12 @@ def test_two_sessions_of_one_program_have_no_winner_in_time(refused):
             name: stats.ttest_ind(*(of[name] for of in reversed(RECORDS.values())), equal_var=False) for name in both
         }
         assert loss.pvalue == pytest.approx(wanted["val_loss"].pvalue, rel=1e-12) and loss.pvalue_holm == loss.pvalue
-        said = told(given, metrics=both).splitlines()[-1]
-        assert said.startswith("train_time_ms: unified - fused is -2") and "is better" not in said
-        assert "--session" in said and "session" in said.replace("--session", "")
+        said = told(given, metrics=both)
+        assert re.search("^No winner: the sessions .*unified - fused is -2", said, re.MULTILINE)
+        assert "is better than" not in said and "--session" in said
         loss, time = compared(given, both, session="none")
         assert time.pvalue == pytest.approx(wanted["train_time_ms"].pvalue, rel=1e-12) and time.pvalue < 1e-4
-        assert "unified is better: its train_time_ms is lower by " in told(given, metrics=both, session="none")
+        assert "unified is better than fused: train_time_ms -" in told(given, metrics=both, session="none")
         assert "--session none" in told(given, metrics=both, session="none")
     pd.concat(tables).assign(day=1).to_csv("all.csv", index=False)
     assert "--session: found no column host; it has val_loss" in refused(
@@ -416,7 +429,7 @@ def test_runs_of_an_arm_in_a_session_are_averaged_and_sessions_are_tested(first,
     assert (found.a.n_runs, found.a.n_sessions) == (sum(map(len, runs["base"].values())), len(first))
     said = told(["all.csv"], metrics=["ms"], session="host", lower=())
     assert "sessions by host" in said and "share no seed" not in said
-    assert (f"{pairs} paired sessions" if pairs else "95 % over sessions") in said or found.pvalue > 0.05
+    assert (f"paired t over {pairs} sessions" if pairs else "over 5 and 5 sessions") in said
 
 
 def test_some_sessions_in_both_arms_are_the_partly_paired_test(of_sessions):
@@ -443,7 +456,7 @@ def test_a_session_an_arm_or_two_have_no_winner(first, other, says, of_sessions)
     (found,) = compared(["all.csv"], ["ms"], session="host")
     assert found.test == "none" and np.isnan([found.pvalue, found.difference.low]).all()
     said = told(["all.csv"], metrics=["ms"], session="host")
-    assert f"That is no winner: {says}" in said and "nan" not in said
+    assert f"No winner: {says}" in said and "nan" not in said
 
 
 def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_averaged_only_if_asked(here, refused):
@@ -566,7 +579,8 @@ def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
 
 
 def told(given, **asked):
-    return text.as_text(read(given, **asked), compared(given, **asked))
+    of_tables = {name: value for name, value in asked.items() if name != "against"}
+    return laid_out([text.block(read(given, **of_tables), compared(given, **asked))])
 
 
 def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
@@ -576,13 +590,62 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     files({"base": {n: (v, v) for n, v in enumerate(base)}, "wide": {n: (v, v) for n, v in enumerate(base + gain)}})
     said = told(["all.csv"])
     low, high = stats.ttest_1samp(gain, 0).confidence_interval()
-    by = f"by 0.0110 ({low:.4f} to {high:.4f}, 95 % over 5 paired seeds), and"
-    assert f"wide is better: its accuracy is higher {by}" in said
+    p = f"{stats.ttest_1samp(gain, 0).pvalue:.2g}".removeprefix("0")
+    assert float(p) < 0.001
+    by = f"0.0110 (95 % CI {low:.4f} to {high:.4f}; paired t over 5 seeds, p < .001)"
+    assert said.startswith(f"wide is better than base: accuracy +{by}.")
     assert "accuracy: higher is better (by its name, --lower if not)." in said
     said = told(["all.csv"], metrics=["loss"])
     assert "loss: lower is better (by its name, --higher if not)." in said
-    assert f"base is better: its loss is lower {by}" in said
+    by = f"-0.0110 (95 % CI {-high:.4f} to {-low:.4f}; paired t over 5 seeds, p < .001)"
+    assert said.startswith(f"base is better than wide: loss {by}.")
     assert "points" not in said
+
+
+def test_verdicts_of_several_arms_come_first_and_a_screen_has_thirty_lines(files, capsys):
+    arms = [f"arm{number}" for number in range(30)]
+    files(drawn(dict.fromkeys(arms, range(6))))
+    found = compared(["all.csv"])
+    better = [each for each in found if each.pvalue_holm < 0.05]
+    assert 0 < len(better) < len(found) == 29
+    cli.main(["compare", "all.csv", "--metric", "accuracy", "--all"])
+    whole = capsys.readouterr().out.splitlines()
+    cli.main(["compare", "all.csv", "--metric", "accuracy"])
+    screen = capsys.readouterr().out.splitlines()
+    assert (len(screen), screen[:29]) == (30, whole[:29]) and f"{len(whole) - 29} more" in screen[29]
+    for line, each in zip(whole[: len(better)], better, strict=True):
+        a, b = (each.a.name, each.b.name) if each.difference.value > 0 else (each.b.name, each.a.name)
+        assert line.startswith(f"{b} is better than {a}: accuracy +")
+    table = whole[whole.index("") + 1 :]
+    for row, each in zip(table[2 : table.index("")], found, strict=True):
+        assert row.startswith(f"{each.a.name} to {each.b.name} ")
+        ends = (each.difference.low, each.difference.high, each.pvalue, each.pvalue_holm)
+        printed = [float(cell) for cell in row.replace(" to ", " ").split()[-4:]]
+        assert printed == pytest.approx(ends, rel=0.05, abs=0.0001)
+
+
+def test_a_table_may_be_markdown_or_latex(files, capsys):
+    files(drawn(dict.fromkeys(("base", "a|b_%"), range(5))))
+    (found,) = compared(["all.csv"])
+    for form, beside, name in (("markdown", "| ", r"a\|b_%"), ("latex", "& ", r"a|b\_\%")):
+        cli.main(["compare", "all.csv", "--metric", "accuracy", f"--{form}"])
+        lines = capsys.readouterr().out.splitlines()
+        (row,) = (line for line in lines if "accuracy" in line)
+        ends = [float(end) for end in re.search(r"([-+]\d\S*) to ([-+]\d\S*)", row).groups()]
+        assert ends == pytest.approx(found.difference[1:], rel=0.05)
+        assert name in "".join(lines) and len({line.count(beside) for line in lines if beside in line}) == 1
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [(0.0123, "= .012"), (0.00042, "< .001"), (0.23456, "= .23"), (0.04999, "= .04999"), (0.0502, "= .05"), (1, "= 1")],
+)
+def test_a_pvalue_is_on_the_side_of_the_level_where_it_belongs(p, says, files):
+    files(drawn(dict.fromkeys(ARMS[:2], range(6))))
+    (found,) = compared(["all.csv"])
+    (said, *_) = text.sentences(found._replace(pvalue=p, pvalue_holm=p))
+    assert said.rstrip(".").endswith(f", p {says})")
+    assert ("is better than" in said) == (p < 0.05)
 
 
 def numbers_in(line):
@@ -605,7 +668,7 @@ def test_digits_follow_the_uncertainty_of_the_difference(scale, shift, here):
     # Two digits of the half-width, and no more.
     unit = 10.0 ** (np.floor(np.log10(half)) - 1)
     assert all(abs(number / unit - round(number / unit)) < 1e-3 for number in printed)
-    assert numbers_in(said.splitlines()[-1].partition("loss: ")[2])[:2] == printed[3:5]
+    assert numbers_in(said.splitlines()[0].partition("CI ")[2])[:2] == printed[3:5]
 
 
 def test_numbers_without_an_uncertainty_have_six_digits(here):
@@ -613,7 +676,7 @@ def test_numbers_without_an_uncertainty_have_six_digits(here):
         (here / f"{name}.csv").write_text(f"val_loss\n{number}\n")
     said = told(["a.csv", "b.csv"], metrics=["val_loss"])
     assert "3.27881  3.2783  -0.00051" in said
-    assert "val_loss: b - a is -0.00051 here" in said
+    assert "val_loss: b - a is -0.00051)" in said
 
 
 def test_the_test_of_few_runs_is_not_called_welchs_alone(tmp_path, monkeypatch):
@@ -635,7 +698,7 @@ def test_readmes_command_answers_for_two_files_of_accuracies(tmp_path, monkeypat
     for arm, values in {"a": (91.2, 90.8, 91.5, 91.1), "b": (92.5, 92.9, 92.2, 92.6)}.items():
         (tmp_path / f"{arm}.csv").write_text("\n".join(["accuracy", *map(str, values)]) + "\n")
     cli.main(command_of_readme.split())
-    assert "b is better: its accuracy is higher by 1.40 (" in capsys.readouterr().out
+    assert "b is better than a: accuracy +1.40 (" in capsys.readouterr().out
 
 
 def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
@@ -645,9 +708,9 @@ def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
     assert unsure
     said = told(["all.csv"], metrics=METRICS)
     for each in unsure:
-        assert text.sentence(each).startswith(f"No significant difference in {each.metric}")
-        assert text.sentence(each) in said
-    assert said.count("(4 tests).") == 4
+        (sentence,) = text.sentences(each)
+        assert sentence.startswith("No significant difference between ") and sentence in said
+    assert "over 4 tests" in said
     assert text.as_json(read(["all.csv"], METRICS), found)["tests"] == 4
 
 

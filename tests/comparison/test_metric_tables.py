@@ -220,6 +220,20 @@ def test_numbers_of_runs_are_no_seeds_unless_they_are_named_so(table):
     assert {run.seed for run in read(path, seed="none").runs} == {None}
 
 
+def test_folds_and_a_grid_within_each_arm_are_named(here):
+    rows = [(model, lr, repeat, 0.9 + 0.01 * repeat) for model in "ab" for lr in (0.1, 0.2) for repeat in range(3)]
+    for name, said in (("lr", "not used, but varying within an arm: lr"), ("fold", "folds share training data")):
+        pd.DataFrame(rows, columns=["model", name, "loss", "accuracy"]).to_csv(here / "t.csv", index=False)
+        notes = reading.read([["t.csv"]], Asked(("accuracy",))).notes
+        assert sum(said in note for note in notes) == 1
+    # Numbers that differ between runs are no grid.
+    noisy = pd.DataFrame(rows, columns=["model", "lr", "loss", "accuracy"]).assign(
+        loss=[0.1 * run for run in range(12)]
+    )
+    noisy.drop(columns="lr").to_csv(here / "t.csv", index=False)
+    assert not any("not used" in note for note in reading.read([["t.csv"]], Asked(("accuracy",))).notes)
+
+
 # Which way is better
 
 

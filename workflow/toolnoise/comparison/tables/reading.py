@@ -157,6 +157,8 @@ def _lines(
         layout.append(f"not used, but varying within an arm: {frames.listed(unused)}")
     if of.session:
         layout.append(f"sessions by {of.session}")
+    if folds := [name for name in found.names if roles.plain(name) in roles.FOLDS]:
+        layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
         notes.say(path, "; ".join(chosen))
@@ -214,7 +216,15 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
                 what = f"found {frames.listed(sorted(most))} in one arm"
                 raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
             several.append(name)
-    return several
+    for name in of.settings if of.seed is None else ():
+        cells = frames.texts(found.column(name))
+        counts = [
+            Counter(cells[line] for line, of_line in zip(lines, arms, strict=True) if of_line == arm)
+            for arm in set(arms)
+        ]
+        if counts and all(count == counts[0] for count in counts) and len(counts[0]) > 1 < min(counts[0].values()):
+            several.append(name)  # a grid of it in each arm: no run differs by noise alone
+    return list(dict.fromkeys(several))
 
 
 def _arms(found: Frame, of: Roles, arm: str, default: str | None) -> tuple[list[str], tuple[str, str | None]]:

@@ -11,7 +11,7 @@ from toolnoise.comparison.tables.frame import Frame, plain, texts
 NAMES = ("session", "host", "node", "machine", "launch", "date")  # of columns that are sessions, of times alone
 DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
 
-SESSIONS_MISSING = "runs of one session (a machine, a day, a launch) share its speed, and the sessions are not known"
+SHARED = "Runs of one session (a machine, a day, a launch) share its speed"
 OWN_SESSIONS = f"--session {NONE} if each run is a session of its own"
 
 
@@ -21,7 +21,7 @@ def require_own_sessions(metric: str, session: str | None) -> None:
         allowed = f"{NONE}, if each run is a session of its own; compare averages runs over a column"
         raise BadInput("command line", "--session", f"found {session}", allowed)
     if session is None and is_time(metric):
-        what = f"found {metric}, a time or speed; {SESSIONS_MISSING}"
+        what = f"found {metric}, a time or speed, and no sessions. {SHARED}"
         raise BadInput("command line", "--metric", what, OWN_SESSIONS)
 
 
