@@ -359,7 +359,7 @@ def test_more_than_two_arms_are_compared_with_the_first_by_holm():
 def test_a_winner_must_survive_holm():
     found = compared(arm(0.4, 6), arm(0.2, 6, 2))._replace(pvalue=0.04, pvalue_holm=0.08)
     assert verdict(found).startswith("No significant difference between B and A after Holm's correction: accuracy +")
-    assert "p = .04, by Holm .08)" in verdict(found)
+    assert "p = .040, by Holm .080)" in verdict(found)
 
 
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])

@@ -214,7 +214,7 @@ def statistics(
 def _p_text(p: float, equals: str = "") -> str:
     """A p-value as papers print it, with as many digits as tell it from the level."""
     digits = next(digits for digits in range(2, 18) if (float(f"{p:.{digits}g}") < LEVEL) == (p < LEVEL))
-    return "< .001" if p < 0.001 else equals + f"{p:.{digits}g}".removeprefix("0")
+    return "< .001" if p < 0.001 else equals + f"{p:#.{digits}g}".removeprefix("0").removesuffix(".0")
 
 
 def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paired: str) -> str:

@@ -153,7 +153,8 @@ def _lines(
         blank = int(np.isnan(held.values).sum())
         if blank and layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += blank
-    if unused := _unused(found, of, [arms[line] for line in kept], kept):
+    of_times = began if any(map(is_time, asked.metrics)) else {}
+    if unused := [name for name in _unused(found, of, [arms[line] for line in kept], kept) if name not in of_times]:
         layout.append(f"not used, but varying within an arm: {frames.listed(unused)}")
     if of.session:
         layout.append(f"sessions by {of.session}")
@@ -203,7 +204,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
 
 
 def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[str]:
-    """The columns of texts that have several in an arm and are not used; those of other data are refused."""
+    """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
     several = []
     for name in of.unused:
         cells = frames.texts(found.column(name))
@@ -216,14 +217,15 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
                 what = f"found {frames.listed(sorted(most))} in one arm"
                 raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
             several.append(name)
+    # A grid of a setting in each arm: no run of it differs by noise alone.
     for name in of.settings if of.seed is None else ():
-        cells = frames.texts(found.column(name))
-        counts = [
-            Counter(cells[line] for line, of_line in zip(lines, arms, strict=True) if of_line == arm)
-            for arm in set(arms)
-        ]
-        if counts and all(count == counts[0] for count in counts) and len(counts[0]) > 1 < min(counts[0].values()):
-            several.append(name)  # a grid of it in each arm: no run differs by noise alone
+        cells, counts = frames.texts(found.column(name)), {arm: Counter() for arm in arms}
+        for arm, line in zip(arms, lines, strict=True):
+            counts[arm][cells[line]] += 1
+        first, *others = counts.values() or [Counter()]
+        of_each = len(first) > 1 < min(first.values()) and all(count == first for count in others)
+        if of_each and roles.plain(name) not in roles.SEEDS | roles.FOLDS:
+            several.append(name)
     return list(dict.fromkeys(several))
 
 

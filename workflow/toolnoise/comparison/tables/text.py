@@ -27,7 +27,7 @@ from toolnoise.comparison.comparison_text import (
     with_numbers,
 )
 from toolnoise.comparison.designs import UNTESTED
-from toolnoise.comparison.tables.differences import MetricComparison
+from toolnoise.comparison.tables.differences import MetricArm, MetricComparison
 from toolnoise.comparison.tables.runs import Runs
 from toolnoise.comparison.tables.sessions import OWN_SESSIONS, SHARED
 from toolnoise.stats.estimates import Estimate
@@ -43,14 +43,12 @@ def as_json(runs: Runs, found: Sequence[MetricComparison]) -> dict[str, Any]:
 
 def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
     """The comparison for people; of more than two arms, winners come first."""
-    two = len({(each.a.name, each.b.name) for each in found}) == 1
-    if two:
+    if len({(each.a.name, each.b.name) for each in found}) == 1:
         verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
     else:
         ordered = sorted(found, key=lambda each: (not each.pvalue_holm < LEVEL, math.isnan(each.pvalue)))
         verdicts, rows = [sentences(each)[0] for each in ordered], _of_several_arms(found)
-    # Of several arms, the verdicts say it, but for the weight of pairs.
-    notes = list(dict.fromkeys(_pairing(each) for each in found if two or each.pair_weight))
+    notes = list(dict.fromkeys(note for each in found for note in _weighing(each)))
     if (count := tests(found)) > 1:
         notes.append(f"Holm's correction is over {count} tests.")
     if any(each.way == "no sessions" for each in found):
@@ -109,30 +107,14 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
     return rows
 
 
-def _pairing(found: MetricComparison) -> str:
-    """Which runs are paired."""
-    a, b = found.a, found.b
-    if found.way == "paired":
-        if found.pairs_are == "runs":
-            return f"Paired: {found.n_pairs} runs of each arm, as --paired says."
-        return f"Paired: {found.n_pairs} {found.pairs_are} are in both arms{_in_sessions(found)}."
-    unit = "run" if a.n_sessions is None else "session"
-    of_a, of_b = (arm.n_runs if arm.n_sessions is None else arm.n_sessions for arm in (a, b))
-    if found.way == "partly paired":
-        units = f"{of_a} {unit}s of {a.name} and {of_b} of {b.name}"
-        shared = f"{found.n_pairs} {found.pairs_are} are in both arms"
-        line = f"Partly paired: {shared}, of {units}; all {unit}s count{_in_sessions(found)}."
-        return line + correlated(found.pair_weight)
-    if found.way == "independent":
-        few = f" With so few {unit}s: {found.test}." if "," in found.test else ""
-        none = found.pairs_are.removesuffix("s")
-        counts = f"{of_a} and {of_b} {unit}s{_in_sessions(found)}"
-        return f"Not paired: {a.name} and {b.name} share no {none}, {counts}.{few}"
-    return f"{a.name} has {counted(of_a, unit)}, {b.name} has {counted(of_b, unit)}{_in_sessions(found)}."
+def _weighing(found: MetricComparison) -> list[str]:
+    """How runs enter the means and their difference, where not each of them weighs alike."""
+    said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
+    return said + [f"{found.b.name} - {found.a.name}:{correlated(found.pair_weight)}"] * bool(found.pair_weight)
 
 
-def _in_sessions(found: MetricComparison) -> str:
-    return "" if found.a.n_sessions is None else f" ({found.a.n_runs} and {found.b.n_runs} runs, averaged)"
+def _in_sessions(arm: MetricArm) -> str:
+    return f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
 
 
 def shortened(name: str, most: int) -> str:
