@@ -78,9 +78,10 @@ def holm_by_hand(pvalues):
 # The tests
 
 
+@pytest.mark.parametrize("seeds", [7, 2])
 @pytest.mark.parametrize("given", [["all.csv"], ["base.csv", "wide.csv", "deep.csv"]])
-def test_shared_seeds_are_scipys_paired_test(given, files):
-    runs = files(drawn(dict.fromkeys(ARMS, range(7))))
+def test_shared_seeds_are_scipys_paired_test(given, seeds, files):
+    runs = files(drawn(dict.fromkeys(ARMS, range(seeds))))
     found = compared(given, METRICS)
     assert [(each.a.name, each.b.name, each.metric) for each in found] == [
         ("base", arm, metric) for arm in ("wide", "deep") for metric in METRICS
@@ -89,7 +90,7 @@ def test_shared_seeds_are_scipys_paired_test(given, files):
         a, b = (values(runs, arm.name, each.metric) for arm in (each.a, each.b))
         by_scipy = stats.ttest_rel(b, a)
         interval = by_scipy.confidence_interval()
-        assert (each.way, each.n_pairs) == ("paired", 7)
+        assert (each.way, each.n_pairs) == ("paired", seeds)
         assert each.pvalue == pytest.approx(by_scipy.pvalue, rel=1e-12, abs=1e-12)
         wanted = (np.mean(b - a), interval.low, interval.high)
         assert each.difference == pytest.approx(wanted, rel=1e-12, abs=1e-12)
@@ -139,14 +140,6 @@ def test_some_shared_seeds_are_the_partly_paired_test(files):
     assert each.difference == pytest.approx(wanted.effect, rel=1e-12)
     assert each.pvalue == pytest.approx(wanted.pvalue, rel=1e-12)
     assert "partly paired t over 8 and 10 runs, 6 seeds in both" in told(["all.csv"])
-
-
-def test_all_pairs_or_one_arm_against_all_others(files):
-    files(drawn(dict.fromkeys(ARMS, range(5))))
-    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], all_pairs=True)]
-    assert pairs == list(itertools.combinations(ARMS, 2))
-    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], against="deep")]
-    assert pairs == [("deep", "base"), ("deep", "wide")]
 
 
 def test_what_is_better_is_better_whichever_way(files):
@@ -202,13 +195,6 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
     assert "two runs of base" in said and "make a third" in said
     assert "is better than" not in said and "p = " not in said and "nan" not in said
     assert text.tests([found]) == 0
-
-
-def test_two_pairs_are_students_test(files):
-    runs = files(drawn({"base": range(2), "wide": range(2)}))
-    (found,) = compared(["all.csv"])
-    a, b = (values(runs, arm, "accuracy") for arm in ("base", "wide"))
-    assert found.pvalue == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-12)
 
 
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
@@ -541,7 +527,12 @@ def test_sessions_that_are_not_plain_have_no_winner(columns, way):
         assert np.isnan(found.pvalue)
 
 
-def test_each_arm_is_compared_with_the_one_before(files, capsys):
+def test_which_arms_are_compared(files, capsys):
+    files(drawn(dict.fromkeys(ARMS, range(5))))
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], all_pairs=True)]
+    assert pairs == list(itertools.combinations(ARMS, 2))
+    pairs = [(each.a.name, each.b.name) for each in compared(["all.csv"], against="deep")]
+    assert pairs == [("deep", "base"), ("deep", "wide")]
     runs = files(drawn(dict.fromkeys(("wide", "base", "deep", "long"), range(5))))
     found = compared(["all.csv"], against="previous")
     assert [(each.a.name, each.b.name) for each in found] == list(itertools.pairwise(runs))

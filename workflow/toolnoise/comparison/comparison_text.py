@@ -103,11 +103,11 @@ def _block(comparison: Comparison, tests: int) -> Block:
         rows.append(mean_row(f"accuracy of {each.label} %", *means, each.difference, by, PERCENT))
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(comparison), *pairing(comparison), *comparison.notes]
-    verdict, *says = _sentences(comparison)
-    return block(comparison, tests, verdict, rows, [*says, *_of_labels(comparison), *about])
+    first, *says = _sentences(comparison)
+    return block(comparison, tests, first, rows, [*says, *_of_labels(comparison), *about])
 
 
-def block(comparison: Any, tests: int, verdict: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
+def block(comparison: Any, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
     """What is printed of one of several comparisons."""
     a, b = comparison.a.name, comparison.b.name
     heading = ("", a, b, f"{a} to {b}", "95 % CI", "over")
@@ -115,7 +115,7 @@ def block(comparison: Any, tests: int, verdict: str, rows: Sequence[Row], notes:
     if tests > 1 and not math.isnan(comparison.pvalue):
         by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a})"
         holm = [f"p = {comparison.pvalue:.2g}, {by_holm}."]
-    return Block([verdict], [heading, *with_numbers(rows)], [*notes, *holm])
+    return Block([first], [heading, *with_numbers(rows)], [*notes, *holm])
 
 
 def with_numbers(rows: Sequence[Row]) -> list[Row]:
@@ -182,33 +182,57 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 
 def _better(comparison: Comparison) -> list[str]:
-    a, b = comparison.a.name, comparison.b.name
     found = comparison.accuracy_difference
     if found.low == found.high == 0:
         return ["All runs are equally accurate."]
     unit = over_what(comparison).rpartition(" ")[2]
     test = name_of_test(comparison.way, comparison.n_draws_each, comparison.n_draws, unit, "draws")
-    if not comparison.pvalue_holm < LEVEL:
-        return [undecided(comparison, statistics(comparison, "accuracy", found, test, " points", PERCENT))]
-    winner, loser, beats = b, a, comparison.probability_of_improvement.value
-    if found.value < 0:
-        winner, loser, beats, found = a, b, 1 - beats, other_way_round(found)
-    verdict = f"{winner} is better than {loser}: {statistics(comparison, 'accuracy', found, test, ' points', PERCENT)}."
+    share = comparison.probability_of_improvement.value
+    says = verdict(comparison, "accuracy", found, share, test, unit=" points", scale=PERCENT)
     examples = comparison.accuracy_difference_over_examples
-    if examples.low <= 0 <= examples.high:
-        of = f"{OUTCOMES[comparison.outcome].example}s"
-        verdict += f" On other {of} of the same kind this may not hold: the interval over {of} includes 0."
-    return [verdict, chance(winner, loser, "beats", beats)]
+    if len(says) > 1 and examples.low <= 0 <= examples.high:
+        says[0] += of_these_examples(OUTCOMES[comparison.outcome].example)
+    return says
 
 
-def statistics(
-    comparison: Any, name: str, difference: Estimate, test: str, unit: str = "", scale: float = 1, more: str = ""
-) -> str:
-    """A difference as a paper prints it: with its interval, its test and its p-value, by Holm, too."""
-    p, by_holm = comparison.pvalue, comparison.pvalue_holm
-    holm = "" if by_holm == p else f", by Holm {_p_text(by_holm)}"
-    size = f"{name} {number_text(difference, scale, '+')}{unit}"
-    return f"{size} (95 % CI {interval_text(difference, scale)}{more}; {test}, p {_p_text(p, '= ')}{holm})"
+def of_these_examples(kind: str) -> str:
+    """What is said of a winner that others of its examples may not confirm."""
+    return f" On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0."
+
+
+def verdict(
+    found: Any,
+    name: str,
+    difference: Estimate,
+    share: float,
+    test: str,
+    *,
+    lower: bool | None = False,
+    unit: str = "",
+    scale: float = 1,
+    ratio: Estimate | None = None,
+) -> list[str]:
+    """Which arm is better, as a paper prints it, and the share of pairs in which its run beats the other's; or neither.
+
+    If `lower` is None, which way is better is not known. `ratio` is that of perplexities.
+    """
+    winner, loser = found.b.name, found.a.name
+    decided = found.pvalue_holm < LEVEL
+    if decided and (difference.value < 0) != bool(lower):
+        winner, loser, share, difference = loser, winner, 1 - share, other_way_round(difference)
+        ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+    size = f"{name} {number_text(difference, scale, '+')}{unit} (95 % CI {interval_text(difference, scale)}"
+    times = "" if ratio is None else f", perplexity x {ratio.value:.4f}, {ratio.low:.4f} to {ratio.high:.4f}"
+    holm = "" if found.pvalue_holm == found.pvalue else f", by Holm {_p_text(found.pvalue_holm)}"
+    says = f"{size}{times}; {test}, p {_p_text(found.pvalue, '= ')}{holm})."
+    if not decided:
+        after = " after Holm's correction" if found.pvalue < LEVEL else ""
+        return [f"No significant difference between {winner} and {loser}{after}: {says}"]
+    if lower is None:
+        says += " Which way is better is not known: --lower or --higher says it."
+    way, beats = ("higher", "is above") if lower is None else ("better", "beats")
+    pairs = f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
+    return [f"{winner} is {way} than {loser}: {says}", pairs]
 
 
 def _p_text(p: float, equals: str = "") -> str:
@@ -226,17 +250,6 @@ def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paire
     limit = f" with at most {most:g} degrees of freedom" if way == "independent" and most < math.inf else ""
     both = f", {shared} {paired} in both" if way == "partly paired" else ""
     return f"{TESTS[way]}{limit} over {a} and {b} {unit}{both}"
-
-
-def chance(winner: str, loser: str, beats: str, share: float) -> str:
-    """How often a run is better than one of the other arm."""
-    return f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
-
-
-def undecided(comparison: Any, says: str) -> str:
-    """What is said where no arm is better."""
-    holm = " after Holm's correction" if comparison.pvalue < LEVEL else ""
-    return f"No significant difference between {comparison.b.name} and {comparison.a.name}{holm}: {says}."
 
 
 def _without_winner(comparison: Comparison) -> list[str]:

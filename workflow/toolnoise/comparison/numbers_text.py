@@ -8,26 +8,22 @@ from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
 from toolnoise.comparison.comparison_text import (
-    LEVEL,
     Block,
-    chance,
     difference_row,
     in_own_unit,
     interval_text,
     mean_row,
     name_of_test,
     number_text,
-    other_way_round,
+    of_these_examples,
     over_what,
     sd_ratio,
     shares,
     shown,
-    statistics,
-    undecided,
+    verdict,
 )
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.formulas.outcomes import LOSSES, NUMBERS
-from toolnoise.stats.estimates import Estimate
 
 
 def as_json(comparisons: Sequence[NumberComparison]) -> dict[str, Any]:
@@ -64,8 +60,8 @@ def _block(found: NumberComparison, tests: int) -> Block:
     about = [f"{arm.name}: {arm.file}, {comparison_text.runs(arm)}" for arm in (a, b)]
     units = f"{examples}, {found.n_units} {words.unit}s" if found.n_units != found.n_examples else examples
     about += [units, *comparison_text.pairing(found), *found.notes]
-    verdict, *says = _sentences(found)
-    return comparison_text.block(found, tests, verdict, rows, [*says, *about])
+    first, *says = _sentences(found)
+    return comparison_text.block(found, tests, first, rows, [*says, *about])
 
 
 def _sentences(found: NumberComparison) -> list[str]:
@@ -80,20 +76,12 @@ def _better(found: NumberComparison) -> list[str]:
     if math.isnan(found.pvalue):
         return [f"{name}: {b} - {a} is {number_text(difference, sign='+')}: without any noise, there is no test."]
     test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
-    if not found.pvalue_holm < LEVEL:
-        return [undecided(found, statistics(found, name, difference, test))]
-    winner, loser, beats = b, a, found.probability_of_improvement.value
-    ratio = found.perplexity_ratio
-    if difference.value > 0:
-        winner, loser, beats, difference = a, b, 1 - beats, other_way_round(difference)
-        ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
-    times = "" if ratio is None else f", perplexity x {ratio.value:.4f}, {ratio.low:.4f} to {ratio.high:.4f}"
-    verdict = f"{winner} is better than {loser}: {statistics(found, name, difference, test, more=times)}."
+    share, ratio = found.probability_of_improvement.value, found.perplexity_ratio
+    says = verdict(found, name, difference, share, test, lower=True, ratio=ratio)
     examples = found.difference_over_examples
-    kind = NUMBERS[found.outcome].example
-    if examples.low <= 0 <= examples.high:
-        verdict += f" On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0."
-    return [verdict, chance(winner, loser, "is below", beats)]
+    if len(says) > 1 and examples.low <= 0 <= examples.high:
+        says[0] += of_these_examples(NUMBERS[found.outcome].example)
+    return says
 
 
 def _without_winner(found: NumberComparison) -> list[str]:

@@ -9,21 +9,18 @@ from toolnoise.comparison.comparison_text import (
     LEVEL,
     Block,
     Row,
-    chance,
     correlated,
     decimals_of_line,
     in_both_arms,
     in_own_unit,
     mean_row,
     name_of_test,
-    other_way_round,
     plain,
     sd_ratio,
     shares,
     shown,
-    statistics,
     too_few,
-    undecided,
+    verdict,
     with_numbers,
 )
 from toolnoise.comparison.designs import UNTESTED
@@ -157,14 +154,4 @@ def sentences(found: MetricComparison) -> list[str]:
     in_sessions = a.n_sessions is not None and b.n_sessions is not None
     units = (a.n_sessions, b.n_sessions) if in_sessions else (a.n_runs, b.n_runs)
     test = name_of_test(found.way, units, found.n_pairs, "sessions" if in_sessions else "runs", found.pairs_are)
-    if not found.pvalue_holm < LEVEL:
-        return [undecided(found, statistics(found, name, difference, test, unit))]
-    winner, loser, share = b, a, _beats(found).value
-    if (difference.value < 0) != bool(found.lower_is_better):
-        winner, loser, share, difference = a, b, 1 - share, other_way_round(difference)
-    says = statistics(found, name, difference, test, unit)
-    if found.lower_is_better is None:
-        unknown = "Which way is better is not known: --lower or --higher says it."
-        verdict = f"{winner.name} is higher than {loser.name}: {says}. {unknown}"
-        return [verdict, chance(winner.name, loser.name, "is above", share)]
-    return [f"{winner.name} is better than {loser.name}: {says}.", chance(winner.name, loser.name, "beats", share)]
+    return verdict(found, name, difference, _beats(found).value, test, lower=found.lower_is_better, unit=unit)
