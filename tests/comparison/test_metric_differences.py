@@ -455,7 +455,8 @@ def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_average
     (here / "all.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
     (found,) = compared(["all.csv"], session="host")
     assert (found.n_pairs, found.a.n_runs, found.a.n_sessions) == (3, 6, 3)
-    assert "seed 1 of a stands in" in refused(lambda: compared(["all.csv"]))
+    said = refused(lambda: compared(["all.csv"]))
+    assert "seed 1 of a stands in" in said and "--session host" in said
     (found,) = compared(["all.csv"], seed="none")
     assert (found.way, found.a.n_sessions) == ("independent", None)
     with (here / "all.csv").open("a") as file:

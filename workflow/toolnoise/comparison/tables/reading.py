@@ -122,7 +122,7 @@ def _lines(
     seeds, pairs = _seeds(found, of, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
     in_session = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
-    began = sessions.columns_named_so(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
+    began = roles.began(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
     at = _steps(found, of, runs, several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
     settings = {name: frames.texts(found.column(name)) for name in of.settings}

@@ -1,15 +1,10 @@
 """Runs of one session (a machine, a day, a launch) share its speed: of times, they are no draws of their own."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.times import is_time
 from toolnoise.comparison.tables.arguments import NONE
-from toolnoise.comparison.tables.frame import Frame, plain, texts
-
-NAMES = ("session", "host", "node", "machine", "launch", "date")  # of columns that are sessions, of times alone
-DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
 
 SHARED = "Runs of one session (a machine, a day, a launch) share its speed"
 OWN_SESSIONS = f"--session {NONE} if each run is a session of its own"
@@ -25,19 +20,6 @@ def require_own_sessions(metric: str, session: str | None) -> None:
         raise BadInput("command line", "--metric", what, OWN_SESSIONS)
 
 
-def columns_named_so(frame: Frame, taken: Sequence[str]) -> dict[str, list[str]]:
-    """The cells of columns that have a session's name, of dates the days; not of those that say something else."""
-    free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
-    cells = {name: texts(frame.column(name)) for name in free if plain(name) in NAMES}
-    return {name: list(map(_day, held)) if plain(name) == "date" else held for name, held in cells.items()}
-
-
-def _day(date: str) -> str:
-    """The day of a date; empty if that is not plain: each run would be a session of its own by its time of day."""
-    match = DAY.fullmatch(date)
-    return match[1] if match else ""
-
-
 def that_may_be_sessions(of_runs: Sequence[Mapping[str, str]]) -> list[str]:
     """The columns that tell a session of each run: one, or several that disagree; a constant one only if alone."""
     names = dict.fromkeys(name for cells in of_runs for name in cells)
@@ -46,7 +28,8 @@ def that_may_be_sessions(of_runs: Sequence[Mapping[str, str]]) -> list[str]:
     told: dict[tuple[int, ...], str] = {}
     for name, cells in filled.items():
         if len(set(cells)) > 1:
-            told.setdefault(tuple(map(cells.index, cells)), name)
+            first: dict[str, int] = {}
+            told.setdefault(tuple(first.setdefault(cell, place) for place, cell in enumerate(cells)), name)
     return list(told.values()) or list(filled)[:1]
 
 
