@@ -160,11 +160,15 @@ def _require_different(by_run: Sequence[Sequence[Line]]) -> None:
 def _refuse_twice(first: Line, second: Line, key: str, what: str) -> NoReturn:
     """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
     stands = f"{what} stands in {first.where}, too"
-    differ = [name for name, cell in second.settings.items() if cell != first.settings.get(name, cell)]
-    for name in (name for name, cell in second.began.items() if cell != first.began.get(name, cell)):
-        raise BadInput(
-            second.where, key, f"{stands}, with another {name}", f"{ONCE}; --session {name} averages over it"
-        )
+    differ = [
+        name
+        for name, cell in second.settings.items()
+        if cell != first.settings.get(name, cell) and name not in second.began
+    ]
+    began = [name for name, cell in second.began.items() if cell != first.began.get(name, cell)]
+    if began and not differ:
+        allowed = f"{ONCE}; --session {began[0]} averages over it"
+        raise BadInput(second.where, key, f"{stands}, with another {began[0]}", allowed)
     if not differ:
         raise BadInput(second.where, key, stands, f"{ONCE}; {OTHER_SEEDS}")
     apart = ", ".join(f"{name} ({first.settings[name]} and {second.settings[name]})" for name in differ)
