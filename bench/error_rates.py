@@ -24,7 +24,9 @@ from toolnoise.comparison.evals import crossed
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.tables import differences
-from toolnoise.comparison.tables.runs import Run
+from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.tables.directions import directed
+from toolnoise.comparison.tables.runs import Run, Runs
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
@@ -88,6 +90,16 @@ NOISE: dict[str, Callable[[Draws, tuple[int, ...]], np.ndarray]] = {
     "two kinds of runs": lambda rng, shape: 0.95 * rng.choice([-1, 1], shape) + 0.31 * rng.standard_normal(shape),
     "one bad run in ten": lambda rng, shape: 0.3 - 3 * (rng.random(shape) < 0.1) + 0.4 * rng.standard_normal(shape),
 }
+# The session of each run of two arms, and the SDs of sessions, in SDs of a run.
+IN_SESSIONS = {
+    "one session each": ([0] * 10, [1] * 10),
+    "one session, the same": ([0] * 10, [0] * 10),
+    "5 sessions of 2 runs each": (np.arange(10) // 2, 5 + np.arange(10) // 2),
+    "3 and 4 uneven sessions": ([0] * 6 + [1] * 3 + [2], [3] * 5 + [4] * 3 + [5, 6]),
+    "5 sessions, crossed": (np.arange(10) // 2, np.arange(10) // 2),
+    "2 of 5 sessions in both": (np.arange(10) // 2, 3 + np.arange(10) // 2),
+}
+SESSION_SDS = 0.25, 0.5, 1, 10
 # Evaluation logs: groups of questions, runs, samples, shared seeds, the gain in probits.
 LOGS = [
     (20, 1, 1, False, 0.5),
@@ -145,9 +157,13 @@ def main() -> None:
 
 def winners_named(what: str, false: np.ndarray, right: np.ndarray) -> None:
     """Print the shares of studies with a winner, without a difference and with a gain."""
-    share = np.mean(false)
-    error, mark = np.sqrt(share * (1 - share) / len(false)), "  <- above" if share > 0.06 else ""
-    print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}, {100 * np.mean(right):5.1f} %{mark}", flush=True)
+    winner_share(what, np.mean(false), len(false), f"{100 * np.mean(right):5.1f} %")
+
+
+def winner_share(what: str, share: float, studies: int, beside: str) -> None:
+    """Print the share of studies with a false winner, and what stands beside it."""
+    error, mark = np.sqrt(share * (1 - share) / studies), "  <- above" if share > 0.06 else ""
+    print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}, {beside}{mark}", flush=True)
 
 
 def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray, most: float = 0.97) -> None:
@@ -282,6 +298,32 @@ def table_winners(rng: Draws, shift: int) -> tuple[bool, bool]:
 
     found = [pvalue(metric, arm) for arm in (1, 2) for metric in "xy"]
     return bool(holm(np.array(found)).min() < LEVEL), pvalue("x", 1, 1.0) < LEVEL
+
+
+def sessions(rng: Draws, studies: int) -> None:
+    """Speeds of 10 and 10 runs without a difference, by the SD of sessions in SDs of a run: studies with a winner.
+
+    Each has its 95 % interval (Clopper and Pearson's), and beside it Welch's test over runs.
+    """
+    for name, (of_a, of_b) in IN_SESSIONS.items():
+        for sd in SESSION_SDS:
+            named = np.array([session_winners(rng, of_a, of_b, sd) for _ in range(studies)]).sum(axis=0)
+            low, high = (100 * end for end in stats.binomtest(int(named[0]), studies).proportion_ci())
+            counted = f"{named[0]} of {studies} ({low:.1f} to {high:.1f} %), Welch {named[1]}"
+            winner_share(f"{name}, SD {sd:g}", named[0] / studies, studies, counted)
+
+
+def session_winners(rng: Draws, of_a: Sequence[int], of_b: Sequence[int], sd: float) -> tuple[bool, bool]:
+    """Whether `compare` names a winner, and whether Welch's test over runs does."""
+    speed = sd * rng.standard_normal(20)
+    times = [speed[in_session] + rng.standard_normal(10) for in_session in (of_a, of_b)]
+    runs = [
+        Run("", arm, None, {"ms": time}, began={"host": str(session)})
+        for arm, *of in zip("ab", times, (of_a, of_b), strict=True)
+        for time, session in zip(*of, strict=True)
+    ]
+    (found,) = differences.compare(Runs(["a", "b"], runs, directed(Asked(("ms",))), [], session_of_times="host"))
+    return found.pvalue < LEVEL, mean_difference(*times).pvalue < LEVEL
 
 
 def spreads_of_pairs(rng: Draws, studies: int) -> None:
@@ -678,6 +720,7 @@ SECTIONS: dict[str, Callable[[Draws, int], None]] = {
     "partly-paired": partly_paired,
     "unequal-arms": unequal_arms,
     "tables": tables,
+    "sessions": sessions,
     "sd-ratios": spreads_of_pairs,
     "intervals": intervals,
     "logs": logs,

@@ -54,6 +54,10 @@ def compared(a, b, assumption="independent"):
     return found
 
 
+def printed(found):
+    return comparison_text.laid_out(comparison_text.blocks(found))
+
+
 def verdict(found):
     return comparison_text.as_json([found])["verdict"]
 
@@ -88,9 +92,9 @@ def test_paired_arms_are_compared_draw_by_draw():
     assert paired.accuracy_sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
     # Pairs of the same draw are no part of the churn of other draws.
     assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
-    text = comparison_text.as_text([paired])
-    assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms.\n" in text
-    assert "95 % over 6 paired draws" in verdict(paired)
+    text = printed([paired])
+    assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
+    assert "paired t over 6 draws" in verdict(paired)
     assert "With the same draws, " in verdict(paired)
 
 
@@ -100,7 +104,7 @@ def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
     scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
     assert found.accuracy_sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
     assert np.isnan(found.accuracy_sd_ratio[1:]).all()
-    (line,) = (line for line in comparison_text.as_text([found]).splitlines() if line.startswith("  SD "))
+    (line,) = (line for line in printed([found]).splitlines() if line.startswith("  SD "))
     assert line.rstrip().endswith("too few runs to tell")
 
 
@@ -140,7 +144,7 @@ def test_draws_of_one_arm_alone_count_too(shared):
     assert of_all == pytest.approx(apart.other_draws.churn.value)
     sources = "init, shuffle, augment and dropout"
     said = f"Partly paired: {shared} of 6 draws of {sources} are in both arms; all runs count."
-    assert said in comparison_text.as_text([found])
+    assert said in printed([found])
 
 
 def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
@@ -154,10 +158,10 @@ def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
     assert 0.2 < weight < 1
     expected = weight * alone.accuracy_difference.value + (1 - weight) * means
     assert found.accuracy_difference.value == pytest.approx(expected)
-    text = comparison_text.as_text([found])
+    text = printed([found])
     assert "draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; all runs count" in text
     share = round(100 * weight)
-    assert f"Their runs are correlated: the difference is {share} % the pairs' and {100 - share} % the means'." in text
+    assert f"weighs the mean difference of pairs by {share} % and that of all runs by {100 - share} %." in text
 
 
 def test_runs_of_a_draw_count_as_one_of_it():
@@ -169,7 +173,7 @@ def test_runs_of_a_draw_count_as_one_of_it():
     assert (found.a.n_runs, found.a.n_draws) == (12, 4)
     assert found.a.churn_same_draw.value < found.a.churn.value
     assert found.a.accuracy_sd_same_draw.value < found.a.accuracy_sd.value
-    assert "95 % over draws" in verdict(found)
+    assert "over 4 and 4 draws" in verdict(found)
 
 
 EIGHT = [name for name in VARIANTS if name != "bit"]
@@ -180,13 +184,13 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
     """B is far better on these examples, so only the draws can be in the way of a winner."""
     seeds = [1, 2, 3, 4, 5]
     found = compared(arm(0.5, 5)._replace(drawn=drawn(one, seeds)), arm(0.1, 5, 2)._replace(drawn=drawn(other, seeds)))
-    text = comparison_text.as_text([found])
+    text = printed([found])
     if {one, other} <= {"algo", "algo_impl"}:
         assert "Paired: 5 draws of init, shuffle, augment and dropout" in text
-        assert "B is more accurate by " in text
+        assert "B is better than A: " in text
         return
-    assert "is more accurate" not in text
-    assert "That is no winner: " in text
+    assert "is better" not in text
+    assert "No winner: " in text
     assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.low]).all()
     assert found.accuracy_difference_over_examples.low > 0
     fixed = [source for source in ALL if any(source not in VARIANTS[name] for name in (one, other))]
@@ -202,11 +206,11 @@ def test_draws_of_what_a_variant_fixes_pair_it_with_others():
 
 def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     better = verdict(compared(arm(0.4, 6), arm(0.2, 6, 2)))
-    assert better.startswith("B is more accurate by ")
+    assert better.startswith("B is better than A: accuracy +")
     assert "in 100 % of pairs." in better
     worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
-    assert worse.startswith("A is more accurate by ")
-    assert better.split(":")[0][1:] == worse.split(":")[0][1:]
+    assert worse.startswith("A is better than B: accuracy +")
+    assert better.split(";")[0][len("B is better than A") :] == worse.split(";")[0][len("A is better than B") :]
 
 
 def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
@@ -217,13 +221,13 @@ def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
     found = compared(Answers("a", a, None, None), Answers("b", b, None, None), "paired")
     half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
     assert 0.01 < half < 0.1
-    line = next(line for line in comparison_text.as_text([found]).splitlines() if line.startswith("accuracy %"))
+    line = next(line for line in printed([found]).splitlines() if line.startswith("accuracy %"))
     means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
     assert line.split()[2:5] == [*means, "-0.125"]
     apart = compared(
         *(Answers("a", np.where(arm(share, 3, 4).predicted > 0, LABELS, 9), None, None) for share in (0.3, 0.1))
     )
-    line = next(line for line in comparison_text.as_text([apart]).splitlines() if line.startswith("accuracy %"))
+    line = next(line for line in printed([apart]).splitlines() if line.startswith("accuracy %"))
     half = 50 * (apart.accuracy_difference.high - apart.accuracy_difference.low)
     decimals = max(0, 1 - int(np.floor(np.log10(half))))
     assert line.split()[2] == f"{100 * apart.a.accuracy_mean.value:.{decimals}f}"
@@ -232,7 +236,7 @@ def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
 def test_a_difference_within_noise_is_not_called_a_gain():
     found = compared(arm(0.3, 5), arm(0.3, 5, 2))
     assert found.accuracy_difference.low < 0 < found.accuracy_difference.high
-    assert verdict(found).startswith("No significant difference in accuracy: ")
+    assert verdict(found).startswith("No significant difference between B and A: accuracy ")
 
 
 def test_single_runs_have_a_difference_but_no_winner():
@@ -241,7 +245,7 @@ def test_single_runs_have_a_difference_but_no_winner():
     assert np.isnan([found.accuracy_difference.low, found.pvalue, found.other_draws.churn.low]).all()
     low, high = found.accuracy_difference_over_examples[1:]
     assert 0 < low < found.accuracy_difference.value < high
-    assert "That is no winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
+    assert "No winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
     assert "trained again" not in verdict(found)
 
 
@@ -253,7 +257,7 @@ def test_what_holds_on_these_examples_alone_says_so():
     for answers in (a, b):
         answers[np.arange(6), np.arange(300, 306)] = (LABELS[300:306] + 2) % 4
     found = comparison.compare_all([Answers("a", each, None, None) for each in (a, b)], LABELS)[0]
-    assert verdict(found).startswith("B is more accurate by 0.21 points")
+    assert verdict(found).startswith("B is better than A: accuracy +0.21 points")
     assert "On other examples of the same kind this may not hold" in verdict(found)
 
 
@@ -262,7 +266,7 @@ def test_bit_identical_runs_are_one_run():
     of_bits = ((a, "x"), (b, "y"))
     copies = [one._replace(predicted=one.predicted.repeat(5, axis=0), bits=[bits] * 5) for one, bits in of_bits]
     found = compared(*copies)
-    assert "is more accurate" not in verdict(found)
+    assert "is better" not in verdict(found)
     assert (found.a.n_draws, found.a.churn_same_draw.value) == (1, 0)
     assert "The 5 runs of B are bit-identical and count as one." in found.notes
     half = copies[0]._replace(predicted=arm(0.3, 5).predicted, bits=["x", "x", "y", "z", "w"])
@@ -288,8 +292,8 @@ def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
         assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.value]).all()
         alike = "bit-identical with" if bits else "equal in all predictions to"
         assert f"5 runs of B are {alike} runs of A." in found.notes
-        assert "no winner: 5 runs are in both arms" in verdict(found)
-        assert "more accurate" not in verdict(found) and "nan" not in comparison_text.as_text([found])
+        assert "No winner: 5 runs are in both arms" in verdict(found)
+        assert "is better" not in verdict(found) and "nan" not in printed([found])
     # Of equal scores one is enough, of equal predictions not: on an easy test set they may be luck.
     found = compared(a._replace(bits=list("vwxyz")), more._replace(bits=list("abcdez")))
     assert found.way == "same runs" and "1 run is in both arms" in verdict(found)
@@ -312,11 +316,11 @@ def test_equal_predictions_of_two_arms_may_be_luck():
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
     assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
-    assert "cross-entropy" in comparison_text.as_text([compared(a, b)])
+    assert "cross-entropy" in printed([compared(a, b)])
     other = b._replace(entropies=None, notes=["no scores"])
     found = compared(a, other)
     assert found.cross_entropy_difference is found.b.cross_entropy_mean is None
-    assert "cross-entropy" not in comparison_text.as_text([found])
+    assert "cross-entropy" not in printed([found])
     assert "B: no scores." in found.notes
 
 
@@ -346,27 +350,28 @@ def test_more_than_two_arms_are_compared_with_the_first_by_holm():
     assert np.isnan(found[2].pvalue_holm)  # one run is no test, and not counted as one
     plain = json.loads(json.dumps(comparison_text.as_json(found), allow_nan=False))["comparisons"]
     assert [one["b"]["name"] for one in plain] == ["B", "C", "D"]
-    text = comparison_text.as_text(found)
-    assert text.count("\nA: a.npy, 6 runs\n") == 2
-    assert "C is more accurate by " in text
+    text = printed(found)
+    assert text.count("\nA: a.npy, 6 runs\n") == 3
+    assert "C is better than A: " in text.partition("\n\n")[0]
     assert "by Holm" in text
 
 
 def test_a_winner_must_survive_holm():
     found = compared(arm(0.4, 6), arm(0.2, 6, 2))._replace(pvalue=0.04, pvalue_holm=0.08)
-    assert verdict(found).startswith("No significant difference in accuracy after Holm's correction: p = 0.08.")
+    assert verdict(found).startswith("No significant difference between B and A after Holm's correction: accuracy +")
+    assert "p = .040, by Holm .080)" in verdict(found)
 
 
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])
 def test_every_comparison_can_be_told_and_read_by_programs(runs):
     found = compared(arm(0.5, runs[0]), arm(0.01, runs[1], 2)._replace(missing=2, file="b.npy"))
-    text = comparison_text.as_text([found])
+    text = printed([found])
     assert "nan" not in text
-    assert text.splitlines()[1] == f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)"
+    assert f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)" in text.splitlines()
     plain = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
     assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
-    assert text.replace("\n", " ").endswith(plain["verdict"])
+    assert plain["verdict"].startswith(text.splitlines()[0])
     assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
 
@@ -382,8 +387,8 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
         assert found.accuracy_difference.value == pytest.approx(means[1] - means[0])
         assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
         assert "two runs" in verdict(found) and "make a third" in verdict(found)
-        text = comparison_text.as_text([found])
-        assert "more accurate" not in text and "p = " not in text and "nan" not in text
+        text = printed([found])
+        assert "is better" not in text and "p = " not in text and "nan" not in text
     assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
 
 
@@ -399,7 +404,7 @@ def test_arms_far_apart_and_hardly_noisy_are_compared_too():
     b = LABELS[np.newaxis].repeat(3, axis=0)
     b[[1, 2], [0, 1]] = 3
     found = comparison.compare_all([Answers("a", a, None, None), Answers("b", b, None, None)], LABELS)[0]
-    assert verdict(found).startswith("B is more accurate by ")
+    assert verdict(found).startswith("B is better than A: accuracy +")
 
 
 # The runs of a method in one file, or in one file a run

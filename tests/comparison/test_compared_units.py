@@ -23,6 +23,7 @@ from toolnoise.comparison import (
     read_arms,
 )
 from toolnoise.comparison.clusters import mean_over_examples
+from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.verbs import compare as verb
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
@@ -84,7 +85,7 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     assert [label.difference.value for label in found.by_label] == near([value for value, *_ in of_labels])
     smallest = min(pvalue for *_, pvalue in of_labels)
     assert min(label.pvalue_holm for label in found.by_label) == near(min(1, 3 * smallest))
-    text = comparison_text.as_text([found])
+    text = laid_out(comparison_text.blocks([found]))
     assert f"{EXAMPLES} examples of 3 labels; accuracy and churn count labels" in text
     assert "all labels right %" in text
     assert "By label, after Holm's correction over 3: " in text
@@ -126,7 +127,9 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     units = int(np.prod(shape[1:]))
     assert (found.n_examples, found.units_each) == (EXAMPLES, units)
     assert found.accuracy_difference.value == 0
-    assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in comparison_text.as_text([found])
+    assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in laid_out(
+        comparison_text.blocks([found])
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +176,7 @@ def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples
     assert found.difference_over_examples == near((each.mean(), *over))
     assert found.apart_other_draws.value == near(np.mean([np.abs(one - other).mean() for one in a for other in b]))
     assert found.perplexity_ratio is None
-    assert "B has the lower mean absolute error, by " in numbers_text.as_text([found])
+    assert "B is better than A: mean absolute error -" in laid_out(numbers_text.blocks([found]))
 
 
 def test_values_of_two_runs_decide_nothing(saved, drawn):
@@ -184,8 +187,8 @@ def test_values_of_two_runs_decide_nothing(saved, drawn):
     assert found.way == "two draws"
     assert np.isnan([found.pvalue, found.difference.low, found.rmse_difference.low, found.hedges_g.value]).all()
     assert found.difference.value == near(np.abs(b - truth).mean() - np.abs(a - truth).mean())
-    text = numbers_text.as_text([found])
-    assert "two runs of A" in text and "make a third" in text and "has the lower" not in text and "nan" not in text
+    text = laid_out(numbers_text.blocks([found]))
+    assert "two runs of A" in text and "make a third" in text and "is better" not in text and "nan" not in text
 
 
 def test_runs_of_values_that_stand_in_both_arms_are_named(saved, drawn):
@@ -194,8 +197,8 @@ def test_runs_of_values_that_stand_in_both_arms_are_named(saved, drawn):
     saved(y=truth, a=a, b=np.concatenate([more, a[:1]]))
     (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
     assert found.way == "same runs" and np.isnan([found.pvalue, found.difference.low]).all()
-    text = numbers_text.as_text([found])
-    assert "1 run of B is bit-identical with a run of A." in text and "no winner: 1 run is in both arms" in text
+    text = laid_out(numbers_text.blocks([found]))
+    assert "1 run of B is bit-identical with a run of A." in text and "No winner: 1 run is in both arms" in text
 
 
 def test_values_may_be_tables(saved, drawn, tmp_path):
@@ -292,8 +295,8 @@ def test_losses_have_a_difference_and_a_ratio_of_perplexities_and_no_labels(save
     assert found.difference_over_examples.value == near(apart)
     assert (found.n_examples, found.n_units) == (EXAMPLES, EXAMPLES * 7 - 2 * 3)
     assert found.rmse_difference is None
-    text = numbers_text.as_text([found])
-    assert "B has the lower loss (nats), by " in text
+    text = laid_out(numbers_text.blocks([found]))
+    assert "B is better than A: loss (nats) -" in text
     assert "error" not in text
     assert json.loads(json.dumps(numbers_text.as_json([found]), allow_nan=False))["outcome"] == "losses"
 
@@ -308,7 +311,7 @@ def test_losses_of_runs_that_share_draws_are_paired(saved, drawn):
     assert found.way == "paired"
     (other,) = compared_as(LOSSES, "a.npy", "b.npy")
     assert found.pvalue < 0.001 < 0.05 < other.pvalue
-    assert "Paired: 4 draws" in numbers_text.as_text([found])
+    assert "Paired: 4 draws" in laid_out(numbers_text.blocks([found]))
 
 
 def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved, drawn):
@@ -317,7 +320,7 @@ def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved,
     (found,) = compared_as(LOSSES, "a.npy", "b.npy")
     assert (found.n_examples, found.n_units) == (1, 50)
     assert found.difference_over_examples == pytest.approx((b.mean() - a.mean(), np.nan, np.nan), nan_ok=True)
-    assert "That is no winner: A is one run and B is one run" in numbers_text.as_text([found])
+    assert "No winner: A is one run and B is one run" in laid_out(numbers_text.blocks([found]))
 
 
 def test_paired_files_of_losses_are_paired_by_the_numbers_in_their_names(saved, drawn, refused):
@@ -333,7 +336,7 @@ def test_one_run_twice_differs_in_nothing(saved, drawn):
     saved(a=drawn.exponential(size=(EXAMPLES, 5)))
     (found,) = compared_as(LOSSES, "a.npy", "a.npy")
     assert found.difference_over_examples == (0, 0, 0)
-    assert "Both have the same loss (nats)." in numbers_text.as_text([found])
+    assert "Both have the same loss (nats)." in laid_out(numbers_text.blocks([found]))
 
 
 SEGMENTS = np.ones((EXAMPLES, 5))

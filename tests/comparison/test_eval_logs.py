@@ -18,6 +18,7 @@ from scripts import loaded
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
+from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked, Scored
 from toolnoise.comparison.sniff import sniff
@@ -377,7 +378,7 @@ def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
         (here / f"{count}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     found = compared(samples(logs, "a1"), "30.jsonl", metric="acc")
     assert (found.n_questions, found.n_left_out) == (70, 30)
-    assert "70 questions in every run of both; 30 others left out" in logs_text.as_text([found])
+    assert "70 questions in every run of both; 30 others left out" in laid_out(logs_text.blocks([found]))
     line = (
         r"100.jsonl: found 0 of 100 questions in every run .*; not so, for example: '0': its document differs; the same"
     )

@@ -137,6 +137,20 @@ def test_blank_cells_are_skipped_and_counted_and_what_is_not_finite_is_said(tabl
     assert "Left out: 1 run of b whose accuracy is not a finite number." in runs.notes
 
 
+def test_folds_and_a_grid_within_each_arm_are_named(here):
+    rows = [(model, lr, repeat, 0.9 + 0.01 * repeat) for model in "ab" for lr in (0.1, 0.2) for repeat in range(3)]
+    for name, said in (("lr", "not used, but varying within an arm: lr"), ("fold", "folds share training data")):
+        pd.DataFrame(rows, columns=["model", name, "loss", "accuracy"]).to_csv(here / "t.csv", index=False)
+        notes = reading.read([["t.csv"]], Asked(("accuracy",))).notes
+        assert sum(said in note for note in notes) == 1
+    # Numbers that differ between runs are no grid.
+    noisy = pd.DataFrame(rows, columns=["model", "lr", "loss", "accuracy"]).assign(
+        loss=[0.1 * run for run in range(12)]
+    )
+    noisy.drop(columns="lr").to_csv(here / "t.csv", index=False)
+    assert not any("not used" in note for note in reading.read([["t.csv"]], Asked(("accuracy",))).notes)
+
+
 # Which way is better
 
 
@@ -197,6 +211,8 @@ def test_the_names_that_are_known_are_printed_in_the_docs():
         "finished": known_names.FINISHED,
         "not finished": known_names.UNFINISHED - {""},
         "task": known_names.TASKS,
+        "fold": known_names.FOLDS,
+        "session": known_names.SESSIONS,
         "no run": known_names.SUMMARIES,
         "lower is better": known_names.LOWER,
         "higher is better": known_names.HIGHER,

@@ -20,6 +20,7 @@ from toolnoise.comparison import (
     prediction_files,
     read_arms,
 )
+from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals import compared_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked as Scores
@@ -121,14 +122,14 @@ def _of_logs(
     logs = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if logs[0].shares else (1, "")
     label = f"difference in {logs[0].metric}{unit}"
-    return _result(logs_text.as_text(logs), logs_text.as_json(logs), "difference", label, scale)
+    return _result(logs_text.blocks(logs), logs_text.as_json(logs), "difference", label, scale)
 
 
 def _of_numbers(arms: Sequence[Numbers], assumption: Assumption) -> Compared:
     """The errors of a regression, or the losses of tokens."""
     found = compared_numbers.compare_all(arms, assumption)
     label = f"difference in {numbers_text.name_of(found[0])}"
-    return _result(numbers_text.as_text(found), numbers_text.as_json(found), "difference", label)
+    return _result(numbers_text.blocks(found), numbers_text.as_json(found), "difference", label)
 
 
 def _of_predictions(
@@ -137,8 +138,8 @@ def _of_predictions(
     """Classes, scores, or right and wrong answers."""
     judged, right = read_arms.right_or_wrong(arms, labels)
     found = comparison.compare_all(judged, right, assumption, by_label)
-    text, values = comparison_text.as_text(found), comparison_text.as_json(found)
-    return _result(text, values, "accuracy_difference", "difference in accuracy, points", 100)
+    blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
+    return _result(blocks, values, "accuracy_difference", "difference in accuracy, points", 100)
 
 
 def _require_two(arms: Sequence[Any]) -> None:
@@ -146,7 +147,9 @@ def _require_two(arms: Sequence[Any]) -> None:
         raise BadInput("command line", "ARMS", f"found {len(arms)}", "two or more arms")
 
 
-def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Compared:
+def _result(
+    blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1
+) -> Compared:
     """What was found; drawn is one quantity of each pair of arms."""
     pairs = values.get("comparisons", [values])
     drawn = [
@@ -154,7 +157,8 @@ def _result(text: str, values: Mapping[str, Any], quantity: str, label: str, sca
         | {"quantity": f"{pair['b']['name']} - {pair['a']['name']}"}
         for pair in pairs
     ]
-    return Compared(text, values, partial(_rows, pairs), of_intervals(label, drawn))
+    tables = [block.rows for block in blocks]
+    return Compared(laid_out(blocks), values, partial(_rows, pairs), of_intervals(label, drawn), tables=tables)
 
 
 def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

@@ -69,9 +69,13 @@ class Result:
 
 @dataclass(frozen=True, repr=False)
 class Compared(Result):
-    """A comparison of two or more arms; that of tables can be drawn into a file, a panel for each metric."""
+    """A comparison of two or more arms; that of tables can be drawn into a file, a panel for each metric.
+
+    `tables` are the printed ones: lines of cells, the heading first.
+    """
 
     figure: Callable[[str], None] | None = field(default=None, compare=False)
+    tables: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def write_figure(self, path: str) -> None:
         """Write the figure of a comparison of tables; the suffix is the format."""

@@ -15,6 +15,7 @@ from toolnoise.api import given
 from toolnoise.api.results import Compared, of_intervals
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import read_arms
+from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.tables import differences, reading, text
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.differences import MetricComparison
@@ -32,8 +33,8 @@ def compare(arms: Sequence[Any], asked: Asked, against: str | None, *, all_pairs
         runs = reading.read(files, asked)
         found = differences.compare(runs, against, all_pairs=all_pairs)
     runs = runs._replace(notes=[given_as(note) for note in runs.notes])
-    values, drawn = text.as_json(runs, found), _picture(found)
-    return Compared(text.as_text(runs, found), values, partial(_rows, found), drawn, partial(_figure, found))
+    values, drawn, block = text.as_json(runs, found), _picture(found), text.block(runs, found)
+    return Compared(laid_out([block]), values, partial(_rows, found), drawn, partial(_figure, found), [block.rows])
 
 
 @contextmanager

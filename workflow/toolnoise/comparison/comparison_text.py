@@ -1,8 +1,8 @@
-"""What `toolnoise compare` prints: the numbers of each comparison as a table, and the conclusions in words."""
+"""What `toolnoise compare` prints: verdicts, then the numbers of each comparison, then what they are of."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,45 @@ from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.stats.estimates import TOO_FEW, Estimate
+from toolnoise.stats.two_means import most_freedom
 
 LEVEL = 0.05
 PERCENT = 100
 DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
 # A name, the numbers of both arms and of their difference, its interval, and what that is over.
 Row = tuple[str, ...]
+IN_MARKDOWN = str.maketrans({"|": r"\|"})
+IN_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
+TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent": "Welch's t"}
+
+
+class Block(NamedTuple):
+    """What is printed of a comparison: its verdicts, its numbers below their heading, and what else is known of it."""
+
+    verdicts: Sequence[str]
+    rows: Sequence[Row]
+    notes: Sequence[str]
+
+
+def laid_out(blocks: Sequence[Block]) -> str:
+    """The text for people: all verdicts come first."""
+    verdicts = [verdict for block in blocks for verdict in block.verdicts]
+    return "\n\n".join(["\n".join(verdicts), *("\n".join([*aligned(b.rows), "", *b.notes]) for b in blocks)])
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """A table in Markdown."""
+    head, *lines = (" | ".join(cell.strip().translate(IN_MARKDOWN) for cell in row) for row in rows)
+    return "\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines))
+
+
+def latex(rows: Sequence[Row]) -> str:
+    """A table in LaTeX, which needs no package."""
+    head, *lines = (
+        " & ".join(cell.strip().translate(str.maketrans(IN_LATEX)) for cell in row) + r" \\" for row in rows
+    )
+    begin, end = rf"\begin{{tabular}}{{{'l' * len(rows[0])}}}", r"\end{tabular}"
+    return "\n".join([begin, r"\hline", head, r"\hline", *lines, r"\hline", end])
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -34,12 +67,12 @@ def records(
     return found[0] if len(found) == 1 else {"comparisons": found}
 
 
-def as_text(comparisons: Sequence[Comparison]) -> str:
-    """The comparison for people."""
-    return "\n\n\n".join(_block(comparison, len(comparisons)) for comparison in comparisons)
+def blocks(comparisons: Sequence[Comparison]) -> list[Block]:
+    """The comparisons for people."""
+    return [_block(comparison, len(comparisons)) for comparison in comparisons]
 
 
-def _block(comparison: Comparison, tests: int) -> str:
+def _block(comparison: Comparison, tests: int) -> Block:
     a, b = comparison.a, comparison.b
     by, examples = over_what(comparison), _examples(comparison)
     rows = [
@@ -70,18 +103,19 @@ def _block(comparison: Comparison, tests: int) -> str:
         rows.append(mean_row(f"accuracy of {each.label} %", *means, each.difference, by, PERCENT))
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(comparison), *pairing(comparison), *comparison.notes]
-    return block(comparison, tests, about, rows, [*_sentences(comparison), *_of_labels(comparison)])
+    first, *says = _sentences(comparison)
+    return block(comparison, tests, first, rows, [*says, *_of_labels(comparison), *about])
 
 
-def block(comparison: Any, tests: int, about: Sequence[str], rows: Sequence[Row], says: Sequence[str]) -> str:
-    """What is printed of one of several comparisons: what was compared, the numbers in a table, the conclusions."""
+def block(comparison: Any, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
+    """What is printed of one of several comparisons."""
     a, b = comparison.a.name, comparison.b.name
-    heading = ("", a, b, f"{a} to {b}", "95 % interval", "over")
-    lines = [*about, "", *aligned([heading, *with_numbers(rows)]), "", *says]
+    heading = ("", a, b, f"{a} to {b}", "95 % CI", "over")
+    holm = []
     if tests > 1 and not math.isnan(comparison.pvalue):
         by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a})"
-        lines.append(f"p = {comparison.pvalue:.2g}, {by_holm}.")
-    return "\n".join(lines)
+        holm = [f"p = {comparison.pvalue:.2g}, {by_holm}."]
+    return Block([first], [heading, *with_numbers(rows)], [*notes, *holm])
 
 
 def with_numbers(rows: Sequence[Row]) -> list[Row]:
@@ -136,7 +170,8 @@ def correlated(pair_weight: float) -> str:
     if not pair_weight:
         return ""
     pairs = round(100 * pair_weight)
-    return f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
+    weighted = f"the mean difference of pairs by {pairs} % and that of all runs by {100 - pairs} %"
+    return f" As runs of a pair are alike, the difference weighs {weighted}."
 
 
 def _sentences(comparison: Comparison) -> list[str]:
@@ -147,25 +182,74 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 
 def _better(comparison: Comparison) -> list[str]:
-    a, b = comparison.a.name, comparison.b.name
     found = comparison.accuracy_difference
     if found.low == found.high == 0:
         return ["All runs are equally accurate."]
-    over = f"95 % over {over_what(comparison)}"
-    if undecided := not_significant(comparison, "accuracy", f"{interval_text(found, PERCENT)} points ({over})"):
-        return [undecided]
-    winner, beats = b, comparison.probability_of_improvement.value
-    if found.value < 0:
-        winner, beats, found = a, 1 - beats, other_way_round(found)
-    sentences = [
-        f"{winner} is more accurate by {number_text(found, PERCENT)} points ({interval_text(found, PERCENT)}, {over}): "
-        f"its run beats the other's in {100 * beats:.0f} % of pairs."
-    ]
+    unit = over_what(comparison).rpartition(" ")[2]
+    test = name_of_test(comparison.way, comparison.n_draws_each, comparison.n_draws, unit, "draws")
+    share = comparison.probability_of_improvement.value
+    says = verdict(comparison, "accuracy", found, share, test, unit=" points", scale=PERCENT)
     examples = comparison.accuracy_difference_over_examples
-    if examples.low <= 0 <= examples.high:
-        of = f"{OUTCOMES[comparison.outcome].example}s"
-        sentences.append(f"On other {of} of the same kind this may not hold: the interval over {of} includes 0.")
-    return sentences
+    if len(says) > 1 and examples.low <= 0 <= examples.high:
+        says[0] += of_these_examples(OUTCOMES[comparison.outcome].example)
+    return says
+
+
+def of_these_examples(kind: str) -> str:
+    """What is said of a winner that others of its examples may not confirm."""
+    return f" On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0."
+
+
+def verdict(
+    found: Any,
+    name: str,
+    difference: Estimate,
+    share: float,
+    test: str,
+    *,
+    lower: bool | None = False,
+    unit: str = "",
+    scale: float = 1,
+    ratio: Estimate | None = None,
+) -> list[str]:
+    """Which arm is better, as a paper prints it, and the share of pairs in which its run beats the other's; or neither.
+
+    If `lower` is None, which way is better is not known. `ratio` is that of perplexities.
+    """
+    winner, loser = found.b.name, found.a.name
+    decided = found.pvalue_holm < LEVEL
+    if decided and (difference.value < 0) != bool(lower):
+        winner, loser, share, difference = loser, winner, 1 - share, other_way_round(difference)
+        ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+    size = f"{name} {number_text(difference, scale, '+')}{unit} (95 % CI {interval_text(difference, scale)}"
+    times = "" if ratio is None else f", perplexity x {ratio.value:.4f}, {ratio.low:.4f} to {ratio.high:.4f}"
+    holm = "" if found.pvalue_holm == found.pvalue else f", by Holm {_p_text(found.pvalue_holm)}"
+    says = f"{size}{times}; {test}, p {_p_text(found.pvalue, '= ')}{holm})."
+    if not decided:
+        after = " after Holm's correction" if found.pvalue < LEVEL else ""
+        return [f"No significant difference between {winner} and {loser}{after}: {says}"]
+    if lower is None:
+        says += " Which way is better is not known: --lower or --higher says it."
+    way, beats = ("higher", "is above") if lower is None else ("better", "beats")
+    pairs = f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
+    return [f"{winner} is {way} than {loser}: {says}", pairs]
+
+
+def _p_text(p: float, equals: str = "") -> str:
+    """A p-value as papers print it, with as many digits as tell it from the level."""
+    digits = next(digits for digits in range(2, 18) if (float(f"{p:.{digits}g}") < LEVEL) == (p < LEVEL))
+    return "< .001" if p < 0.001 else equals + f"{p:#.{digits}g}".removeprefix("0").removesuffix(".0")
+
+
+def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paired: str) -> str:
+    """The test by name, and over how many units, of which the shared ones may be called something else: seeds."""
+    a, b = units
+    most = most_freedom(a, b)
+    if way == "paired":
+        return f"{TESTS[way]} over {shared} {paired}"
+    limit = f" with at most {most:g} degrees of freedom" if way == "independent" and most < math.inf else ""
+    both = f", {shared} {paired} in both" if way == "partly paired" else ""
+    return f"{TESTS[way]}{limit} over {a} and {b} {unit}{both}"
 
 
 def _without_winner(comparison: Comparison) -> list[str]:
@@ -177,7 +261,7 @@ def _without_winner(comparison: Comparison) -> list[str]:
     ends = "" if math.isnan(found.low) else f" ({interval_text(found, PERCENT)}, 95 % over {_examples(comparison)})"
     size = number_text(other_way_round(found) if found.value < 0 else found, PERCENT)
     by = f"{size} points {'above' if found.value > 0 else 'below'}" if found.value else "as accurate as"
-    return [f"{b} is {by} {a} here{ends}. {no_winner(comparison)}"]
+    return [f"No winner: {no_winner(comparison)}. {b} is {by} {a} here{ends}."]
 
 
 def not_significant(comparison: Any, what: str, interval: str) -> str:
@@ -193,16 +277,16 @@ def no_winner(comparison: Comparison) -> str:
     """Why a difference of one draw, or of two, says nothing about others."""
     a, b = comparison.a.name, comparison.b.name
     if comparison.way == "same runs":
-        return f"That is no winner: {in_both_arms(comparison.n_in_both)}."
+        return in_both_arms(comparison.n_in_both)
     if comparison.way == "two draws":
         few = [arm for arm in (comparison.a, comparison.b) if arm.n_draws == 2]
         unit = "runs" if all(arm.n_runs == 2 for arm in few) else "draws"
-        return f"That is no winner: {too_few(unit, [arm.name for arm in few])}."
+        return too_few(unit, [arm.name for arm in few])
     single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
     reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
     if comparison.same_draws:
         reason = f"all runs share one draw{_of(comparison.same_draws)}"
-    return f"That is no winner: {reason}, and luck cannot be ruled out."
+    return f"{reason}, and luck cannot be ruled out"
 
 
 def in_both_arms(runs: int) -> str:

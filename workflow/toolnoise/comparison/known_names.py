@@ -23,6 +23,9 @@ UNFINISHED = FAILED | {"running", "scheduled", "pending", "preempting", "queued"
 # Columns by which results are of different things, which are no runs of one.
 TASKS = {"dataset", "data_set", "task", "benchmark", "split", "subset", "domain", "language", "lang", "env", "env_name"}
 TASKS |= {"environment", "corpus", "dataset_name", "task_name", "test_set", "env_id"}
+FOLDS = {"fold", "folds", "cv_fold", "kfold", "k_fold", "fold_id"}
+# Of sessions, for times and speeds alone.
+SESSIONS = ("session", "host", "node", "machine", "launch", "date")
 # In place of a seed or the name of a run: a line that sums up others.
 SUMMARIES = {"mean", "avg", "average", "std", "stdev", "std_dev", "sd", "stderr", "sem", "se", "var", "variance"}
 SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}

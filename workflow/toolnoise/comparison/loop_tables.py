@@ -15,15 +15,16 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import csv_columns
+from toolnoise.comparison.known_names import FAILED, FINISHED, SEEDS, STATES, STEPS
+from toolnoise.comparison.known_names import UNFINISHED as NOT_FINISHED
 from toolnoise.comparison.tables import frame
 from toolnoise.comparison.tables.frame import Frame
-from toolnoise.comparison.tables.roles import FAILED, FINISHED, OTHERS, SEEDS, STATES, STEPS
 
 # Names of the column that says the change; the first that the table has.
 CHANGES = ("change", "candidate", "patch", "idea", "commit", "sha", "revision", "variant", "name", "id")
 CRASHED = FAILED | {"crash", "oom"}
-UNFINISHED = OTHERS - FAILED - {""}
-STATUSES = FINISHED | OTHERS | CRASHED | {"keep", "kept", "discard", "discarded", "drop", "dropped", "baseline"}
+UNFINISHED = NOT_FINISHED - FAILED - {""}
+STATUSES = FINISHED | NOT_FINISHED | CRASHED | {"keep", "kept", "discard", "discarded", "drop", "dropped", "baseline"}
 METRIC_LINE = re.compile(r"^\s*METRIC\s+([^\s=]+)\s*=[ \t]*(.*?)\s*$", re.MULTILINE)
 
 

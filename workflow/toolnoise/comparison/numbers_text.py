@@ -8,20 +8,22 @@ from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
 from toolnoise.comparison.compared_numbers import NumberComparison
 from toolnoise.comparison.comparison_text import (
+    Block,
     difference_row,
     in_own_unit,
     interval_text,
     mean_row,
+    name_of_test,
     number_text,
-    other_way_round,
+    of_these_examples,
     over_what,
     sd_ratio,
     shares,
     shown,
+    verdict,
 )
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.formulas.outcomes import LOSSES, NUMBERS
-from toolnoise.stats.estimates import Estimate
 
 
 def as_json(comparisons: Sequence[NumberComparison]) -> dict[str, Any]:
@@ -29,12 +31,12 @@ def as_json(comparisons: Sequence[NumberComparison]) -> dict[str, Any]:
     return comparison_text.records(comparisons, _sentences)
 
 
-def as_text(comparisons: Sequence[NumberComparison]) -> str:
-    """The comparison for people."""
-    return "\n\n\n".join(_block(each, len(comparisons)) for each in comparisons)
+def blocks(comparisons: Sequence[NumberComparison]) -> list[Block]:
+    """The comparisons for people."""
+    return [_block(each, len(comparisons)) for each in comparisons]
 
 
-def _block(found: NumberComparison, tests: int) -> str:
+def _block(found: NumberComparison, tests: int) -> Block:
     a, b, by = found.a, found.b, over_what(found)
     words = NUMBERS[found.outcome]
     examples = counted(found.n_examples, words.example)
@@ -58,7 +60,8 @@ def _block(found: NumberComparison, tests: int) -> str:
     about = [f"{arm.name}: {arm.file}, {comparison_text.runs(arm)}" for arm in (a, b)]
     units = f"{examples}, {found.n_units} {words.unit}s" if found.n_units != found.n_examples else examples
     about += [units, *comparison_text.pairing(found), *found.notes]
-    return comparison_text.block(found, tests, about, rows, _sentences(found))
+    first, *says = _sentences(found)
+    return comparison_text.block(found, tests, first, rows, [*says, *about])
 
 
 def _sentences(found: NumberComparison) -> list[str]:
@@ -70,23 +73,14 @@ def _better(found: NumberComparison) -> list[str]:
     difference, name = found.difference, name_of(found)
     if difference.low == difference.high == 0:
         return [f"Both have the same {name}."]
-    by = f"95 % over {over_what(found)}"
-    if undecided := comparison_text.not_significant(found, name, f"{interval_text(difference)} ({by})"):
-        return [undecided]
-    winner, beats = b, found.probability_of_improvement.value
-    ratio, size = found.perplexity_ratio, other_way_round(difference)
-    if difference.value > 0:
-        winner, beats, size = a, 1 - beats, difference
-        ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
-    times = "" if ratio is None else f", perplexity x {ratio.value:.4f} ({ratio.low:.4f} to {ratio.high:.4f})"
-    says = [
-        f"{winner} has the lower {name}, by {number_text(size)} ({interval_text(size)}, {by}){times}: "
-        f"its run is lower than the other's in {100 * beats:.0f} % of pairs."
-    ]
+    if math.isnan(found.pvalue):
+        return [f"{name}: {b} - {a} is {number_text(difference, sign='+')}: without any noise, there is no test."]
+    test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
+    share, ratio = found.probability_of_improvement.value, found.perplexity_ratio
+    says = verdict(found, name, difference, share, test, lower=True, ratio=ratio)
     examples = found.difference_over_examples
-    kind = NUMBERS[found.outcome].example
-    if examples.low <= 0 <= examples.high:
-        says.append(f"On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0.")
+    if len(says) > 1 and examples.low <= 0 <= examples.high:
+        says[0] += of_these_examples(NUMBERS[found.outcome].example)
     return says
 
 
@@ -99,7 +93,7 @@ def _without_winner(found: NumberComparison) -> list[str]:
     over = f"95 % over {found.n_examples} {kind}s"
     ends = "" if math.isnan(difference.low) else f" ({interval_text(difference)}, {over})"
     here = f"{found.b.name} - {found.a.name} is {number_text(difference, sign='+')} here{ends}"
-    return [f"{name[0].upper()}{name[1:]}: {here}. {comparison_text.no_winner(found)}"]
+    return [f"No winner: {comparison_text.no_winner(found)}. {name[0].upper()}{name[1:]}: {here}."]
 
 
 def _apart(found: NumberComparison) -> list[str]:

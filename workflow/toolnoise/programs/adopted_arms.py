@@ -18,7 +18,7 @@ def summary(study: Study) -> list[str]:
         compared = f"others compared with {runs.arms[0]}; not paired; {text.tests(found)} tests, Holm"
         lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; {compared})?"]
         lines += [
-            *(f"{each.b.name} - {each.a.name}: {text.sentence(each)}" for each in found),
+            *(text.sentences(each)[0] for each in found),
             *(f"{metric.better.partition(' (')[0]}, by its name." for metric in runs.metrics),
         ]
     return lines

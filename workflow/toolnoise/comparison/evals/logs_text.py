@@ -6,7 +6,7 @@ from typing import Any
 
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.comparison_text import PERCENT, difference_row, mean_row, shares
+from toolnoise.comparison.comparison_text import PERCENT, Block, difference_row, mean_row, shares
 from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
@@ -16,12 +16,12 @@ def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
     return comparison_text.records(comparisons, _sentences, _over)
 
 
-def as_text(comparisons: Sequence[LogComparison]) -> str:
-    """The comparison for people."""
-    return "\n\n\n".join(_block(each, len(comparisons)) for each in comparisons)
+def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
+    """The comparisons for people."""
+    return [_block(each, len(comparisons)) for each in comparisons]
 
 
-def _block(found: LogComparison, tests: int) -> str:
+def _block(found: LogComparison, tests: int) -> Block:
     a, b = found.a, found.b
     questions, runs = _questions(found), _runs(found)
     name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
@@ -44,7 +44,8 @@ def _block(found: LogComparison, tests: int) -> str:
     groups = "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
     about.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
     about += [*found.notes, *_assumed(found)]
-    return comparison_text.block(found, tests, about, rows, _sentences(found))
+    verdict, *says = _sentences(found)
+    return comparison_text.block(found, tests, verdict, rows, [*says, *about])
 
 
 def _samples(arm: LogArm) -> str:
@@ -86,19 +87,19 @@ def _sentences(found: LogComparison) -> list[str]:
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
     if undecided := comparison_text.not_significant(found, what, f"{_interval(found, difference)} ({over})"):
-        says = [undecided]
+        verdict = undecided
     else:
         winner, size = (b, difference) if difference.value > 0 else (a, comparison_text.other_way_round(difference))
         by = comparison_text.number_text(size, scale) + " points" * found.shares
-        says = [f"{winner} has the higher {what}, by {by} ({_interval(found, size)}, {over})."]
+        verdict = f"{winner} has the higher {what}, by {by} ({_interval(found, size)}, {over})."
+    why = f"another training run of {a} or {b} may differ by more" if way == "one run" else ""
     if way == "same runs":
-        says.append(f"This says nothing about the methods: {comparison_text.in_both_arms(found.n_in_both)}.")
+        why = comparison_text.in_both_arms(found.n_in_both)
     if way == "two runs":
-        few = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
-        says.append(f"This says nothing about the methods: {few}.")
-    if way == "one run":
-        says.append(f"This says nothing about the methods: another training run of {a} or {b} may differ by more.")
-    return [*says, *_where_from(found), *_changes(found)]
+        why = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
+    if why:
+        verdict += f" This says nothing about the methods: {why}."
+    return [verdict, *_where_from(found), *_changes(found)]
 
 
 def _these(found: LogComparison) -> str:

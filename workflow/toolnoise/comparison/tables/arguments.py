@@ -8,6 +8,7 @@ from toolnoise.commands.verb import flag, option
 from toolnoise.comparison.known_names import HIGHER, LOWER
 
 NONE = "none"  # in place of a column: there is none
+PREVIOUS = "previous"  # in place of an arm: the one before, in the order of the table
 CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
 
 
@@ -39,7 +40,7 @@ READING = {
     "--session": option(
         "COLUMN",
         "of tables: the column of sessions, such as the machine or the day: runs of an arm in one are averaged. Times "
-        "and speeds need it, or none if each run is a session of its own",
+        "and speeds need it (host, date and such are known), or none if each run is a session of its own",
     ),
     "--last": flag("of tables with several steps a run: the last step counts"),
     "--best": flag("of tables with several steps a run: the best step counts"),
@@ -54,7 +55,9 @@ READING = {
 }
 COMPARING = {
     **READING,
-    "--against": option("ARM", "of tables: compare all others with this arm (the first)"),
+    "--against": option(
+        "ARM", f"of tables: compare all others with this arm (the first), or, by {PREVIOUS}, each with the one before"
+    ),
     "--all-pairs": flag("of tables: compare every two arms"),
     "--figure": option("FILE", "of tables: draw the differences with their intervals: .svg, .png or .pdf"),
 }

@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.times import is_time
 from toolnoise.comparison import comparison, designs
 from toolnoise.comparison.designs import Design, Way
 from toolnoise.comparison.partly_paired import pair_weight
+from toolnoise.comparison.tables.arguments import PREVIOUS
 from toolnoise.comparison.tables.directions import Metric
 from toolnoise.comparison.tables.runs import LEFT, NUMBERED, Run, Runs
 from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
@@ -72,7 +72,7 @@ TESTS |= dict.fromkeys(designs.UNTESTED, "none")
 
 
 def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
-    """Compare arms by every metric: all with the first or with `against`, or every two."""
+    """Compare arms by every metric: all with the first or with `against`, each with the one before, or every two."""
     if len(runs.arms) < 2:
         left = " ".join(note for note in runs.notes if note.startswith(LEFT))
         what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
@@ -89,10 +89,13 @@ def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) 
 def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
     if against is not None and all_pairs:
         raise BadInput("command line", "--against", "found --all-pairs, too", "one of them")
-    if against is not None and against not in arms:
-        raise BadInput("command line", "--against", f"found {against}", f"of the arms: {', '.join(arms)}")
+    if against not in (None, PREVIOUS, *arms):
+        allowed = f"{PREVIOUS}, or of the arms: {', '.join(arms)}"
+        raise BadInput("command line", "--against", f"found {against}", allowed)
     if all_pairs:
         return list(itertools.combinations(arms, 2))
+    if against == PREVIOUS and PREVIOUS not in arms:
+        return list(itertools.pairwise(arms))
     first = arms[0] if against is None else against
     return [(first, arm) for arm in arms if arm != first]
 
@@ -154,7 +157,7 @@ def _compared(runs: Runs, metric: Metric, name_a: str, name_b: str, same: int) -
     of_a, of_b = (runs.of(name, metric.name) for name in (name_a, name_b))
     a, b = (np.array([run.metrics[metric.name] for run in of]) for of in (of_a, of_b))
     plan, in_sessions = plan_of(of_a, of_b), of_a[0].session is not None
-    if is_time(metric.name) and runs.session is None:
+    if runs.sessions_missing(metric.name):
         plan = plan._replace(way="no sessions")
     if same:
         plan = plan._replace(way="same runs")

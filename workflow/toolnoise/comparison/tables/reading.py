@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.times import is_time
 from toolnoise.comparison import csv_columns, known_names, read_arms, table_rows
 from toolnoise.comparison.csv_columns import EXACT
 from toolnoise.comparison.tables import frame as frames
-from toolnoise.comparison.tables import layouts, roles
+from toolnoise.comparison.tables import layouts, roles, sessions
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import directed, require_of_metrics, words_of
 from toolnoise.comparison.tables.frame import Frame
@@ -85,7 +86,12 @@ def read(given: Sequence[Sequence[str]], asked: Asked, *, alone: bool = False) -
     arms = list(dict.fromkeys(run.arm for run in runs if run.metrics))
     if asked.session == roles.NONE:
         said.append("Each run counts as a session of its own (--session none).")
-    return Runs(arms, runs, metrics, [*notes.sentences(), *said], asked.session)
+    of_times = []
+    if asked.session is None and any(is_time(metric) for metric in asked.metrics):
+        of_times = sessions.that_may_be_sessions([run.began for run in runs if run.metrics])
+        said += sessions.said_of(of_times)
+    of_time = of_times[0] if len(of_times) == 1 else None
+    return Runs(arms, runs, metrics, [*notes.sentences(), *said], asked.session, of_time)
 
 
 def _in_percent(asked: Asked, units: Units) -> set[str]:
@@ -118,7 +124,8 @@ def _lines(
     arms, by = _arms(found, of, named, arm, read_arms.names_of_arms([[path]])[0] if alone else None)
     seeds, pairs = _seeds(found, of, named, asked.seed, seed)
     runs = frames.texts(found.column(of.run)) if of.run else [""] * found.lines
-    sessions = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
+    in_session = frames.texts(found.column(of.session)) if of.session else [None] * found.lines
+    began = roles.began(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
     at = _steps(found, of, list(zip(arms, runs, seeds, strict=True)), several=several)
     states = [text.lower() for text in frames.texts(found.column(of.state))] if of.state else []
     settings = {name: frames.texts(found.column(name)) for name in of.settings}
@@ -137,21 +144,24 @@ def _lines(
             where = found.where(line)
             known.append(seeds[line] != "")
             kept.append(line)
-            if sessions[line] == "":
+            if in_session[line] == "":
                 raise BadInput(where, of.session, "found no session", "one in each line, or --session none")
-            of_line = {name: cells[line] for name, cells in settings.items()}
-            step, seed_of = float(at[line]), seeds[line] or None
-            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, sessions[line], of_line))
+            of_line, of_began = ({name: cells[line] for name, cells in each.items()} for each in (settings, began))
+            step, seed_of, session = float(at[line]), seeds[line] or None, in_session[line]
+            lines.append(Line(where, arms[line], "", runs[line], seed_of, step, values, session, of_line, of_began))
     if not all(known) and any(known):
         raise BadInput(lines[known.index(False)].where, of.seed, "found no seed", "one in each line, or --seed none")
     for metric, held in cells.items():
         blank = int(np.isnan(held.values).sum())
         if blank and layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += blank
-    if unused := _unused(found, of, [arms[line] for line in kept], kept):
+    of_times = began if any(map(is_time, asked.metrics)) else {}
+    if unused := [name for name in _unused(found, of, [arms[line] for line in kept], kept) if name not in of_times]:
         layout.append(f"not used, but varying within an arm: {frames.listed(unused)}")
     if of.session:
         layout.append(f"sessions by {of.session}")
+    if folds := [name for name in found.names if roles.plain(name) in known_names.FOLDS]:
+        layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
     chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
     if chosen:
         notes.say(path, "; ".join(chosen))
@@ -205,7 +215,7 @@ def _sums_up(cell: str) -> bool:
 
 
 def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[str]:
-    """The columns of texts that have several in an arm and are not used; those of other data are refused."""
+    """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
     several = []
     for name in of.unused:
         cells = frames.texts(found.column(name))
@@ -218,7 +228,16 @@ def _unused(found: Frame, of: Roles, arms: list[str], lines: list[int]) -> list[
                 what = f"found {frames.listed(sorted(most))} in one arm"
                 raise BadInput(found.path, name, what, f"a file for each {name}, or --by {name}")
             several.append(name)
-    return several
+    # A grid of a setting in each arm: no run of it differs by noise alone.
+    for name in of.settings if of.seed is None else ():
+        cells, counts = frames.texts(found.column(name)), {arm: Counter() for arm in arms}
+        for arm, line in zip(arms, lines, strict=True):
+            counts[arm][cells[line]] += 1
+        first, *others = counts.values() or [Counter()]
+        of_each = len(first) > 1 < min(first.values()) and all(count == first for count in others)
+        if of_each and roles.plain(name) not in known_names.SEEDS | known_names.FOLDS:
+            several.append(name)
+    return list(dict.fromkeys(several))
 
 
 def _arms(found: Frame, of: Roles, named: list[int], arm: str, default: str | None) -> tuple[list[str], How]:

@@ -1,9 +1,11 @@
 """Which columns of a table say a run's arm, seed, name, step and state: as asked, or as their names make it plain.
 
-A column of sessions is taken only if it is asked for.
+A column of sessions is taken only if it is asked for, but for times and speeds (`began`).
 """
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +16,8 @@ from toolnoise.comparison import read_arms
 from toolnoise.comparison.tables.arguments import NONE
 from toolnoise.comparison.tables.frame import Frame, found, is_numeric, listed, plain, texts
 
+# Of a date the day counts.
+DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
 # Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
 Arms = Literal["in files", "needed", "or one"]
 
@@ -55,6 +59,19 @@ def of(frame: Frame, metrics: list[str], by: str | None, seed: str | None, sessi
     others = [name for name in free if name not in (named, run) and plain(name) not in known.BESIDE]
     settings = [name for name in others if 1 < len(set(texts(frame.column(name)))) <= frame.lines / 2]
     return Roles(arm, of_seed, named, run, step, state, in_session, unused, settings)
+
+
+def began(frame: Frame, taken: Sequence[str]) -> dict[str, list[str]]:
+    """The cells of columns that have a session's name, of dates the days; not of those that say something else."""
+    free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
+    cells = {name: texts(frame.column(name)) for name in free if plain(name) in known.SESSIONS}
+    return {name: list(map(_day, held)) if plain(name) == "date" else held for name, held in cells.items()}
+
+
+def _day(date: str) -> str:
+    """The day of a date; empty if that is not plain: each run would be a session of its own by its time of day."""
+    match = DAY.fullmatch(date)
+    return match[1] if match else ""
 
 
 def _is_told(frame: Frame, name: str) -> bool:

@@ -4,13 +4,15 @@ Where a run has several steps, the last or the best counts, and never without be
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
+from toolnoise.base.times import is_time
 from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.comparison.tables.directions import Metric, directed, require_directions
 
@@ -25,8 +27,8 @@ OPTIMISTIC = "the best of noisy steps is better than any step will be on new dat
 class Line(NamedTuple):
     """A line of a table: its run by arm, file, name, seed and session, its step (NaN if unknown), each metric's number.
 
-    `settings` are the cells of other columns with few values, such as learning rates.
-    A number is NaN where the cell is blank, infinite where it is not finite.
+    `settings` are the cells of other columns with few values, such as learning rates, `began` those of columns with
+    the name of a session. A number is NaN where the cell is blank, infinite where it is not finite.
     """
 
     where: str
@@ -38,10 +40,14 @@ class Line(NamedTuple):
     values: dict[str, float]
     session: str | None
     settings: dict[str, str]
+    began: dict[str, str]
 
 
 class Run(NamedTuple):
-    """A run: where it was found, its arm, seed and session (None if unknown), the metrics' numbers, and its name."""
+    """A run: where it was found, its arm, seed and session (None if unknown), the metrics' numbers, and its name.
+
+    `began` is what columns with the name of a session say, such as host.
+    """
 
     where: str
     arm: str
@@ -49,12 +55,14 @@ class Run(NamedTuple):
     metrics: dict[str, float]
     session: str | None = None
     name: str = ""
+    began: Mapping[str, str] = MappingProxyType({})
 
 
 class Runs(NamedTuple):
     """The runs of all arms, the arms in their order, the metrics, and what was chosen and left out, as sentences.
 
-    `session` is what the user says of sessions: their column, "none", or nothing.
+    `session` is what the user says of sessions: their column, "none", or nothing. Of times and speeds, a column that
+    has the name of a session then says them: `session_of_times`.
     """
 
     arms: list[str]
@@ -62,10 +70,18 @@ class Runs(NamedTuple):
     metrics: list[Metric]
     notes: list[str]
     session: str | None = None
+    session_of_times: str | None = None
 
     def of(self, arm: str, metric: str) -> list[Run]:
-        """The runs of an arm that have a metric."""
-        return [run for run in self.runs if run.arm == arm and metric in run.metrics]
+        """The runs of an arm that have a metric, in the sessions that count for it."""
+        runs = [run for run in self.runs if run.arm == arm and metric in run.metrics]
+        if self.session_of_times and is_time(metric):
+            return [run._replace(session=run.began[self.session_of_times]) for run in runs]
+        return runs
+
+    def sessions_missing(self, metric: str) -> bool:
+        """Whether runs may share sessions that would decide a metric, and nothing says which."""
+        return is_time(metric) and self.session is None and self.session_of_times is None
 
     @property
     def described(self) -> list[str]:
@@ -97,7 +113,7 @@ def as_runs(lines: Sequence[Line], asked: Asked) -> tuple[list[Run], list[str]]:
                 values[metric.name] = line.values[metric.name]
             else:
                 lost[first.arm, metric.name] += 1
-        runs.append(Run(first.where, first.arm, first.seed, values, first.session, first.run))
+        runs.append(Run(first.where, first.arm, first.seed, values, first.session, first.run, first.began))
     for metric, counting in ends.items() if several else ():
         steps = [step for step, _ in counting]
         span = f"step {steps[0]:.15g}" if len(set(steps)) == 1 else f"steps {min(steps):.15g} to {max(steps):.15g}"
@@ -144,7 +160,15 @@ def _require_different(by_run: Sequence[Sequence[Line]]) -> None:
 def _refuse_twice(first: Line, second: Line, key: str, what: str) -> NoReturn:
     """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
     stands = f"{what} stands in {first.where}, too"
-    differ = [name for name, cell in second.settings.items() if cell != first.settings.get(name, cell)]
+    differ = [
+        name
+        for name, cell in second.settings.items()
+        if cell != first.settings.get(name, cell) and name not in second.began
+    ]
+    began = [name for name, cell in second.began.items() if cell != first.began.get(name, cell)]
+    if began and not differ:
+        allowed = f"{ONCE}; --session {began[0]} averages over it"
+        raise BadInput(second.where, key, f"{stands}, with another {began[0]}", allowed)
     if not differ:
         raise BadInput(second.where, key, stands, f"{ONCE}; {OTHER_SEEDS}")
     apart = ", ".join(f"{name} ({first.settings[name]} and {second.settings[name]})" for name in differ)

@@ -1,31 +1,32 @@
-"""What `toolnoise compare` prints of metrics in tables: the numbers of each two arms, and conclusions in words."""
+"""What `toolnoise compare` prints of metrics in tables: verdicts, then the numbers, then what was read."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolnoise.base.printing import aligned, counted, rounded_text
+from toolnoise.base.printing import counted, rounded_text
 from toolnoise.comparison.comparison_text import (
+    LEVEL,
+    Block,
+    Row,
     correlated,
     decimals_of_line,
     in_both_arms,
     in_own_unit,
-    interval_text,
     mean_row,
-    not_significant,
-    number_text,
-    other_way_round,
+    name_of_test,
     plain,
     sd_ratio,
     shares,
     shown,
     too_few,
+    verdict,
     with_numbers,
 )
 from toolnoise.comparison.designs import UNTESTED
-from toolnoise.comparison.tables.differences import MetricComparison
+from toolnoise.comparison.tables.differences import MetricArm, MetricComparison
 from toolnoise.comparison.tables.runs import Runs
-from toolnoise.comparison.tables.sessions import OWN_SESSIONS, SESSIONS_MISSING
+from toolnoise.comparison.tables.sessions import OWN_SESSIONS, SHARED
 from toolnoise.stats.estimates import Estimate
 
 WIDEST = 20  # letters of a heading
@@ -33,15 +34,23 @@ WIDEST = 20  # letters of a heading
 
 def as_json(runs: Runs, found: Sequence[MetricComparison]) -> dict[str, Any]:
     """The comparison for programs: in the metrics' own unit, undefined values are null."""
-    each = [plain(one) | {"over": over(one), "verdict": sentence(one)} for one in found]
+    each = [plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
     return {"read": runs.described, "tests": tests(found), "comparisons": each}
 
 
-def as_text(runs: Runs, found: Sequence[MetricComparison]) -> str:
-    """The comparison for people."""
-    pairs = list(dict.fromkeys((each.a.name, each.b.name) for each in found))
-    blocks = [_block([each for each in found if (each.a.name, each.b.name) == pair], tests(found)) for pair in pairs]
-    return "\n".join(runs.described) + "\n\n" + "\n\n\n".join(blocks)
+def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
+    """The comparison for people; of more than two arms, winners come first."""
+    if len({(each.a.name, each.b.name) for each in found}) == 1:
+        verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
+    else:
+        ordered = sorted(found, key=lambda each: (not each.pvalue_holm < LEVEL, math.isnan(each.pvalue)))
+        verdicts, rows = [sentences(each)[0] for each in ordered], _of_several_arms(found)
+    notes = list(dict.fromkeys(note for each in found for note in _weighing(each)))
+    if (count := tests(found)) > 1:
+        notes.append(f"Holm's correction is over {count} tests.")
+    if any(each.way == "no sessions" for each in found):
+        notes.append(f"{SHARED}: name it by --session COLUMN, or say {OWN_SESSIONS}.")
+    return Block(verdicts, rows, [*notes, *runs.described])
 
 
 def _way(found: MetricComparison) -> str:
@@ -67,9 +76,10 @@ def over(found: MetricComparison) -> str:
     return "runs" if found.a.n_sessions is None else "sessions"
 
 
-def _block(found: Sequence[MetricComparison], count: int) -> str:
+def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
+    """Some lines a metric."""
     a, b = (shortened(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
-    rows = [("", a, b, f"{b} - {a}", "95 % interval", "over")]
+    rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
         rows += with_numbers(
@@ -80,37 +90,28 @@ def _block(found: Sequence[MetricComparison], count: int) -> str:
                 ("  SD", *in_own_unit(each.a, each.b, "sd"), *sd_ratio(each.sd_ratio, by)),
             ]
         )
-    says = [sentence(each) for each in found]
-    for each in found if count > 1 else ():
-        if not math.isnan(each.pvalue):
-            says.append(f"{each.metric}: p = {each.pvalue:.2g}, by Holm {each.pvalue_holm:.2g} ({count} tests).")
-    return "\n".join([*dict.fromkeys(map(_pairing, found)), "", *aligned(rows), "", *says])
+    return rows
 
 
-def _pairing(found: MetricComparison) -> str:
-    """Which runs are paired."""
-    a, b = found.a, found.b
-    if found.way == "paired":
-        if found.pairs_are == "runs":
-            return f"Paired: {found.n_pairs} runs of each arm, as --paired says."
-        return f"Paired: {found.n_pairs} {found.pairs_are} are in both arms{_in_sessions(found)}."
-    unit = "run" if a.n_sessions is None else "session"
-    of_a, of_b = (arm.n_runs if arm.n_sessions is None else arm.n_sessions for arm in (a, b))
-    if found.way == "partly paired":
-        units = f"{of_a} {unit}s of {a.name} and {of_b} of {b.name}"
-        shared = f"{found.n_pairs} {found.pairs_are} are in both arms"
-        line = f"Partly paired: {shared}, of {units}; all {unit}s count{_in_sessions(found)}."
-        return line + correlated(found.pair_weight)
-    if found.way == "independent":
-        few = f" With so few {unit}s: {found.test}." if "," in found.test else ""
-        none = found.pairs_are.removesuffix("s")
-        counts = f"{of_a} and {of_b} {unit}s{_in_sessions(found)}"
-        return f"Not paired: {a.name} and {b.name} share no {none}, {counts}.{few}"
-    return f"{a.name} has {counted(of_a, unit)}, {b.name} has {counted(of_b, unit)}{_in_sessions(found)}."
+def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
+    """A line a comparison."""
+    rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
+    for each in found:
+        arms = f"{shortened(each.a.name, WIDEST)} to {shortened(each.b.name, WIDEST)}"
+        name, *numbers, _ = mean_row(each.metric, each.a.mean, each.b.mean, each.difference, "")
+        pvalues = ("" if math.isnan(p) else f"{p:.2g}" for p in (each.pvalue, each.pvalue_holm))
+        rows.append((arms, name, *numbers, *pvalues))
+    return rows
 
 
-def _in_sessions(found: MetricComparison) -> str:
-    return "" if found.a.n_sessions is None else f" ({found.a.n_runs} and {found.b.n_runs} runs, averaged)"
+def _weighing(found: MetricComparison) -> list[str]:
+    """How runs enter the means and their difference, where not each of them weighs alike."""
+    said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
+    return said + [f"{found.b.name} - {found.a.name}:{correlated(found.pair_weight)}"] * bool(found.pair_weight)
+
+
+def _in_sessions(arm: MetricArm) -> str:
+    return f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
 
 
 def shortened(name: str, most: int) -> str:
@@ -124,7 +125,7 @@ def _no_winner(found: MetricComparison) -> str:
     if found.way == "same runs":
         return in_both_arms(found.n_in_both)
     if found.way == "no sessions":
-        return f"{SESSIONS_MISSING}. Name it by --session COLUMN, or say {OWN_SESSIONS}"
+        return "the sessions of the runs are not known"
     if found.way == "two draws":
         if found.a.n_sessions is None:
             return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
@@ -137,34 +138,20 @@ def _no_winner(found: MetricComparison) -> str:
     return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
 
 
-def sentence(found: MetricComparison) -> str:
-    """The verdict in words."""
+def sentences(found: MetricComparison) -> list[str]:
+    """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""
     value = rounded_text(difference.value, decimals_of_line(1, difference, a.mean, b.mean), "+")
+    here = f"{name}: {b.name} - {a.name} is {value}{unit}"
     if found.way in UNTESTED:
-        return f"{name}: {b.name} - {a.name} is {value}{unit} here. That is no winner: {_no_winner(found)}."
+        return [f"No winner: {_no_winner(found)} ({here})."]
     if math.isnan(found.pvalue):
         if difference.value == 0 and a.sd.value == b.sd.value == 0:
-            return f"{name}: all runs are equal."
+            return [f"{name}: all runs of {a.name} and {b.name} are equal."]
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return f"{name}: {b.name} - {a.name} is {value}{unit} in {equal}: without any noise, there is no test."
-    by = f"95 % over {over(found)}"
-    if undecided := not_significant(found, name, f"{interval_text(difference)}{unit} ({by})"):
-        return undecided
-    beats, winner = _beats(found).value, b
-    if (difference.value < 0) != bool(found.lower_is_better):
-        winner, beats = a, 1 - beats
-    if difference.value < 0:
-        difference = other_way_round(difference)
-    size = f"by {number_text(difference)}{unit} ({interval_text(difference)}, {by})"
-    if found.lower_is_better is None:
-        return (
-            f"{winner.name} has the higher {name}, {size}: its run is above the other's in {100 * beats:.0f} % of "
-            "pairs. Which way is better is not known: --lower or --higher says it."
-        )
-    way = "lower" if found.lower_is_better else "higher"
-    return (
-        f"{winner.name} is better: its {name} is {way} {size}, and its run beats the other's in {100 * beats:.0f} % of "
-        "pairs."
-    )
+        return [f"{here} in {equal}: without any noise, there is no test."]
+    in_sessions = a.n_sessions is not None and b.n_sessions is not None
+    units = (a.n_sessions, b.n_sessions) if in_sessions else (a.n_runs, b.n_runs)
+    test = name_of_test(found.way, units, found.n_pairs, "sessions" if in_sessions else "runs", found.pairs_are)
+    return verdict(found, name, difference, _beats(found).value, test, lower=found.lower_is_better, unit=unit)

@@ -7,23 +7,42 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 from toolnoise.comparison.tables.arguments import COMPARING, direction
 
 ARMS = "two or more arms: each a name in ARMS, or each an --arm"
+MOST_LINES = 30  # without --all
+PRINTING = {
+    "all": flag(f"print everything, not {MOST_LINES} lines"),
+    "markdown": flag("print the numbers as a table in Markdown"),
+    "latex": flag("print the numbers as a table in LaTeX"),
+    "json": AS_JSON["--json"],
+}
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.compare import compare
+    from toolnoise.comparison import comparison_text
 
     given = options.arm or [[path] for path in options.arms]
     if options.arm and options.arms:
         raise BadInput("command line", "ARMS", "found both ARMS and --arm", ARMS)
     asked = {name.removeprefix("--").replace("-", "_") for name in VERB.arguments if name.startswith("--")}
-    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "json", "figure"})}
+    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "figure", *PRINTING})}
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     found = compare(*given, **wanted)
     if options.figure:
         if found.figure is None:
             raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
         found.write_figure(options.figure)
-    show(found.to_dict() if options.json else found.text)
+    for form in filter(options.__dict__.get, ("markdown", "latex")):
+        show("\n\n".join(map(getattr(comparison_text, form), found.tables)))
+        return
+    show(found.to_dict() if options.json else found.text if options.all else _on_a_screen(found.text))
+
+
+def _on_a_screen(text: str) -> str:
+    """The first lines of a text."""
+    lines = text.splitlines()
+    if len(lines) <= MOST_LINES:
+        return text
+    return "\n".join([*lines[: MOST_LINES - 1], f"[{len(lines) - MOST_LINES + 1} more lines: --all]"])
 
 
 VERB = Verb(
@@ -59,6 +78,6 @@ VERB = Verb(
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
         **COMPARING,
-        **AS_JSON,
+        **{f"--{name}": says for name, says in PRINTING.items()},
     },
 )
