@@ -240,8 +240,11 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
         made = next(output for output in maker.statement.outputs if output.name == needed.name)
         if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
-        elif needed.statement not in ("", maker.sha256) and not _is_from_another_site(statement, maker):
-            yield statement.name, f"was made from {needed.name}, which was made again since, with the same bits"
+        elif needed.statement in ("", maker.sha256) or _is_from_another_site(statement, maker):
+            continue
+        # One that was made again since, with the same bits, is younger: a matter of times.
+        elif maker.statement.finished <= statement.started:
+            yield statement.name, f"names another statement of {needed.name} than the one that is here"
 
 
 def _is_from_another_site(statement: Statement, maker: Stated) -> bool:
@@ -269,8 +272,7 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         made = tree.producer(needed.name)
         if not made or made.statement.finished <= statement.started + skew:
             continue
-        # That an input was made again is a finding of its own, unless it may have been made at another site.
-        if needed.statement != made.sha256 and (needed.statement or _is_from_another_site(statement, made)):
+        if needed.statement != made.sha256 and _is_from_another_site(statement, made):
             continue
         behind, other = made.statement.finished - statement.started, str(made.statement.observed.get("host", ""))
         why = clock and f"{clock}was set back by {_span(behind)}, or the input was made again"
