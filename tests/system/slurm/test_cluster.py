@@ -153,7 +153,7 @@ def test_every_job_that_computes_on_a_tooling_ran_in_its_partition_with_its_gpu(
         assert place["SLURMD_NODENAME"] == job["NodeList"] == ended[job["JobId"]]["NodeList"], path
         assert job["TresPerJob"].endswith(f"gpu:{model}:1"), path
         assert re.fullmatch("[0-3]", record["observed"]["variables"]["CUDA_VISIBLE_DEVICES"]), path
-        assert job["Comment"].startswith(f"rule_{RULES[path.parts[0]]}_wildcards_small_"), path
+        assert job["Comment"].startswith(f"rule_{RULES[path.parts[0]]}_wildcards_"), path
         assert ended[job["JobId"]]["JobState"] == job["JobState"] == "COMPLETED", path
 
 
@@ -199,7 +199,7 @@ def test_cells_are_measured_in_one_job_of_slurm(packed, cluster):
 
 def attempts(cluster, small, model):
     """How every attempt at the training of a model ended, and how many minutes it was given."""
-    comment = f"rule_train_run_wildcards_small_{model}_"
+    comment = f"rule_train_run_wildcards_{model}_"
     tried = [
         job for job in cluster.jobs().values() if job["WorkDir"] == str(small) and job["Comment"].startswith(comment)
     ]
@@ -242,7 +242,7 @@ def test_jobs_left_by_a_killed_session_are_found_by_name_cancelled_and_made_agai
     found = {words[0]: words[1:] for words in map(str.split, left.jobs)}[left.job]
     assert found[:2] == ["rtx5000", "RUNNING"]
     assert found[2].startswith("toolnoise_")
-    assert found[3] == "rule_train_run_wildcards_broken_held_digits_rtx5000_algo_impl_1"
+    assert found[3] == "rule_train_run_wildcards_held_digits_rtx5000_algo_impl_1"
     assert cluster.finished()[left.job]["JobState"] == "CANCELLED"
     for code, said in (left.unlocking, left.again.ended()):
         assert code == 0, said
