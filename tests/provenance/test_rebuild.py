@@ -1,4 +1,4 @@
-"""Artifacts of a finished study, made again from their statements, also from slim copies; and its runs compared."""
+"""Artifacts of a finished study, made again from their statements; and its runs compared."""
 
 import csv
 import json

@@ -194,3 +194,10 @@ def test_a_program_that_fails_says_so_without_the_value(leaky, snakemake, tmp_pa
     assert "refused: {env:MY_TOKEN}" in (folder / LOG).read_text().splitlines()[-1]
     assert having(folder, TOKEN) == []
     assert not any(one in (done.stdout + done.stderr).encode() for one in spellings(TOKEN))
+
+
+@pytest.mark.long
+def test_the_audit_notes_whose_values_are_not_recorded(leaky, toolnoise):
+    found = json.loads(toolnoise(leaky, "audit", RESULTS, "--json").stdout)
+    assert found["findings"] == []
+    assert ["MY_TOKEN" in note for note in found["notes"]].count(True) == 1

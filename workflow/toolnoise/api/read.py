@@ -103,7 +103,7 @@ def _dump(path: Path) -> Dump:
     kept, seeds = dump.kept, tuple(compress(dump.seeds, dump.finished))
     try:
         labels = prediction_files.labels_of(str(path)).classes
-    except BadInput:  # values, or data that were left out of a slim copy
+    except BadInput:  # values, or data that an archive lacks
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
     text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"

@@ -112,13 +112,6 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 @functools.cache
-def uncounted(*modules: str) -> frozenset[str]:
-    """The names of the sources of these modules that do not count."""
-    counted = map(name_of, _paths(*modules, through=False))
-    return frozenset(UNCOUNTED) | sources(*modules).keys() - set(counted)
-
-
-@functools.cache
 def _paths(*modules: str, through: bool = True) -> dict[Path, str]:
     """The SHA-256 of the source of these modules and of all that they import, also `through` what does not count."""
     digests: dict[Path, str] = {}

@@ -1,7 +1,7 @@
 """What the function of a job says of itself, by the types of its arguments and by a decorator.
 
 Its command line and its statement follow from that: a file that is read or written, a value, or what changes no
-outcome. `JobFunction.of` reads a signature. Rules, and `steps` for the audit, are held to it by tests.
+outcome. `JobFunction.of` reads a signature. Rules are held to it by a test.
 """
 
 import inspect

@@ -2,7 +2,7 @@
 
 The writer of a scratch file holds a lock on it. The system drops the lock when the writer ends, however that happens.
 So everyone can tell whether the writer is alive, also on another machine that shares the file system. What nobody holds
-is removed by the next job of the same output, or by `toolnoise audit --clean`. Where a file system has no locks,
+is removed by the next job of the same output, or by `toolnoise audit --repair`. Where a file system has no locks,
 nothing counts as left behind.
 """
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import faults, scratch
+from toolnoise.base import faults
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import open_plain
 from toolnoise.base.printing import escaped, size, span
@@ -64,8 +64,8 @@ class Evidence:
     """What rules are asked about: a study's results, its files as they were read, and the time in UTC.
 
     Clocks of machines may differ by `skew`. `counted` knows the present code of a job. Of a part, what a file rests on,
-    it is not asked whether all is there. Rules add `notes` of what they could not check, and what
-    they read is `kept` for other rules.
+    it is not asked whether all is there. Rules add `notes` of what they could not check, and what they read is `kept`
+    for other rules.
     """
 
     tree: Tree
@@ -351,9 +351,8 @@ def lock(_evidence: Evidence, stated: Stated) -> Found:
         yield stated.statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
         return
     for needed in locks:
-        yield from (
-            (stated.statement.name, f"was made with {wrong}") for wrong in origins.unpinned(stated.statement, needed)
-        )
+        for wrong in origins.unpinned(stated.statement, needed):
+            yield stated.statement.name, f"was made with {wrong}"
 
 
 # The root
@@ -577,8 +576,3 @@ def _files_of(tree: Tree, artifact: str) -> list[str]:
         return []
     stated = next((one for one in tree.statements if tree.named(one.path) == artifact), None) or tree.producer(artifact)
     return [stated.statement.outputs[-1].name] if stated else [artifact]
-
-
-def remove_scratch(results: Results) -> list[Path]:
-    """Remove what killed jobs have left in studies."""
-    return [path for tree in results.trees if tree.statements for path in scratch.clean(tree.root)]

@@ -14,12 +14,6 @@ from toolnoise.provenance.repository import git
 SHA = r"[0-9a-f]{40,64}"
 
 
-def tracked(sha: str) -> list[str]:
-    """The names of the plain files in a commit."""
-    listed = (git("ls-tree", "-r", "-z", sha) or b"").decode().split("\0")
-    return [name for about, _, name in (line.partition("\t") for line in listed) if about.startswith("100")]
-
-
 def show(sha: str, file: str) -> bytes | None:
     """A file's content in a commit; None without such a commit or file."""
     return git("show", f"{sha}:{file}") if re.fullmatch(SHA, sha) else None
