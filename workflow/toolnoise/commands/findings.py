@@ -103,11 +103,14 @@ def _row(study: Study, variant: str, called: str, measure: str, cells: Cells) ->
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
     counts = {row.runs: f"{row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
+    least, most = counts[min(counts)], counts[max(counts)]
+    if least != most and least.endswith(draws := " draws") and most.endswith(draws):
+        least = least.removesuffix(draws)
     moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
         _nothing(study, cells) if variant == "control" else moved,
-        " to ".join(dict.fromkeys(counts[runs] for runs in (min(counts), max(counts)))),
+        " to ".join(dict.fromkeys((least, most))),
         extent([row.value * (100 if shares else 1) for row in means]),
     )
 
