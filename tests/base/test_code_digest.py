@@ -495,9 +495,9 @@ def test_comments_docstrings_and_messages_plan_nothing(all_code, demo):
 
 
 def test_words_for_a_terminal_draw_at_most(all_code, demo):
-    """Names in figures are escaped as in a terminal."""
+    """Names in figures and on pages are escaped as in a terminal."""
     change(all_code / "base/printing.py")
-    assert {verb for verb, *_ in changed(demo)} == {"render"}
+    assert {verb for verb, *_ in changed(demo)} == {"render", "show-cell", "write-page"}
 
 
 SPEC = ("train", "predict", "profile", "measure-speed", "predict-elsewhere")

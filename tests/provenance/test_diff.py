@@ -324,7 +324,7 @@ def test_a_page_has_the_times_of_what_it_shows_and_not_of_the_parts_that_it_link
         stated = Statement(verb, (output,), inputs, {}, {}, NOON, NOON, {})
         files.write_json(study / f"statements/{made}.intoto.json", stated.as_json())
 
-    part, times = "page/cells/smallcnn/digits/cpu/control.js", "speed/cpu.json"
+    part, times = "page/smallcnn/digits/cpu/control.html", "speed/cpu.json"
     for read, listed in (((part,), "differ"), ((part, times), "not_compared")):
         studies = [results(f"{listed}/{name}") for name in "ab"]
         for study in studies:

@@ -2,7 +2,7 @@
 
 
 rule show_cell:
-    """Write a cell's part of the page: its runs, their curves, where they part."""
+    """Write a cell's page: its runs, their curves, where they part."""
     input:
         in_grid("show-cell"),
         **WHOLE_RUNS,
@@ -10,7 +10,8 @@ rule show_cell:
         metrics=METRIC["stability"],
         values=METRIC["runs"],
     output:
-        part=layout.PAGE_CELL,
+        page=layout.PAGE_CELL,
+        examples=layout.PAGE_EXAMPLES,
         statement=statement_of(layout.PAGE_CELL),
     log:
         in_study("logs/{study}/show-cell/{model}/{dataset}/{hardware}/{variant}.log"),
@@ -20,12 +21,11 @@ rule show_cell:
         ENVIRONMENT
     params:
         cell=name_of_cell,
-        points=lambda wildcards: parameters_at.page_cell(study, cell_at(wildcards))["points"],
         code=code_of("show-cell"),
     shell:
-        "toolnoise show-cell --cell {params.cell:q} --points {params.points} --data {input.data:q}"
+        "toolnoise show-cell --cell {params.cell:q} --data {input.data:q}"
         " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --metrics {input.metrics:q}"
-        " --values {input.values:q} --out {output.part:q} >{log:q} 2>&1"
+        " --values {input.values:q} --out {output.page:q} --out-examples {output.examples:q} >{log:q} 2>&1"
 
 
 rule write_page:
@@ -33,11 +33,10 @@ rule write_page:
     input:
         study=layout.STUDY,
         shows=SHOWN,
-        cells=[study.path(layout.PAGE_CELL, cell) for cell in study.cells],
+        examples=[study.path(layout.PAGE_EXAMPLES, cell) for cell in study.cells],
         gates=figure_files.gates(study),
     output:
         page=layout.PAGE,
-        tables=layout.PAGE_TABLES,
         statement=statement_of(layout.PAGE),
     log:
         in_study("logs/{study}/write-page.log"),
@@ -46,8 +45,8 @@ rule write_page:
     params:
         code=code_of("write-page"),
     shell:
-        "toolnoise write-page --study {input.study:q} --shows {input.shows:q} {input.cells:q} --gates {input.gates:q}"
-        " --out {output.page:q} --out-tables {output.tables:q} >{log:q} 2>&1"
+        "toolnoise write-page --study {input.study:q} --shows {input.shows:q} {input.examples:q} --gates {input.gates:q}"
+        " --out {output.page:q} >{log:q} 2>&1"
 
 
 rule write_report:

@@ -43,7 +43,7 @@ PARAMETERS: dict[str, Callable[[Study, Any], Parameters]] = {
     "measure-speed": parameters.spec,
     "profile": parameters.profile,
     "judge-claims": parameters.claims,
-    "show-cell": parameters.page_cell,
+    "show-cell": parameters.cell,
     "write-page": parameters.nothing,
     "report": parameters.nothing,
     "render": parameters.figure,

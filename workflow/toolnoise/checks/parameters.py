@@ -22,7 +22,6 @@ from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
-MOST_POINTS = 200_000  # of all curves of a study's page
 
 
 def nothing(_study: Study, _place: Place) -> Parameters:
@@ -114,11 +113,6 @@ def identical(study: Study, place: Cell) -> Parameters:
 def outcomes(study: Study, place: Cell) -> Parameters:
     """The same, and what the program leaves."""
     return measured(study, place) | {"outcome": programs.outcome(study.config, place.model)}
-
-
-def page_cell(study: Study, place: Cell) -> Parameters:
-    """The cell. The page of a large study is to stay small: the more runs, the fewer points of their curves."""
-    return {"cell": list(place), "points": max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))}
 
 
 def growth(study: Study, place: Variants) -> Parameters:

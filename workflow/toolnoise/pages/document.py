@@ -1,51 +1,55 @@
-"""An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
+"""An HTML page that opens from disk: a template, one style, and one short script that sorts tables.
 
-No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
-function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
-policy allows only its own script and style, by their SHA-256, and no address. That script alone may load further
-scripts, the data files (`strict-dynamic`); pictures lie beside the page or in its data.
+No text of a study can run as code: templates escape all that is filled in, and the page's policy allows its own style
+and script alone, by their SHA-256, and pictures that lie beside the page or in it.
 """
 
 import base64
 import hashlib
-import json
-import re
-from collections.abc import Mapping
 from typing import Any
 
+import jinja2
+
+from toolnoise.base.printing import decimals_by_uncertainty, escaped, rounded_text
 from toolnoise.base.program import PACKAGE
-from toolnoise.pages.short_json import packed
 
-# The script's files, in the order in which they are joined.
-SCRIPTS = ("unpacking", "elements", "tooltips", "charts", "tables", "study-views", "run-views", "claims", "navigation")
+WEB = PACKAGE / "pages/web"
 
 
-def document(block: Mapping[str, Any]) -> str:
-    """The page, as HTML."""
-    texts = {path.name: path.read_text("utf-8") for path in PACKAGE.glob("pages/web/*")}
-    style = texts["page.css"]
-    script = '"use strict";\n' + "\n".join(texts[f"{name}.js"] for name in SCRIPTS)
-    policy = (
-        f"default-src 'none'; script-src {_digest(script)} 'strict-dynamic'; style-src {_digest(style)}; "
-        "img-src 'self' data:; base-uri 'none'; form-action 'none'"
+def document(template: str, **values: Any) -> str:
+    """A page, as HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(WEB),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    # In one pass, so that inserted text is never searched for placeholders.
-    blanks = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: blanks[place[1]], texts["page.html"])
+    style, script = ((WEB / name).read_text("utf-8") for name in ("page.css", "sorting.js"))
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    own = {"policy": policy, "style": style, "script": script, "number": number, "interval": interval}
+    return environment.get_template(template).render(own | values)
 
 
-def escaped(value: object) -> str:
-    """JSON that is safe in a script element: it can neither end the element nor begin another."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+def number(value: float, low: float, high: float, scale: float, digits: int) -> str:
+    """A number with the digits that its interval leaves, or with so many decimals; a plain 0 is exact."""
+    places = decimals_by_uncertainty(scale * (high - low) / 2)
+    return "0" if value == 0 else rounded_text(scale * value, digits if places is None else places)
 
 
-def part(name: str, value: object) -> str:
-    """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
-    quoted = (escaped(text).replace("\\", "\\\\").replace("'", "\\'") for text in (name, packed(value)))
-    return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
+def interval(low: float, high: float, scale: float) -> str:
+    """The interval of a number, with its digits; nothing if it has none."""
+    places = decimals_by_uncertainty(scale * (high - low) / 2)
+    return "" if places is None else f"{rounded_text(scale * low, places)} to {rounded_text(scale * high, places)}"
+
+
+def _printable(value: object) -> object:
+    """A text without signs that cannot be printed, which might change the order of what is read."""
+    return escaped(value, "\n") if type(value) is str else value
 
 
 def _digest(text: str) -> str:

@@ -121,8 +121,8 @@ EXPECTED = {
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
     "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
-    "show-cell": Expected(attrgetter("cells"), (layout.PAGE_CELL,)),
-    "write-page": Expected(places.whole, (layout.PAGE, layout.PAGE_TABLES)),
+    "show-cell": Expected(attrgetter("cells"), (layout.PAGE_CELL, layout.PAGE_EXAMPLES)),
+    "write-page": Expected(places.whole, (layout.PAGE,)),
     "report": Expected(places.whole, (layout.REPORT,), needed=False),
 }
 # The first file that each job writes, by the patterns of all; twins write the same files.

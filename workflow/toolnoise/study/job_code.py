@@ -138,8 +138,9 @@ def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
     if verb == "render":
         notebook = parameters["notebook"]
         return (figure_kinds.notebook_of(notebook), *KINDS[notebook].files)
-    if verb == "write-page":
-        return (*map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*"))), figure_kinds.CAPTIONS)
+    if verb in ("show-cell", "write-page"):
+        web = map(code_digest.name_of, sorted(program.PACKAGE.glob("pages/web/*")))
+        return (*web, figure_kinds.CAPTIONS) if verb == "write-page" else tuple(web)
     if verb == "report":
         return (*(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")), figure_kinds.CAPTIONS)
     return ()

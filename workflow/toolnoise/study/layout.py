@@ -45,10 +45,9 @@ CLAIMS = "results/{study}/metrics/claims.csv"
 FIGURE = "results/{study}/figures/{figure}"
 NARROW = "narrow"  # before the suffix of a figure's form for small screens
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
-# The page, and the data files that it loads when somebody asks for them.
+# The study's page; a cell's page, and two examples that its runs answer differently, for the study's page.
 PAGE = "results/{study}/index.html"
-PAGE_PARTS = "results/{study}/page"
-PAGE_TABLES = PAGE_PARTS + "/tables.js"
-PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
+PAGE_CELL = "results/{study}/page/" + CELL + ".html"
+PAGE_EXAMPLES = "results/{study}/page/" + CELL + ".json"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"
