@@ -85,7 +85,8 @@ def _examples(study: Study, cell: Cell | None, files: set[str]) -> dict[str, Any
 def _figure(study: Study, figure: Any) -> dict[str, Any]:
     stem, shown = study.path(layout.FIGURE, figure=figure.name), _links(study, figure)
     title, *_ = description(Path(f"{stem}.svg")) or [figure.name]
-    return shown | {"title": title, "picture": shown["files"]["svg"]}
+    # In a column there is no room for the wide form.
+    return shown | {"title": title, "narrow": shown["files"].pop(f"{layout.NARROW}.svg", "")}
 
 
 def _table(study: Study, figure: Any) -> dict[str, Any]:
