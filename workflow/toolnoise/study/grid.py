@@ -15,6 +15,7 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
+from toolnoise.study.remedies import SETS
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
@@ -121,6 +122,12 @@ def _require_movable(
     if "resized_crop" in resolved["recipes"][recipe] and not keeps_originals(dataset):
         problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
         raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
+    views = block.get("remedies", ())
+    shifted = [name for name in views if any(view.down for view in SETS[name])]
+    if shifted and keeps_originals(dataset):
+        # Beyond a box that is resized there are no pixels of that size.
+        problem = f"found {', '.join(shifted)}, and data set {cell.dataset!r} keeps originals"
+        raise BadInput(file, f"{where}.remedies", problem, "[flip], or []")
     kind = entries.outcome(dataset)
     if OUTCOMES[kind].augmentable:
         return
@@ -128,7 +135,7 @@ def _require_movable(
         if found := resolved["recipes"][recipe].get(key):
             problem = f"recipe {recipe!r} has {key}: {str(found).lower()}, and data set {cell.dataset!r} has {kind}"
             raise BadInput(file, f"{where}.recipe", problem, f"recipes without {key}")
-    if views := block.get("remedies"):
+    if views:
         problem = f"found {', '.join(views)}, and data set {cell.dataset!r} has {kind}"
         raise BadInput(file, f"{where}.remedies", problem, "[], which measures snapshots alone")
 
