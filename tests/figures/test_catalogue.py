@@ -90,7 +90,7 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     # Runs of several draws are averaged within a draw.
     resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
-    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles
+    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles()
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
@@ -146,7 +146,7 @@ def test_components_need_runs_of_several_draws():
     mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
     mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
     resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
-    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws] == ["impl"]
+    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
 
 
 def test_each_task_on_two_toolings_has_a_figure_across_them():
@@ -291,12 +291,9 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
         study = built(written | ({"figure_width": width} if width else {}))
         for figure in study.figures:
             given = notebook_values.values(study, figure)
-            assert given.get("width") == (width if "width" in figure_kinds.KINDS[figure.notebook].takes else None)
-    one_form = {name for name, row in figure_kinds.KINDS.items() if row.category == FIGURES}
-    assert {kind for kind in one_form if "width" not in figure_kinds.KINDS[kind].takes} == {
-        "claims",
-        "kernels",
-    }
+            assert given.get("width") == (width if figure_kinds.KINDS[figure.notebook].has_narrow_form else None)
+    figures = {name: row for name, row in figure_kinds.KINDS.items() if row.category == FIGURES}
+    assert {name for name, row in figures.items() if not row.has_narrow_form} == {"claims", "kernels"}
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():

@@ -121,7 +121,7 @@ def written(tmp_path, monkeypatch):
         for name, path in written.items():
             metric_files.write(path, COLUMNS[name], metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
-        if "width" in figure_kinds.KINDS[kind].takes:
+        if figure_kinds.KINDS[kind].has_narrow_form:
             narrow = {"width": sheets.COLUMN, "stem": str(tmp_path / "narrow")}
             execute(kind, parameters | narrow, sheets.COLUMN)
         execute(kind, parameters | {"stem": str(tmp_path / "figure")}, formats=formats)

@@ -32,7 +32,7 @@ import fuzz_study_changes as changes
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.checks.expected_jobs import expected_jobs
-from toolnoise.study import config, given, grid
+from toolnoise.study import config, grid, study_files
 
 SECONDS, SECONDS_OF_PROGRAM = 20, 120
 # One case in so many goes through the programs, too.
@@ -50,7 +50,7 @@ def outcome(file: str) -> tuple[str, dict | None]:
     """The refusal of a study, or the study as it is kept, after all of its jobs have been planned."""
     try:
         # As the Snakefile does it.
-        (content,) = given.read([file], [])
+        (content,) = study_files.read_strictly([file], [])
         study = grid.build(config.resolve(content, file), file)
         kept = changes.as_kept(study.config)
         if changes.as_kept(config.resolve(copy.deepcopy(kept), "results/fuzzed/study.json")) != kept:

@@ -10,7 +10,7 @@ import yaml
 
 from toolnoise.base import files
 from toolnoise.commands.run import other_interpreters
-from toolnoise.study import config, given, here
+from toolnoise.study import config, study_files
 
 STUDY = "study: mine\ngrid: []\n"
 
@@ -41,15 +41,15 @@ def put(folder, *names, text=STUDY):
 )
 def test_a_study_file_is_known_by_its_keys(folder, text, found):
     put(folder, "one.yaml", text=text)
-    assert here.is_study("one.yaml") == found
+    assert study_files.is_study("one.yaml") == found
 
 
 def test_a_study_kept_with_results_is_known_however_its_text_is_laid_out(folder, written):
     files.write_json(folder / "study.json", config.resolve(written, "tiny.yaml"))
-    assert here.is_study("study.json")
-    assert not here.is_study("absent.json")
+    assert study_files.is_study("study.json")
+    assert not study_files.is_study("absent.json")
     (folder / "record.json").write_text(json.dumps({"spec": {"study": 1, "grid": 2}}, indent=1))
-    assert not here.is_study("record.json")
+    assert not study_files.is_study("record.json")
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_study_kept_with_results_is_known_however_its_text_is_laid_out(folder,
 def test_the_only_study_file_of_a_folder_is_found_and_config_yaml_last(folder, names, found):
     put(folder, *names)
     put(folder, "environment.yaml", text="name: x\n")
-    assert here.to_run() == here.to_read() == found
+    assert study_files.to_run() == study_files.to_read() == found
 
 
 def test_results_alone_can_be_read_and_not_run(folder, refused):
     put(folder, "results/mine/study.json")
-    assert here.to_read() == "results/mine/study.json"
-    assert "no study in this folder" in refused(here.to_run)
+    assert study_files.to_read() == "results/mine/study.json"
+    assert "no study in this folder" in refused(study_files.to_run)
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_results_alone_can_be_read_and_not_run(folder, refused):
 )
 def test_several_studies_are_refused_in_one_line_that_names_them(folder, refused, names):
     put(folder, *names)
-    line = refused(here.to_read)
+    line = refused(study_files.to_read)
     assert line.startswith("command line: --study: 2 studies in this folder")
     assert line.endswith(", ".join(names))
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_folder_without_a_study_is_refused_in_one_line(refused):
-    assert "toolnoise init" in refused(here.to_read)
+    assert "toolnoise init" in refused(study_files.to_read)
 
 
 @pytest.fixture
@@ -109,19 +109,21 @@ def configs(folder):
 )
 @pytest.mark.usefixtures("configs")
 def test_every_file_among_the_words_is_read(words, refused):
-    assert refused(given.require_readable, words).startswith("bad.yaml: line 2: found 010, which YAML 1.1 reads as 8; ")
+    assert refused(study_files.require_readable, words).startswith(
+        "bad.yaml: line 2: found 010, which YAML 1.1 reads as 8; "
+    )
 
 
 @pytest.mark.usefixtures("configs")
 def test_what_snakemake_refuses_is_left_to_it(refused):
-    assert "found 010" in refused(given.require_readable, ["--configfile", "bad.yaml"])
-    given.require_readable(["--configfile", "bad.yaml", "--configfile"])
+    assert "found 010" in refused(study_files.require_readable, ["--configfile", "bad.yaml"])
+    study_files.require_readable(["--configfile", "bad.yaml", "--configfile"])
 
 
 @pytest.mark.usefixtures("configs")
 def test_values_are_read_as_they_are_written():
     entries = ["seed=3", "only=[cpu, 'v100']", "prices={cpu: 1e-3, v100: 2}", "study='010'", "figures="]
-    assert given.read(["good.yaml"], entries) == [
+    assert study_files.read_strictly(["good.yaml"], entries) == [
         *({"study": "a"}, {"seed": 3}, {"only": ["cpu", "v100"]}, {"prices": {"cpu": 0.001, "v100": 2}}),
         *({"study": "010"}, {"figures": None}),
     ]
@@ -144,13 +146,13 @@ def test_values_are_read_as_they_are_written():
 )
 @pytest.mark.usefixtures("configs")
 def test_a_value_that_would_be_changed_is_refused(entry, says, refused):
-    assert says in refused(given.require_readable, ["--config", entry])
+    assert says in refused(study_files.require_readable, ["--config", entry])
 
 
 @pytest.mark.parametrize(("text", "found"), [("", "found null"), ("- a", 'found ["a"]'), ("a", 'found "a"')])
 def test_a_file_without_keys_is_refused(text, found, folder, refused):
     (folder / "bad.yaml").write_text(text)
-    assert refused(given.require_readable, ["--configfile", "bad.yaml"]).startswith(f"bad.yaml: {found}; ")
+    assert refused(study_files.require_readable, ["--configfile", "bad.yaml"]).startswith(f"bad.yaml: {found}; ")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
 from toolnoise.checks import parameters as parameters_at
-from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, given, grid
-from toolnoise.study import job_code, layout as patterns, places
+from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, grid
+from toolnoise.study import job_code, layout as patterns, places, study_files
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
 
@@ -34,9 +34,9 @@ FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 # Snakemake reads 010 as 8, and 1e-3 in a file as text: what is written counts.
 with errors_in_one_line():
     if IS_MODULE:
-        contents = [given.as_written(dict(config), CONFIGFILES)]
+        contents = [study_files.as_written(dict(config), CONFIGFILES)]
     else:
-        contents = given.read(CONFIGFILES or [FILE], CONFIG_WORDS)
+        contents = study_files.read_strictly(CONFIGFILES or [FILE], CONFIG_WORDS)
 
 if not IS_MODULE:
 

@@ -20,7 +20,7 @@ from types import FrameType
 from toolnoise.base import command_words, program
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
-from toolnoise.study import config, given, grid, here, layout
+from toolnoise.study import config, grid, layout, study_files
 
 SNAKEFILE = program.snakefile()
 # With these, Snakemake makes no results, or makes them elsewhere: there is nothing to sum up. Letters can be joined.
@@ -42,7 +42,7 @@ _ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 def run(profile: str | None, words: Sequence[str]) -> int:
     """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
     study, snakemake = command(profile, words)
-    given.require_readable(snakemake[1:])
+    study_files.require_readable(snakemake[1:])
     _require_writable(Path(".snakemake"))
     print(shlex.join(snakemake), file=sys.stderr, flush=True)
     for line in other_interpreters(study):
@@ -64,7 +64,7 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     folder = _folder(profile)
     settings = _settings(folder)
     path = settings.get("configfile", "")
-    study, further = _study(words, _shown(Path(os.path.realpath(folder / path))) if path else here.DEFAULT)
+    study, further = _study(words, _shown(Path(os.path.realpath(folder / path))) if path else study_files.DEFAULT)
     chosen = [] if _names(words, "--configfile", "--configfiles") else ["--configfile", study]
     if "config" in settings and study and not _names(words, "--config", "-C"):
         chosen = [*_only(settings["config"], study), *chosen]
@@ -130,11 +130,11 @@ def _study(words: Sequence[str], otherwise: str) -> tuple[str, list[str]]:
     """The study's file, and the words without it."""
     if _names(words, "--configfile", "--configfiles"):
         values = [word.rpartition("=")[2] for word in words]
-        return next(filter(here.is_study, reversed(values)), ""), list(words)
+        return next(filter(study_files.is_study, reversed(values)), ""), list(words)
     for place, word in enumerate(words):
-        if here.is_study(word) or (place == 0 and Path(word).suffix in here.SUFFIXES):
+        if study_files.is_study(word) or (place == 0 and Path(word).suffix in study_files.SUFFIXES):
             return word, [*words[:place], *words[place + 1 :]]
-    return here.to_run(otherwise), list(words)
+    return study_files.to_run(otherwise), list(words)
 
 
 def _names(words: Sequence[str], *options: str) -> bool:

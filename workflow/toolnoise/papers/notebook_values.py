@@ -54,7 +54,6 @@ TAKEN = {
     "batch_sizes": lambda study, figure: dict(
         sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
     ),
-    "width": lambda study, _: study.config.get("figure_width"),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
     "class_names": class_names.of_figure,
     "accelerators": accelerators,
@@ -65,7 +64,10 @@ TAKEN = {
 
 def values(study: Study, figure: Figure) -> dict[str, Any]:
     """What a notebook is given besides metric files."""
-    taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+    kind = KINDS[figure.notebook]
+    taken = {name: TAKEN[name](study, figure) for name in kind.takes}
+    if kind.has_narrow_form:
+        taken["width"] = study.config.get("figure_width")
     return {
         "hardware": list(figure.hardware),
         "tasks": [list(task) for task in figure.tasks],

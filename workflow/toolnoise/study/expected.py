@@ -21,14 +21,6 @@ from toolnoise.study.study import Study
 Places = Callable[[Study], Iterable[Place]]
 
 
-class Metric(NamedTuple):
-    """A kind of metric file: the pattern of its parts, their places, where its columns are defined."""
-
-    pattern: str
-    places: Places
-    columns: str
-
-
 class Expected(NamedTuple):
     """What jobs of a kind write at each of their places."""
 
@@ -37,43 +29,41 @@ class Expected(NamedTuple):
     needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
 
 
-_CELLS, _NETWORK, _TASK = f"{CELL}.csv", "{model}/{hardware}.csv", "{model}/{dataset}/{hardware}.csv"
-_METRICS = "results/{study}/metrics/"
+class Metric(NamedTuple):
+    """A kind of metric file: the pattern of its parts, and where its columns are defined."""
+
+    pattern: str
+    columns: str
+
+    def places(self, study: Study) -> list[Place]:
+        """The places of its parts: those of all jobs that write it."""
+        return [place for job in EXPECTED.values() if self.pattern in job.patterns for place in job.places(study)]
+
+
+def _metric(path: str, columns: str) -> Metric:
+    return Metric(f"results/{{study}}/metrics/{path}.csv", columns)
+
+
+_TASK, _NETWORK = "{model}/{dataset}/{hardware}", "{model}/{hardware}"
 # By kind, in the order in which they are measured.
 METRICS = {
-    "stability": Metric(f"{_METRICS}cells/{_CELLS}", places.measured, "toolnoise.formulas.stability:STABILITY"),
-    "runs": Metric(f"{_METRICS}runs/{_CELLS}", places.measured, "toolnoise.formulas.per_run:RUNS"),
-    "identical": Metric(f"{_METRICS}identical/{_CELLS}", places.built, "toolnoise.papers.identical.metric:IDENTICAL"),
-    "convergence": Metric(
-        f"{_METRICS}convergence/{_CELLS}", places.built, "toolnoise.papers.identical.metric:CONVERGENCE"
-    ),
-    "ensembles": Metric(f"{_METRICS}ensembles/{_CELLS}", places.scored, "toolnoise.formulas.ensembles:ENSEMBLES"),
-    "ratios": Metric(f"{_METRICS}ratios/{_TASK}", attrgetter("compared"), "toolnoise.formulas.ratios:RATIOS"),
-    "counts": Metric(f"{_METRICS}data/{{dataset}}.csv", places.prepared, "toolnoise.datasets.counting:COUNTS"),
-    "labels": Metric(
-        f"{_METRICS}labels/{{dataset}}.csv", places.with_named_classes, "toolnoise.papers.classes.naming:LABELS"
-    ),
-    "cross_tooling": Metric(
-        f"{_METRICS}pairs/{PAIR}.csv", attrgetter("pairs"), "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"
-    ),
-    "frameworks": Metric(
-        f"{_METRICS}frameworks/{PAIR}.csv", attrgetter("frameworks"), "toolnoise.papers.frameworks.metric:FRAMEWORKS"
-    ),
-    "partings": Metric(
-        f"{_METRICS}partings/{PAIR}.csv", attrgetter("frameworks"), "toolnoise.papers.frameworks.metric:PARTINGS"
-    ),
-    "growth": Metric(f"{_METRICS}growth/{_TASK}", places.with_growth, "toolnoise.papers.growth.metric:GROWTH"),
-    "language": Metric(f"{_METRICS}language/{_CELLS}", places.of_language, "toolnoise.papers.language.metric:LANGUAGE"),
-    "layers": Metric(f"{_METRICS}layers/{_CELLS}", places.with_layers, "toolnoise.papers.layers.metric:LAYERS"),
-    "overhead": Metric(
-        f"{_METRICS}overhead/{_NETWORK}", attrgetter("networks"), "toolnoise.papers.overhead.metric:OVERHEAD"
-    ),
-    "kernels": Metric(
-        f"{_METRICS}kernels/{_NETWORK}", attrgetter("networks"), "toolnoise.papers.overhead.metric:KERNELS"
-    ),
-    "remedies": Metric(
-        f"{_METRICS}remedies/{_CELLS}", places.with_remedies, "toolnoise.papers.remedies.metric:REMEDIES"
-    ),
+    "stability": _metric(f"cells/{CELL}", "toolnoise.formulas.stability:STABILITY"),
+    "runs": _metric(f"runs/{CELL}", "toolnoise.formulas.per_run:RUNS"),
+    "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.metric:IDENTICAL"),
+    "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.metric:CONVERGENCE"),
+    "ensembles": _metric(f"ensembles/{CELL}", "toolnoise.formulas.ensembles:ENSEMBLES"),
+    "ratios": _metric(f"ratios/{_TASK}", "toolnoise.formulas.ratios:RATIOS"),
+    "counts": _metric("data/{dataset}", "toolnoise.datasets.counting:COUNTS"),
+    "labels": _metric("labels/{dataset}", "toolnoise.papers.classes.naming:LABELS"),
+    "cross_tooling": _metric(f"pairs/{PAIR}", "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"),
+    "frameworks": _metric(f"frameworks/{PAIR}", "toolnoise.papers.frameworks.metric:FRAMEWORKS"),
+    "partings": _metric(f"partings/{PAIR}", "toolnoise.papers.frameworks.metric:PARTINGS"),
+    "growth": _metric(f"growth/{_TASK}", "toolnoise.papers.growth.metric:GROWTH"),
+    "language": _metric(f"language/{CELL}", "toolnoise.papers.language.metric:LANGUAGE"),
+    "layers": _metric(f"layers/{CELL}", "toolnoise.papers.layers.metric:LAYERS"),
+    "overhead": _metric(f"overhead/{_NETWORK}", "toolnoise.papers.overhead.metric:OVERHEAD"),
+    "kernels": _metric(f"kernels/{_NETWORK}", "toolnoise.papers.overhead.metric:KERNELS"),
+    "remedies": _metric(f"remedies/{CELL}", "toolnoise.papers.remedies.metric:REMEDIES"),
 }
 
 _RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)
@@ -103,7 +93,7 @@ EXPECTED = {
     "dump-outcomes": Expected(places.of_programs, _DUMP),
     "remedy": Expected(places.remedied, (layout.REMEDIED, layout.REMEDIED_INDEX)),
     "predict-elsewhere": Expected(attrgetter("exchanged"), (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
-    "dump-layers": Expected(places.with_layers, (layout.GRAMS, layout.LAYERS_INDEX)),
+    "dump-layers": Expected(attrgetter("layers"), (layout.GRAMS, layout.LAYERS_INDEX)),
     "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
     "check-control": Expected(places.controls, (layout.GATE,)),
     "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
@@ -115,9 +105,9 @@ EXPECTED = {
     "measure-frameworks": _metrics(attrgetter("frameworks"), "frameworks", "partings"),
     "measure-growth": _metrics(places.with_growth, "growth"),
     "measure-language": _metrics(places.of_language, "language"),
-    "measure-layers": _metrics(places.with_layers, "layers"),
+    "measure-layers": _metrics(attrgetter("layers"), "layers"),
     "measure-overhead": _metrics(attrgetter("networks"), "overhead", "kernels"),
-    "measure-remedies": _metrics(places.with_remedies, "remedies"),
+    "measure-remedies": _metrics(attrgetter("views"), "remedies"),
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
     "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(places.whole, (layout.CLAIMS,)),

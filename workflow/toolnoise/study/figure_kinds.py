@@ -38,8 +38,6 @@ SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or text wit
 
 # Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
 RUNS_FOR_ENSEMBLES = 9
-# The variants whose churns show what determinism removes.
-REMOVED = ("algo_impl", "algo", "impl")
 
 
 class Grid:
@@ -76,40 +74,33 @@ class Grid:
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
 
-    @property
     def varied(self) -> list[Cell]:
         """Cells of tasks and toolings that are not trained under Control alone, of which every number is 0."""
         places = {cell[:3] for cell in self.usual if variant(cell.variant).varying}
         return [cell for cell in self.usual if cell[:3] in places]
 
-    @property
     def built(self) -> list[Cell]:
         """Cells of networks that are built here: their data and their epochs are known."""
         return [cell for cell in self.usual if cell.task in self.recipe_of]
 
-    @property
     def scored(self) -> list[Cell]:
         """Cells whose runs leave scores, not classes alone."""
         return [cell for cell in self.usual if programs.outcome(self.config, cell.model) in SCORED]
 
-    @property
     def grouped(self) -> list[Cell]:
         """Cells whose data have sub-groups, and errors of two kinds: a text has a class for each token."""
         datasets = self.config["datasets"]
         with_groups = {name for name, entry in datasets.items() if has_groups(entry) and not of_text(entry)}
         return [cell for cell in self.usual if cell.dataset in with_groups]
 
-    @property
     def of_text(self) -> list[Cell]:
         """Cells of language models that are built here."""
-        return [cell for cell in self.built if of_text(self.config["datasets"][cell.dataset])]
+        return [cell for cell in self.built() if of_text(self.config["datasets"][cell.dataset])]
 
-    @property
     def with_draws(self) -> list[Cell]:
         """Cells with several draws of what is fixed in them."""
         return [cell for cell in self.usual if len({seed // DRAW for seed in self.seeds[cell]}) > 1]
 
-    @property
     def compared(self) -> list[Cell]:
         """Cells that are put into a ratio."""
         cells = self.usual
@@ -118,74 +109,58 @@ class Grid:
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
 
-    @property
     def paired(self) -> list[Cell]:
         """Cells of tasks that two toolings train from equal draws."""
         tasks = {pair.task for pair in self.study.pairs if self.seeds.keys() >= set(pair.cells)}
         return [cell for cell in self.usual if cell.task in tasks]
 
-    @property
     def framed(self) -> list[Cell]:
         """Cells of tasks on toolings that use two frameworks."""
         pairs = [pair for pair in self.study.frameworks if self.seeds.keys() >= set(pair.cells)]
         framed = {(*pair.task, name) for pair in pairs for name in (pair.hardware, pair.other_hardware)}
         return [cell for cell in self.usual if cell[:3] in framed]
 
-    @property
     def growing(self) -> list[Cell]:
         """Cells that are compared step by step with a reference, and these references."""
         pairs = (both for of_task in self.study.growing().values() for both in of_task)
         return [cell for cell in dict.fromkeys(cell for both in pairs for cell in both) if cell in self.cells]
 
-    @property
     def identical(self) -> list[Cell]:
         """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
-        return [cell for cell in self.built if cell.variant in ("impl", "algo_impl") and len(self.seeds[cell]) > 1]
+        return [cell for cell in self.built() if cell.variant in ("impl", "algo_impl") and len(self.seeds[cell]) > 1]
 
     @functools.cached_property
     def remedied(self) -> dict[Cell, Cell]:
         """The cells under remedies, each with the cell that it is compared with."""
         return {cell: self.study.without_remedy(cell) for cell in self.study.views if cell in self.cells}
 
-    @property
     def isolating(self) -> list[Cell]:
         """Cells of data sets on toolings that have two or more variants with a single source."""
-        places = self._several(self.scored, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
-        return [cell for cell in self.scored if cell[1:3] in places]
+        cells = self.scored()
+        single = {(cell[1:3], cell.variant) for cell in cells if len(variant(cell.variant).varying) == 1}
+        variants = Counter(place for place, _ in single)
+        return [cell for cell in cells if variants[cell[1:3]] > 1]
 
-    @property
     def moving(self) -> list[Cell]:
         """Cells of tasks on toolings in which a bit is moved after different epochs."""
-        places = self._several(self.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
-        return [cell for cell in self.usual if cell[:3] in places]
+        moments = Counter(cell[:3] for cell in self.usual if variant(cell.variant).varying == ("bit",))
+        return [cell for cell in self.usual if moments[cell[:3]] > 1]
 
-    @staticmethod
-    def _several(
-        cells: Sequence[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
-    ) -> set[tuple[str, ...]]:
-        """The parts of a study with at least two of the wanted variants."""
-        parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
-        counts = Counter(place for place, _ in parts)
-        return {place for place, count in counts.items() if count > 1}
-
-    @property
     def with_and_without_bn(self) -> list[Cell]:
         """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
-        cells = self.varied
+        cells = self.varied()
         without = {cell for cell in cells if with_batch_norm(cell) in cells}
         with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
 
-    @property
     def with_ensembles(self) -> list[Cell]:
         """Cells of tasks that have enough runs of one draw for ensembles of them under some variant."""
-        enough = {cell.task for cell in self.scored if self._runs_of_a_draw(cell) >= RUNS_FOR_ENSEMBLES}
-        return [cell for cell in self.scored if cell.task in enough and self._runs_of_a_draw(cell) > 1]
+        enough = {cell.task for cell in self.scored() if self._runs_of_a_draw(cell) >= RUNS_FOR_ENSEMBLES}
+        return [cell for cell in self.scored() if cell.task in enough and self._runs_of_a_draw(cell) > 1]
 
     def _runs_of_a_draw(self, cell: Cell) -> int:
         return max(Counter(seed // DRAW for seed in self.seeds[cell]).values())
 
-    @property
     def with_numbers(self) -> list[Cell | Network]:
         """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
         trained, timed = published.trained(), published.timed()
@@ -200,7 +175,6 @@ class Grid:
             if self.config["hardware"][place.hardware]["accelerator"] == published.ACCELERATOR
         ]
 
-    @property
     def costed(self) -> list[Cell | Network]:
         """Networks whose cost of determinism is measured, with the cells that show what it removes.
 
@@ -217,28 +191,29 @@ class Grid:
             if (place.model, place.hardware) in networks
             and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(self.usual)
         ]
-        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in REMOVED]
+        # The variants whose churns show what determinism removes.
+        removed = ("algo_impl", "algo", "impl")
+        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in removed]
         return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
 
 
-# Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
-Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
-
-
 class Kind(NamedTuple):
-    """A notebook: the metric files it reads, the cells it needs, and its category on the page.
+    """A notebook: the metric files it reads, the cells or networks it shows, and its category on the page.
 
-    `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `takes` names what else of the study it takes (papers/notebook_values.py).
+    `split` gives the part of a figure's name that splits them into figures. `also` lists metric files that it reads if
+    the study has them, `files` those of the repository that it reads. `takes` names what else of the study it takes
+    (papers/notebook_values.py). No small screen has room for what is `wide`.
     """
 
     reads: tuple[str, ...]
-    feed: Callable[[Grid], Feed]
+    shows: Callable[[Grid], Iterable[Subject]]
+    split: Callable[[Grid, Any], str] | None = None
     needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
     category: str = FIGURES
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
+    wide: bool = False
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -246,35 +221,36 @@ class Kind(NamedTuple):
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
     @property
+    def has_narrow_form(self) -> bool:
+        """Whether it also has a form for small screens: what can be as narrow as a column of a paper."""
+        return self.category == FIGURES and not self.wide
+
+    @property
     def suffixes(self) -> tuple[str, ...]:
-        """The suffixes of all files that it writes. What can be as narrow as a column has a form for small screens."""
-        return (*self.formats, f"{NARROW}.svg") if "width" in self.takes else self.formats
+        """The suffixes of all files that it writes."""
+        return (*self.formats, f"{NARROW}.svg") if self.has_narrow_form else self.formats
 
 
-def by_tooling(place: Subject) -> str:
+def by_tooling(_grid: Grid, place: Subject) -> str:
     """A figure for each tooling."""
     return place.hardware
 
 
-def by_task(cell: Cell) -> str:
+def by_task(_grid: Grid, cell: Cell) -> str:
     """A figure for each task."""
     return f"{cell.model}-{cell.dataset}"
 
 
-def by_place(cell: Cell) -> str:
+def by_place(grid: Grid, cell: Cell) -> str:
     """A figure for each task on each tooling."""
-    return f"{cell.hardware}-{by_task(cell)}"
+    return f"{cell.hardware}-{by_task(grid, cell)}"
 
 
-def by_kernel_size(networks: Iterable[Cell]) -> Callable[[Cell], str]:
+def by_kernel_size(grid: Grid, network: Network) -> str:
     """The figure that shows a network: models named M-k1, M-k3, ... share one figure, the others have another."""
-    members = Counter(_family(model) for model in {cell.model for cell in networks})
-
-    def part(cell: Cell) -> str:
-        family = _family(cell.model)
-        return "kernel-size" if family and members[family] > 1 else "networks"
-
-    return part
+    family = _family(network.model)
+    members = {other.model for other in grid.networks if _family(other.model) == family}
+    return "kernel-size" if family and len(members) > 1 else "networks"
 
 
 def _family(model: str) -> str:
@@ -283,208 +259,111 @@ def _family(model: str) -> str:
 
 
 # By name, in the order of the page.
-KINDS: dict[str, Kind] = {
-    "table2": Kind(
-        ("stability",),
-        lambda grid: (grid.usual, None),
-        category=TABLE_2,
-    ),
-    "noise_by_source": Kind(
-        ("stability", "runs"),
-        lambda grid: (grid.usual, by_tooling),
-        also=("ratios",),
-        takes=("width",),
-    ),
+KINDS = {
+    "table2": Kind(("stability",), lambda grid: grid.usual, category=TABLE_2),
+    "noise_by_source": Kind(("stability", "runs"), lambda grid: grid.usual, by_tooling, also=("ratios",)),
     "batch_norm": Kind(
         ("stability", "runs", "ratios"),
-        lambda grid: (grid.with_and_without_bn, by_tooling),
+        Grid.with_and_without_bn,
+        by_tooling,
         needs="a model M and a model M-bn in one block",
-        takes=("width",),
     ),
-    "subgroups": Kind(
-        ("stability",),
-        lambda grid: (grid.grouped, by_tooling),
-        needs=SUB_GROUPS,
-        takes=("label_of", "width"),
-    ),
-    "per_class": Kind(
-        ("stability", "runs"),
-        lambda grid: (grid.varied, by_place),
-        also=("labels",),
-        takes=("class_names", "width"),
-    ),
+    "subgroups": Kind(("stability",), Grid.grouped, by_tooling, needs=SUB_GROUPS, takes=("label_of",)),
+    "per_class": Kind(("stability", "runs"), Grid.varied, by_place, also=("labels",), takes=("class_names",)),
     "across_toolings": Kind(
         ("stability", "runs", "cross_tooling"),
-        lambda grid: (grid.paired, by_task),
+        Grid.paired,
+        by_task,
         needs="two toolings with a variant of control or algo",
-        takes=("width",),
     ),
     "order": Kind(
         ("stability", "runs", "counts"),
-        lambda grid: (grid.order, lambda cell: by_place(grid.order[cell])),
+        lambda grid: grid.order,
+        lambda grid, cell: by_place(grid, grid.order[cell]),
         needs="the variant shuffle of one builder with two batch sizes or more",
-        takes=("batch_sizes", "width"),
+        takes=("batch_sizes",),
     ),
     "ensembles": Kind(
-        ("ensembles",),
-        lambda grid: (grid.with_ensembles, by_task),
-        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
-        takes=("width",),
+        ("ensembles",), Grid.with_ensembles, by_task, needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw"
     ),
     "ratios": Kind(
         ("ratios",),
-        lambda grid: (grid.compared, None),
+        Grid.compared,
         needs="algo_impl or algo beside another variant, or a model M and a model M-bn in one block",
         category=TABLES,
     ),
-    "components": Kind(
-        ("stability",),
-        lambda grid: (grid.with_draws, None),
-        needs="a block with the key draws",
-        category=TABLES,
-    ),
+    "components": Kind(("stability",), Grid.with_draws, needs="a block with the key draws", category=TABLES),
     "table1": Kind(
         ("counts",),
-        lambda grid: (grid.built, None),
+        Grid.built,
         needs="a network that is built here: a model with a recipe",
         category=TABLES,
         takes=("sources",),
     ),
-    "table3": Kind(
-        ("counts",),
-        lambda grid: (grid.grouped, None),
-        needs=SUB_GROUPS,
-        category=TABLES,
-        takes=("label_of",),
-    ),
-    "table4": Kind(
-        ("counts",),
-        lambda grid: (grid.built, None),
-        category=TABLES,
-    ),
-    "table5": Kind(
-        ("stability",),
-        lambda grid: (grid.grouped, None),
-        needs=SUB_GROUPS,
-        category=TABLES,
-        takes=("label_of",),
-    ),
+    "table3": Kind(("counts",), Grid.grouped, needs=SUB_GROUPS, category=TABLES, takes=("label_of",)),
+    "table4": Kind(("counts",), Grid.built, category=TABLES),
+    "table5": Kind(("stability",), Grid.grouped, needs=SUB_GROUPS, category=TABLES, takes=("label_of",)),
     "sources": Kind(
         ("stability",),
-        lambda grid: (grid.isolating, lambda cell: f"{cell.hardware}-{cell.dataset}"),
+        Grid.isolating,
+        lambda _grid, cell: f"{cell.hardware}-{cell.dataset}",
         needs="two variants of a single source or more",
         category=TABLES,
         also=("ratios",),
         files=("resources/published-sources.csv",),
     ),
     "one_bit": Kind(
-        ("stability",),
-        lambda grid: (grid.moving, by_place),
-        needs="a bit that is moved after different epochs, such as bit and bit_5",
-        takes=("width",),
+        ("stability",), Grid.moving, by_place, needs="a bit that is moved after different epochs, such as bit and bit_5"
     ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
-        lambda grid: (grid.with_numbers, None),
+        Grid.with_numbers,
         needs="a model, a data set and a variant with a number in resources/published.csv, or such a network, on a GPU",
         category=PUBLISHED,
         also=("overhead",),
         files=("resources/published.csv",),
         takes=("accelerators", "differences", "label_of"),
     ),
-    "claims": Kind(
-        ("claims",),
-        lambda grid: ([*grid.usual, *grid.networks], None),
-    ),
-    "claim_parts": Kind(
-        ("claims",),
-        lambda grid: ([*grid.usual, *grid.networks], None),
-        category=PUBLISHED,
-    ),
+    "claims": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], wide=True),
+    "claim_parts": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
     "frameworks": Kind(
         ("stability", "runs", "cross_tooling", "frameworks"),
-        lambda grid: (grid.framed, by_task),
+        Grid.framed,
+        by_task,
         needs=FRAMEWORKS,
         also=("identical",),
-        takes=("width",),
     ),
-    "framework_parts": Kind(
-        ("frameworks", "partings"),
-        lambda grid: (grid.framed, by_task),
-        needs=FRAMEWORKS,
-        also=("identical",),
-        takes=("width",),
-    ),
-    "partings": Kind(
-        ("partings",),
-        lambda grid: (grid.framed, by_task),
-        needs=FRAMEWORKS,
-        also=("identical",),
-        category=TABLES,
-    ),
+    "framework_parts": Kind(("frameworks", "partings"), Grid.framed, by_task, needs=FRAMEWORKS, also=("identical",)),
+    "partings": Kind(("partings",), Grid.framed, by_task, needs=FRAMEWORKS, category=TABLES, also=("identical",)),
     "growth": Kind(
-        ("growth",),
-        lambda grid: (grid.growing, by_task),
-        needs="a recipe with record_steps, and two cells of a task with equal draws",
-        takes=("width",),
+        ("growth",), Grid.growing, by_task, needs="a recipe with record_steps, and two cells of a task with equal draws"
     ),
-    "identical_runs": Kind(
-        ("identical",),
-        lambda grid: (grid.built, None),
-        category=TABLES,
-        files=("resources/published-identical.csv",),
-    ),
-    "identical_times": Kind(
-        ("identical",),
-        lambda grid: (grid.built, None),
-        category=TABLES,
-        files=("resources/published-identical.csv",),
-    ),
+    "identical_runs": Kind(("identical",), Grid.built, category=TABLES, files=("resources/published-identical.csv",)),
+    "identical_times": Kind(("identical",), Grid.built, category=TABLES, files=("resources/published-identical.csv",)),
     "identical_tests": Kind(
-        ("convergence",),
-        lambda grid: (grid.identical, None),
-        needs="the variant impl or algo_impl with two runs or more",
-        category=TABLES,
+        ("convergence",), Grid.identical, needs="the variant impl or algo_impl with two runs or more", category=TABLES
     ),
-    "language": Kind(
-        ("stability", "language", "runs"),
-        lambda grid: (grid.of_text, by_tooling),
-        needs=TEXT,
-        also=("ratios",),
-        takes=("width",),
-    ),
-    "table_language": Kind(
-        ("stability", "language"),
-        lambda grid: (grid.of_text, None),
-        needs=TEXT,
-        category=TABLES,
-    ),
+    "language": Kind(("stability", "language", "runs"), Grid.of_text, by_tooling, needs=TEXT, also=("ratios",)),
+    "table_language": Kind(("stability", "language"), Grid.of_text, needs=TEXT, category=TABLES),
     "layers": Kind(
         ("layers",),
-        lambda grid: ([cell for cell in grid.cells if cell in grid.study.layers], by_place),
+        lambda grid: [cell for cell in grid.cells if cell in grid.study.layers],
+        by_place,
         needs="a block with the key layers",
-        takes=("width",),
     ),
     "kernels": Kind(
-        ("kernels", "overhead"),
-        lambda grid: (grid.networks, by_tooling),
-        needs="the key overhead",
+        ("kernels", "overhead"), lambda grid: grid.networks, by_tooling, needs="the key overhead", wide=True
     ),
-    "overhead": Kind(
-        ("overhead",),
-        lambda grid: (grid.networks, by_kernel_size(grid.networks)),
-        needs="the key overhead",
-        takes=("width",),
-    ),
+    "overhead": Kind(("overhead",), lambda grid: grid.networks, by_kernel_size, needs="the key overhead"),
     "cost_of_control": Kind(
         ("ratios", "overhead"),
-        lambda grid: (grid.costed, None),
+        Grid.costed,
         needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
-        takes=("width",),
     ),
     "remedies": Kind(
         ("remedies",),
-        lambda grid: (grid.remedied, lambda cell: by_place(grid.remedied[cell])),
+        lambda grid: grid.remedied,
+        lambda grid, cell: by_place(grid, grid.remedied[cell]),
         needs="the key remedies in a block",
         category=TABLES,
         files=("resources/published-remedies.csv",),

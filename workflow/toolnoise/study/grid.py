@@ -3,11 +3,10 @@
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
@@ -16,6 +15,7 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
+from toolnoise.study.remedies import SETS
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
@@ -122,6 +122,12 @@ def _require_movable(
     if "resized_crop" in resolved["recipes"][recipe] and not keeps_originals(dataset):
         problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
         raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
+    views = block.get("remedies", ())
+    shifted = [name for name in views if any(view.down for view in SETS[name])]
+    if shifted and keeps_originals(dataset):
+        # Beyond a box that is resized there are no pixels of that size.
+        problem = f"found {', '.join(shifted)}, and data set {cell.dataset!r} keeps originals"
+        raise BadInput(file, f"{where}.remedies", problem, "[flip], or []")
     kind = entries.outcome(dataset)
     if OUTCOMES[kind].augmentable:
         return
@@ -129,7 +135,7 @@ def _require_movable(
         if found := resolved["recipes"][recipe].get(key):
             problem = f"recipe {recipe!r} has {key}: {str(found).lower()}, and data set {cell.dataset!r} has {kind}"
             raise BadInput(file, f"{where}.recipe", problem, f"recipes without {key}")
-    if views := block.get("remedies"):
+    if views:
         problem = f"found {', '.join(views)}, and data set {cell.dataset!r} has {kind}"
         raise BadInput(file, f"{where}.remedies", problem, "[], which measures snapshots alone")
 
@@ -177,11 +183,11 @@ def possible(
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
     of_kind = {}
-    for name, kind in KINDS.items():
+    for name in KINDS:
         hidden = excluded.get(name, ())
-        figures = _figures(name, *kind.feed(grid.without(hidden)))
         of_kind[name] = tuple(
-            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
+            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell)))
+            for figure in _figures(name, grid.without(hidden))
         )
     return of_kind
 
@@ -198,12 +204,13 @@ def _figures_of(grid: Grid, excluded: Mapping[str, Collection[Cell]], file: str 
     return tuple(itertools.chain.from_iterable(figures[kind] for kind in (figures if requested is None else requested)))
 
 
-def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | None) -> Iterator[Figure]:
-    """One figure of all these cells, or one for each part of them."""
+def _figures(name: str, grid: Grid) -> Iterator[Figure]:
+    """The figures of a kind: one of all cells that it shows, or one for each part of them."""
+    kind = KINDS[name]
     parts: dict[str, list[Subject]] = {}
-    for cell in cells:
-        parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
-    for name, members in parts.items():
+    for cell in kind.shows(grid):
+        parts.setdefault(f"{name}-{kind.split(grid, cell)}" if kind.split else name, []).append(cell)
+    for figure, members in parts.items():
         hardware = dict.fromkeys(cell.hardware for cell in members)
         tasks = dict.fromkeys(cell.task for cell in members)
-        yield Figure(name, kind, tuple(hardware), tuple(tasks))
+        yield Figure(figure, name, tuple(hardware), tuple(tasks))

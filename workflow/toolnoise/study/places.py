@@ -6,7 +6,7 @@ from toolnoise.datasets import sources
 from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs
 from toolnoise.study.builders import is_own
-from toolnoise.study.cells import Cell, Control, Dataset, Shown, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Training, Variants, Whole
 from toolnoise.study.entries import of_text
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
@@ -93,16 +93,6 @@ def of_other_programs(study: Study) -> list[Cell]:
     return [cell for cell in of_programs(study) if programs.outcome(study.config, cell.model) not in SCORED]
 
 
-def scored(study: Study) -> list[Cell]:
-    """Cells whose runs leave scores of classes: networks that are built here, then programs."""
-    return [*built(study), *of_scoring_programs(study)]
-
-
-def measured(study: Study) -> list[Cell]:
-    """All cells, in the order in which metric files have them: those with scores first."""
-    return [*scored(study), *of_other_programs(study)]
-
-
 def controls(study: Study) -> list[Control]:
     """Control cells of networks that are built here."""
     return [Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)]
@@ -118,16 +108,6 @@ def remedied(study: Study) -> list[Cell]:
     return [cell for cell in study.views if study.remedies_of(cell)]
 
 
-def with_remedies(study: Study) -> list[Cell]:
-    """Cells whose noise under remedies is measured."""
-    return list(study.views)
-
-
-def with_layers(study: Study) -> list[Cell]:
-    """Cells whose layers are compared."""
-    return list(study.layers)
-
-
 def of_language(study: Study) -> list[Cell]:
     """Cells of language models that are built here."""
     return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
@@ -136,8 +116,3 @@ def of_language(study: Study) -> list[Cell]:
 def with_growth(study: Study) -> list[Variants]:
     """Tasks, each on its reference tooling, whose runs are compared step by step."""
     return list(study.growing())
-
-
-def figures(study: Study) -> list[Shown]:
-    """Figures and tables."""
-    return [Shown(figure.name) for figure in study.figures]

@@ -6,12 +6,8 @@ Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9. Nothing h
 this module.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
-
-from toolnoise.base.errors import BadInput
-from toolnoise.datasets.sources import keeps_originals
+from collections.abc import Iterable
+from typing import NamedTuple
 
 
 class View(NamedTuple):
@@ -67,15 +63,3 @@ def passes(names: Iterable[str], cycles: int) -> int:
     wanted = [remedy(name) for name in names]
     every = set().union(*(each.views for each in wanted if each.all_snapshots))
     return (cycles - 1) * len(every) + len(every.union(*(each.views for each in wanted)))
-
-
-def require_possible(
-    blocks: Sequence[Mapping[str, Any]], datasets: Mapping[str, Mapping[str, Any]], file: str | Path
-) -> None:
-    """Refuse shifted views of originals: beyond a box that is resized there are no pixels of that size."""
-    for number, block in enumerate(blocks):
-        shifted = [name for name in block.get("remedies", ()) if any(view.down for view in SETS[name])]
-        kept = [name for name in block["datasets"] if keeps_originals(datasets.get(name, {}))]
-        if shifted and kept:
-            problem = f"found {', '.join(shifted)}, and data set {kept[0]!r} keeps originals"
-            raise BadInput(file, f"grid[{number}].remedies", problem, "[flip], or []")

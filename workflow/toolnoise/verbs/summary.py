@@ -9,10 +9,10 @@ from toolnoise.commands.verb import AS_JSON, STUDY, Verb, flag, option, show
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
     from toolnoise.provenance import archive
-    from toolnoise.study import grid, here, layout
+    from toolnoise.study import grid, layout, study_files
 
     name = Path(layout.STUDY).name
-    with archive.opened(options.study or here.to_read()) as (file,):
+    with archive.opened(options.study or study_files.to_read()) as (file,):
         kept = file / name if file.is_dir() else file
         study = grid.load(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():

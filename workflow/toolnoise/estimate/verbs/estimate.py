@@ -7,9 +7,9 @@ from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.estimate import costs
-    from toolnoise.study import here
+    from toolnoise.study import study_files
 
-    file, study = here.loaded(options.study)
+    file, study = study_files.loaded(options.study)
     if options.measure:
         costs.measure(study, file)
     cost = costs.estimate(study)
