@@ -17,7 +17,6 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.claims import judging, sentences
 from toolnoise.papers.claims.arms import Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
-from toolnoise.papers.claims.tests import rounded
 from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
 
@@ -107,20 +106,6 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict(factor, sid
     assert whole["verdict"] == OPEN
     assert (whole["n_needed"], whole["needed_to"]) == (20, side), "80 % power at the ratio 2 takes 17 to 18 runs"
     assert f"about 20 would be needed to {side} it" in sentences.sentence(whole)
-
-
-def test_units_needed_include_the_number_of_parts():
-    rows = [list(runs_of("impl", QUIET[:6], lambda seed: 100 + seed, hardware=name)) for name in "abcdefgh"]
-    rows += [list(runs_of("algo_impl", 2.6 * QUIET[:6], hardware=name)) for name in "abcdefgh"]
-    needed = {rule: judged(claimed(parts=rule), *rows)[0] for rule in ("every", "any")}
-    alone = judged(claimed(), rows[0], rows[8])[0]
-    assert all(row["verdict"] == OPEN for row in (*needed.values(), alone))
-    assert needed["every"]["n_needed"] > alone["n_needed"], "all of eight must be decided"
-
-
-def test_a_number_of_units_is_rounded_as_it_deserves():
-    assert [rounded(units) for units in (3, 10, 11, 51, 501, 1000)] == [10, 10, 20, 100, 1000, 1000]
-    assert np.isinf(rounded(1001))
 
 
 def test_a_claim_whose_cells_are_missing_is_not_run():
@@ -287,12 +272,6 @@ def test_one_network_is_not_every_network(measure):
     # One counterexample is enough.
     reverse = claimed(parts="every", direction="below")
     assert judged(reverse, noisy, list(runs_of("impl", QUIET, lambda seed: 100 + seed)))[0]["verdict"] == REFUTED
-
-
-def test_a_test_that_nobody_knows_is_no_verdict():
-    unknown = [claimed()[0] | {"test": "larger"}]
-    with pytest.raises(ValueError, match="no such test of a claim: larger, above"):
-        judged(unknown, runs_of("algo_impl", NOISY), runs_of("impl", QUIET))
 
 
 CPU = {"accelerator": "cpu", "device": "", "engine": "tensorflow", "kernels": "onednn", "impl_noise": "reduction-order"}
