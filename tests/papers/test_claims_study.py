@@ -108,6 +108,18 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict(factor, sid
     assert f"about 20 would be needed to {side} it" in sentences.sentence(whole)
 
 
+@pytest.mark.parametrize(("rule", "best"), [("every", "against"), ("any", "pvalue")])
+def test_the_best_of_several_parts_is_one_of_several(rule, best):
+    """For a claim on any of them the part that is most for it, and against one on each that which is most against."""
+    rows = [list(runs_of("impl", QUIET[:6], lambda seed: 100 + seed, model=name)) for name in "ab"]
+    rows += [list(runs_of("algo_impl", factor * NOISY[:6] / 8, model=name)) for name, factor in (("a", 0.3), ("b", 4))]
+    whole, parts = judged(claimed(parts=rule), *rows)
+    assert 0 < parts[best].min() < 0.5
+    assert whole[best] == pytest.approx(2 * parts[best].min())
+    other = "pvalue" if rule == "every" else "against"
+    assert whole[other] == parts[other].max(), "all of them, or none"
+
+
 def test_a_claim_whose_cells_are_missing_is_not_run():
     whole, parts = judged(claimed(), runs_of("algo_impl", NOISY))
     assert whole["verdict"] == "not run"
