@@ -129,7 +129,7 @@ def test_who_waits_comes_after_the_other(tmp_path):
     assert here(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["weights.npz", "1.npz", "table.md", "file", "a.json.intoto.json"])
+@pytest.mark.parametrize("name", ["1.npz", "file", "a.json.intoto.json"])
 def test_scratch_is_known_by_its_name(name, tmp_path):
     with scratch.file(tmp_path / name) as one:
         assert scratch.is_scratch(one.name)
@@ -151,13 +151,6 @@ def place(tmp_path):
     return tmp_path / "folder" / "file.txt"
 
 
-def test_what_is_written_takes_the_place_of_the_old(place):
-    files.write_text(place, "old")
-    files.write_text(place, "new\r\nü\n")
-    assert place.read_bytes() == "new\r\nü\n".encode()
-    assert list(place.parent.iterdir()) == [place]
-
-
 @pytest.mark.parametrize("old", ["old", None])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
 def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place):
@@ -170,6 +163,8 @@ def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place)
 
 
 def test_the_new_file_is_invisible_until_it_is_whole(place):
+    files.write_text(place, "old\r\nü\n")
+    assert place.read_bytes() == "old\r\nü\n".encode()
     files.write_text(place, "old")
     with files.replacing(place) as scratch:
         scratch.write_text("half")
@@ -236,24 +231,10 @@ def as_told(array):
     return array.dtype, array.shape, array.tolist()
 
 
-def test_arrays_read_back_as_they_were_in_their_order(tmp_path):
-    arrays.write_npz(tmp_path / "file.npz", ARRAYS)
-    found = arrays.read_npz(tmp_path / "file.npz")
-    assert [(name, *as_told(array)) for name, array in found.items()] == [
-        (name, *as_told(array)) for name, array in ARRAYS.items()
-    ]
-
-
 @pytest.mark.parametrize("name", ["b/kernel", "a"])
 def test_one_array_reads_back_as_it_was(name, tmp_path):
     arrays.write_npy(tmp_path / "file.npy", ARRAYS[name])
     assert as_told(arrays.read_npy(tmp_path / "file.npy")) == as_told(ARRAYS[name])
-
-
-def test_a_mapped_array_cannot_be_written_to(tmp_path):
-    arrays.write_npy(tmp_path / "file.npy", ARRAYS["a"])
-    with pytest.raises(ValueError, match="read-only"):
-        arrays.read_npy(tmp_path / "file.npy")[0] = "b"
 
 
 @pytest.mark.parametrize("write", [arrays.write_npz, arrays.write_npy])
@@ -282,7 +263,7 @@ def kind(request, tmp_path):
     return path, read
 
 
-@pytest.mark.parametrize("kept", [0, 0.01, 0.1, 0.5, 0.9, 0.95])
+@pytest.mark.parametrize("kept", [0, 0.1, 0.95])
 def test_a_truncated_file_is_one_line(kept, kind, refused):
     path, read = kind
     whole = path.read_bytes()
@@ -307,16 +288,6 @@ def test_a_missing_file_is_one_line(kind, refused):
     path, read = kind
     path.unlink()
     assert refused(read, path).startswith(f"{path}: no such file; expected a")
-
-
-@pytest.mark.parametrize("other", KINDS)
-def test_a_file_of_another_kind_is_one_line(other, kind, refused):
-    path, read = kind
-    write, reader = KINDS[other]
-    if reader is not read:
-        other_path = path.parent / f"other.{other}"
-        write(other_path)
-        assert "damaged or truncated" in refused(read, other_path)
 
 
 def test_a_pickle_is_refused_unread(tmp_path, refused):
@@ -367,16 +338,9 @@ def test_a_pipe_or_a_device_where_a_file_belongs_is_refused_at_once(read, tmp_pa
             read(path)
 
 
-@pytest.mark.parametrize("read", [files.read_json, config.read_yaml])
+@pytest.mark.parametrize("read", [files.read_json, files.read_bytes, config.read_yaml])
 def test_a_text_that_would_fill_the_memory_is_refused_with_the_limit(read, tmp_path):
     with (tmp_path / "study.json").open("wb") as file:
         file.truncate(3 * 10**9)
     with pytest.raises(BadInput, match=f"has 3000000000 bytes; at most {files.LARGEST_TEXT}"):
         read(tmp_path / "study.json")
-
-
-def test_a_file_too_large_to_be_held_as_a_whole_is_one_line(tmp_path, refused):
-    (tmp_path / "figure.svg").touch()
-    os.truncate(tmp_path / "figure.svg", files.LARGEST_TEXT + 1)
-    line = f"{tmp_path / 'figure.svg'}: has {files.LARGEST_TEXT + 1} bytes; at most {files.LARGEST_TEXT}"
-    assert refused(files.read_bytes, tmp_path / "figure.svg") == line

@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.formulas import sd_ratio as module
 from toolnoise.formulas.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
 from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
 from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.papers.claims.claim_parts import arms_together
 from toolnoise.stats.contrasts import contrast, ratio
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation
 from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs
 
 
@@ -53,12 +50,6 @@ def test_equal_arms_decide_nothing():
     found = contrast([(1, arm), (-1, arm)])
     assert found.value == 0
     assert np.isnan([found.error, found.above(0.1), found.below(0.1)]).all()
-
-
-def test_one_arm_of_a_mean_has_students_interval_of_its_logarithm():
-    values = [100.0, 101.0, 99.5, 100.2]
-    low, high = np.exp(contrast([(1, of_means(values))]).estimate[1:])
-    assert (low, high) == pytest.approx(mean_t(np.array(values))[1:], rel=1e-4)
 
 
 def test_arms_add_up_and_sds_add_as_variances():
@@ -155,13 +146,6 @@ def test_heavy_tails_do_not_make_equal_sds_differ():
     assert 0.03 < jackknife < 0.07 < 0.1 < f
 
 
-def test_sds_of_equal_values_have_no_interval():
-    values = [0.3, 0.1, 0.5, 0.7]
-    value, low, high = contrast([(1, sds(values)), (-1, sds(values))]).estimate
-    assert value == 0
-    assert np.isnan([low, high]).all()
-
-
 def test_an_arm_of_few_units_limits_the_degrees_of_freedom_of_a_sum():
     """Units of the larger arm do not add to those of the smaller, whether their units are the same or not."""
     few, many, whole = of_means([1.0, 1.2, 0.9]), of_means(np.linspace(1, 2, 9), 3), of_means(np.linspace(2, 3, 12))
@@ -201,13 +185,6 @@ def test_a_churn_over_pairs_leaves_out_one_run_of_all_its_pairs():
     assert list(arm.moves.values()) == pytest.approx(np.sqrt(3 / 4) * (without.mean() - without))
 
 
-def test_paired_ratios_are_students_interval_of_logarithms_where_spreads_are_small():
-    generator = np.random.default_rng(5)
-    one, other = 3 + 1e-4 * generator.standard_normal(5), 2 + 1e-4 * generator.standard_normal(5)
-    paired = ratio(of_means(one), of_means(other))
-    np.testing.assert_allclose(np.log(paired), mean_t(np.log(one) - np.log(other)), rtol=1e-3, atol=1e-9)
-
-
 def test_there_is_no_ratio_to_nothing_and_no_interval_without_three_units():
     full, few, zero = of_means([0.1, 0.2, 0.3]), of_means([0.1, 0.3]), Arm(0.0, 3)
     assert str(ratio(full, zero)) == str(ratio(Arm(np.nan, 0), full)) == str(UNDEFINED)
@@ -230,18 +207,8 @@ def pvalue_of(null, part, whole):
     return null.pvalue(sd_ratio(part, whole).value, len(part) - 1)
 
 
-FRACTIONS = st.lists(st.integers(0, 20).map(lambda count: count / 20), max_size=8).map(np.array)
-
-
 def normal(count, replicate=1):
     return np.random.Generator(np.random.Philox(replicate)).normal(0.9, 0.01, count)
-
-
-def test_ratio_is_the_sd_of_the_part_over_the_sd_of_the_whole():
-    whole = normal(10)
-    found = sd_ratio(3 * whole, whole)
-    # The parts are proportional, so the ratio is the same without any run and the interval closes on it.
-    assert found == pytest.approx((3, 3, 3), rel=1e-9)
 
 
 def test_ratio_has_the_jackknife_interval_of_its_logarithm():
@@ -260,6 +227,7 @@ def test_ratio_has_the_jackknife_interval_of_its_logarithm():
 
 def test_ratio_to_an_sd_of_zero_is_undefined():
     assert_equal(sd_ratio(np.array([0.1, 0.2, 0.3]), np.full(3, 0.1)), UNDEFINED)
+    assert_equal(sd_ratio(np.full(5, NAN), normal(5)), UNDEFINED)  # of a class without examples
 
 
 def test_ratio_of_an_sd_of_zero_is_zero_without_interval():
@@ -275,24 +243,12 @@ def test_ratio_of_few_runs_has_no_interval(count, wanted):
     assert_equal(sd_ratio(np.array([0.0, 2.0])[:count], np.array([0.0, 1.0])[:count]), wanted)
 
 
-def test_ratio_of_a_class_without_examples_is_undefined():
-    assert_equal(sd_ratio(np.full(5, NAN), normal(5)), UNDEFINED)
-
-
 def test_ratio_too_uncertain_for_a_float_has_no_interval():
     found = sd_ratio(np.array([0.0, 1e-150, 1.0]), np.array([1.0, 0.0, 1e-150]))
     assert_equal(found, Estimate(found.value, NAN, NAN))
 
 
-@given(FRACTIONS, st.integers(1, 4))
-def test_ratio_interval_holds_the_ratio(part, step):
-    whole = np.roll(part, step)
-    found = sd_ratio(part, whole)
-    assert np.isnan(found.low) or found.low <= found.value * (1 + 1e-9)
-    assert np.isnan(found.high) or found.value <= found.high * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(("part", "whole", "runs"), [(10, 1000, 10), (50, 100, 5), (90, 100, 3), (30, 100, 2)])
+@pytest.mark.parametrize(("part", "whole", "runs"), [(10, 1000, 10), (90, 100, 3)])
 def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_difference(part, whole, runs):
     draws = np.random.Generator(np.random.Philox(part))
     one, rest = (draws.normal(size=(20_000, runs)) / np.sqrt(size) for size in (part, whole - part))
@@ -311,12 +267,9 @@ def test_ratio_by_size_alone_has_the_limit_of_the_f_test():
     assert round(high / expected, 2) == round(expected / low, 2) == 2.01
 
 
-def test_the_whole_is_always_as_noisy_as_itself():
-    assert by_size(7, 7).range(9) == (1, 1, 1)
-
-
 def test_ratio_by_size_alone_needs_an_example_for_its_value_and_two_runs_for_its_range():
     assert_equal(by_size(0, 9).range(9), UNDEFINED)
+    assert by_size(7, 7).range(9) == (1, 1, 1), "the whole is always as noisy as itself"
     assert_equal(by_size(1, 9).range(0), Estimate(3.0, NAN, NAN))
 
 
@@ -329,14 +282,11 @@ def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_coun
     sizes = np.array([100, 100, 4])
     assert largest_by_size(sizes, 10).value > largest_by_size(sizes[:2], 10).value
     assert largest_by_size(np.array([100, 0, 100]), 10) == largest_by_size(sizes[:2], 10)
-
-
-def test_the_largest_ratio_is_undefined_without_runs_or_examples():
-    assert_equal(largest_by_size(np.array([5, 5]), 1), UNDEFINED)
+    assert_equal(largest_by_size(sizes, 1), UNDEFINED)
     assert_equal(largest_by_size(np.zeros(2, int), 10), UNDEFINED)
 
 
-@pytest.mark.parametrize(("part", "whole"), [(1, 10), (3, 10), (1, 2)])
+@pytest.mark.parametrize(("part", "whole"), [(3, 10)])
 def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it(part, whole):
     _, low, high = by_size(part, whole).range(9)
     for replicate in range(200):
@@ -351,14 +301,6 @@ def test_a_part_without_noise_or_that_is_the_whole_is_not_tested():
     assert np.isnan(pvalue_of(by_size(1, 10), np.full(5, 0.9), normal(5)))
     assert np.isnan(pvalue_of(by_size(9, 9), normal(5), normal(5)))
     assert np.isnan(pvalue_of(by_size(1, 2), normal(1), normal(1)))
-
-
-def test_another_stream_moves_the_largest_ratio_by_less_than_two_percent(monkeypatch):
-    sizes = np.full(10, 50)
-    found = largest_by_size(sizes, 5)
-    monkeypatch.setattr(module, "STREAM", 1)
-    assert largest_by_size(sizes, 5) != found
-    assert largest_by_size(sizes, 5) == pytest.approx(found, rel=0.02)
 
 
 def test_where_all_examples_err_equally_often_difficulty_is_size():
@@ -410,7 +352,7 @@ def test_over_draws_the_ratio_is_that_of_the_root_mean_squares():
     assert_equal(over_draws(part[:2], whole[:2])[1:], (NAN, NAN))
 
 
-@pytest.mark.parametrize(("draws", "runs", "sigma"), [(2, 4, 0), (4, 2, 1.3), (4, 4, 1.3)])
+@pytest.mark.parametrize(("draws", "runs", "sigma"), [(2, 4, 0), (4, 4, 1.3)])
 def test_the_null_holds_its_level_where_draws_differ(draws, runs, sigma):
     null, rejected = by_size(50, 400), []
     for study in range(600):

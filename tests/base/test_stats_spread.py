@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
 from toolnoise.papers.identical.draw import range_in_sds
-from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate, mean_t, positive_mean_t, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, positive_mean_t, standard_deviation
 from toolnoise.stats.jackknife import MANY
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import (
@@ -20,7 +20,6 @@ from toolnoise.stats.spread import (
 )
 
 NAN = np.nan
-FRACTIONS = st.lists(st.integers(0, 20).map(lambda count: count / 20), max_size=8).map(np.array)
 
 
 def normal(count, replicate=1):
@@ -42,19 +41,6 @@ def test_chi_square_interval_has_the_published_factors(count, low, high):
     found = sd_chi2(normal(count))
     assert round(found.low / found.value, 2) == low
     assert round(found.high / found.value, 2) == high
-
-
-def test_intervals_are_at_95_percent():
-    assert LEVEL == 0.95
-
-
-def test_sd_has_ddof_one():
-    assert sd_chi2(np.array([2.0, 4.0, 4.0, 6.0])).value == pytest.approx(np.sqrt(8 / 3), rel=1e-15)
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_runs_have_no_sd(count):
-    assert_equal(sd_chi2(np.ones(count)), UNDEFINED)
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
@@ -89,27 +75,6 @@ def test_at_the_bound_runs_are_equal_in_one_of_forty_studies(runs):
     assert np.mean(np.ptp(draws.poisson(variance, (40_000, runs)), axis=1) == 0) < 0.025
 
 
-def test_undefined_values_have_an_undefined_sd():
-    values = np.full(4, NAN)
-    assert_equal(sd_chi2(values), UNDEFINED)
-
-
-@given(FRACTIONS)
-@settings(max_examples=30, deadline=None)
-def test_both_intervals_belong_to_the_same_sd_and_are_never_negative(values):
-    normal_theory, robust = sd_chi2(values), sd_robust(values)
-    assert_equal(robust.value, normal_theory.value)
-    assert not robust.low < 0
-    assert not normal_theory.low < 0
-    assert not robust.low > robust.high
-    assert all(type(part) is float for part in (*normal_theory, *robust))
-
-
-def test_each_run_is_left_out_once():
-    found = sd_without_each(np.array([0.0, 1.0, 3.0]))
-    np.testing.assert_allclose(found, np.sqrt([2, 4.5, 0.5]), rtol=1e-15)
-
-
 def test_many_values_without_each_have_the_sd_of_the_rest():
     values = np.random.Generator(np.random.Philox(5)).normal(100, 1, MANY + 1)
     wanted = [np.delete(values, place).std(ddof=1) for place in range(len(values))]
@@ -131,12 +96,6 @@ def bonett(values):
 @pytest.mark.parametrize("values", [normal(10), normal(30, 2) ** 3, np.array([3, 3, 4, 7, 7, 7, 9, 9]) / 10])
 def test_the_robust_interval_is_bonetts(values):
     assert sd_robust(values) == pytest.approx(bonett(values), rel=1e-5)
-
-
-def test_the_robust_interval_is_wider_the_heavier_the_tails():
-    tame, wild = np.array([-1.0, 1] * 10), np.array([-3.0, 3] + [-0.3, 0.3] * 9)
-    widths = [np.log(found.high / found.low) for found in map(sd_robust, (tame, wild))]
-    assert widths[0] < widths[1]
 
 
 def test_the_robust_interval_needs_five_runs():
@@ -193,23 +152,19 @@ def test_mean_has_students_interval():
     assert found == pytest.approx((3, 3 - half, 3 + half), rel=1e-7)
 
 
-def test_one_run_has_a_mean_but_no_interval():
-    assert_equal(mean_t(np.array([0.1])), Estimate(0.1, NAN, NAN))
-
-
-def test_no_run_has_no_mean():
-    assert_equal(mean_t(np.array([])), UNDEFINED)
-
-
-def test_undefined_values_have_an_undefined_mean():
-    assert_equal(mean_t(np.array([NAN, NAN, NAN])), UNDEFINED)
-
-
 @given(st.integers(1, 997), st.integers(2, 50))
 def test_equal_values_have_exactly_their_own_mean_and_no_spread(count, runs):
     values = np.full(runs, count / 997)
     assert_equal(mean_t(values), Estimate(values[0]))
     assert standard_deviation(values) == 0
+
+
+def test_one_run_has_a_mean_and_no_interval_and_what_is_undefined_has_neither_mean_nor_sd():
+    assert_equal(mean_t(np.array([0.1])), Estimate(0.1, NAN, NAN))
+    for of in (mean_t, sd_chi2):
+        assert_equal(of(np.array([])), UNDEFINED)
+        assert_equal(of(np.full(3, NAN)), UNDEFINED)
+    assert_equal(sd_chi2(np.ones(1)), UNDEFINED)
 
 
 def test_equal_values_of_a_rate_leave_room_for_deviations_that_no_run_shows():
@@ -220,11 +175,6 @@ def test_equal_values_of_a_rate_leave_room_for_deviations_that_no_run_shows():
     assert_equal(mean_t(np.ones(5), NAN), Estimate(1.0, NAN, NAN))
 
 
-def test_sd_has_ddof_one_and_goes_over_the_last_axis():
-    found = standard_deviation(np.array([[2.0, 4.0, 4.0, 6.0], [0.0, 0.0, 0.0, 1.0]]))
-    np.testing.assert_allclose(found, [np.sqrt(8 / 3), 0.5], rtol=1e-15)
-
-
 @given(SHARES.filter(lambda values: len(values) > 1))
 def test_sd_equals_numpys(values):
     assert standard_deviation(values) == pytest.approx(np.std(values, ddof=1), rel=1e-12, abs=1e-15)
@@ -233,14 +183,6 @@ def test_sd_equals_numpys(values):
 @pytest.mark.parametrize("count", [0, 1])
 def test_fewer_than_two_runs_have_no_standard_deviation(count):
     assert np.isnan(standard_deviation(np.ones(count)))
-
-
-@given(SHARES)
-def test_the_interval_of_a_mean_holds_it(values):
-    found = mean_t(values)
-    if len(set(values.tolist())) > 1:
-        assert found.low < found.value < found.high
-    assert all(type(part) is float for part in found)
 
 
 def test_clipping_moves_bounds_but_neither_the_value_nor_the_undefined():
@@ -308,14 +250,6 @@ def test_holm_rejects_what_his_steps_reject(pvalues):
             rejected.add(int(place))
             left -= 1
         assert set(np.flatnonzero(holm(pvalues) <= level)) == rejected
-
-
-@given(PVALUES)
-def test_adjusting_never_helps_a_test_nor_changes_their_order(pvalues):
-    adjusted = holm(pvalues)
-    assert np.all((adjusted >= pvalues * (1 - 1e-12)) & (adjusted <= 1))
-    order = np.argsort(pvalues, kind="stable")
-    assert np.all(np.diff(adjusted[order]) >= 0)
 
 
 def test_an_undefined_pvalue_is_no_test():

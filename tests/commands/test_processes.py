@@ -1,6 +1,5 @@
 """Processes: where the program's files are, what its processes may import and look up."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +20,6 @@ def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in
     assert "of a study was imported" not in done.stderr
     assert done.returncode == 2
     assert done.stderr.startswith("toolnoise: study.yaml: ")
-
-
-def test_no_other_place_starts_a_module():
-    found = [path.name for path in WORKFLOW.rglob("*.py") if re.search(r'executable, .*"-m"', path.read_text("utf-8"))]
-    assert found == ["program.py"]
 
 
 def test_a_notebook_has_the_same_bytes_whatever_a_users_matplotlibrc_says(tmp_path):

@@ -98,10 +98,6 @@ def test_what_is_read_is_what_was_written_bit_for_bit(written):
     assert tensors(BLANK, found.recorded) == tensors(BLANK, RECORDED)
 
 
-def test_before_the_first_cycle_ends_there_are_no_snapshots(path):
-    assert read(write(path, PROGRESS._replace(snapshots=[]))).snapshots == []
-
-
 def test_nothing_is_written_before_its_time(path):
     Checkpoints(path, IDENTITY, EPOCHS).write(lambda: pytest.fail("a short run pays nothing"))
     assert not path.exists()
@@ -127,21 +123,23 @@ def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
     assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
 
 
-@pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_checkpoint_is_never_used(share, written, capsys):
+def test_a_truncated_checkpoint_is_never_used(written, capsys):
     content = written.read_bytes()
-    written.write_bytes(content[: int(len(content) * share)])
-    assert "training starts over" in starts_anew(written, capsys)
+    for share in (0, 0.1, 0.5, 0.9, 0.999):
+        written.write_bytes(content[: int(len(content) * share)])
+        starts_anew(written, capsys)
 
 
 def test_a_flipped_bit_anywhere_is_noticed(written, capsys):
     content = written.read_bytes()
-    for place in range(len(content)):
+    # Every byte of the header, and some of each part.
+    places = [*range(100), *range(100, len(content), 7)]
+    for place in places:
         damaged = bytearray(content)
         damaged[place] ^= 1 << place % 8
         written.write_bytes(bytes(damaged))
         assert read(written) is None, place
-    assert capsys.readouterr().err.count("training starts over") == len(content)
+    assert capsys.readouterr().err.count("training starts over") == len(places)
 
 
 def without(tensors, name):
@@ -163,12 +161,9 @@ def test_a_checkpoint_without_just_the_tensors_and_slots_of_the_engine_is_never_
     assert f": {group}: not the tensors" in starts_anew(write(path, PROGRESS._replace(state=state)), capsys)
 
 
-def test_a_checkpoint_whose_snapshots_lack_a_tensor_is_never_used(path, capsys):
+def test_a_checkpoint_whose_snapshots_or_recorded_steps_lack_a_tensor_is_never_used(path, capsys):
     snapshots = [without(snapshot, "bn/moving_mean") for snapshot in SNAPSHOTS]
     assert "snapshot 1: not the tensors" in starts_anew(write(path, PROGRESS._replace(snapshots=snapshots)), capsys)
-
-
-def test_a_checkpoint_whose_recorded_steps_lack_a_tensor_is_never_used(path, capsys):
     recorded = [without(one, "conv/kernel") for one in RECORDED]
     assert "snapshot 3: not the tensors" in starts_anew(write(path, PROGRESS._replace(recorded=recorded)), capsys)
 
@@ -196,9 +191,14 @@ def seal(path, tensors):
         file.write(checkpoints._header(whole))
 
 
-@pytest.mark.parametrize("about", [b"", b"{", b"[" * 100_000])
-def test_a_file_that_train_did_not_write_is_never_used(about, path, capsys):
-    seal(path, {"about": np.frombuffer(about, np.uint8)})
+def test_a_file_that_train_did_not_write_is_never_used(path, capsys):
+    for about in (b"", b"{", b"[" * 100_000):
+        seal(path, {"about": np.frombuffer(about, np.uint8)})
+        assert "damaged" in starts_anew(path, capsys)
+    seal(path, {"other": np.zeros(2)})
+    assert "damaged" in starts_anew(path, capsys)
+    # Without a digest.
+    np.savez(path, about=np.frombuffer(b"{}", np.uint8))
     assert "damaged" in starts_anew(path, capsys)
 
 
@@ -206,13 +206,8 @@ def test_a_file_that_train_did_not_write_is_never_used(about, path, capsys):
     ("change", "told"),
     [
         (lambda _: None, "found null"),
-        (lambda _: [], "found []"),
         (lambda about: about | {"identity": 3}, "identity: found 3"),
         (lambda about: without(about, "rows"), "rows: no such key"),
-        (lambda about: about | {"step": "x"}, 'step: found "x"'),
-        (lambda about: about | {"seconds": {"training": None}}, "seconds.training: found null"),
-        (lambda about: about | {"resumed": [None]}, "resumed[0]: found null"),
-        (lambda about: about | {"rows": [without(ROW, "weights_sha256")]}, "rows[0].weights_sha256: no such key"),
         (lambda about: about | {"rows": [ROW | {"train_loss": "x"}]}, 'rows[0].train_loss: found "x"'),
         (lambda about: about | {"rows": [ROW, ROW]}, "rows: found 2; one for each"),
         (lambda about: about | {"rows": [ROW | {"epoch": n} for n in (1, 2, 3)]}, "rows: found 3; one for each"),
@@ -225,17 +220,6 @@ def test_a_description_of_another_shape_is_never_used(change, told, written, cap
     about = json.dumps(change(json.loads(kept["about"].tobytes())))
     seal(written, kept | {"about": np.frombuffer(about.encode(), np.uint8)})
     assert told in starts_anew(written, capsys)
-
-
-def test_an_archive_without_a_description_is_never_used(path, capsys):
-    seal(path, {"other": np.zeros(2)})
-    assert "damaged" in starts_anew(path, capsys)
-
-
-def test_an_archive_without_a_digest_is_never_used(path, capsys):
-    path.parent.mkdir()
-    np.savez(path, about=np.frombuffer(b"{}", np.uint8))
-    assert "damaged" in starts_anew(path, capsys)
 
 
 def test_the_end_of_a_run_removes_its_checkpoint_and_what_a_killed_write_left_but_no_other_run_s(written):

@@ -44,25 +44,17 @@ NVIDIA_TF32_OVERRIDE NCCL_ALGO JAX_ENABLE_X64 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE P
 """
 
 
-@pytest.mark.parametrize("name", re.findall(r"\w+", LEFTOVERS))
-def test_a_variable_left_over_in_a_shell_never_reaches_a_framework(name, imposed):
-    assert imposed({name: "1"}) == ({}, {})
+def test_a_variable_left_over_in_a_shell_never_reaches_a_framework_and_any_other_stays(imposed):
+    others = dict.fromkeys(["PATH", "HOME", "PYTHONPATH", "SLURM_JOB_ID", "LD_LIBRARY_PATH", "MY_TF_MODELS"], "1")
+    assert imposed(dict.fromkeys(LEFTOVERS.split(), "1") | others) == ({}, others)
 
 
-@pytest.mark.parametrize("name", ["PATH", "HOME", "PYTHONPATH", "SLURM_JOB_ID", "LD_LIBRARY_PATH", "MY_TF_MODELS"])
-def test_a_variable_that_is_no_frameworks_stays(name, imposed):
-    assert imposed({name: "1"}) == ({}, {name: "1"})
-
-
-def test_what_is_visible_stays_and_is_recorded(imposed):
+def test_what_is_visible_stays_and_is_recorded_and_what_a_tooling_asks_for_is_set(imposed):
     shell = {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     assert imposed(shell, {"TF_NUM_INTEROP_THREADS": "1"}) == (
         shell | {"TF_NUM_INTEROP_THREADS": "1"},
         shell | {"TF_NUM_INTEROP_THREADS": "1"},
     )
-
-
-def test_what_a_tooling_asks_for_is_set_whatever_the_shell_had(imposed):
     assert imposed({"OMP_NUM_THREADS": "8"}, {"OMP_NUM_THREADS": "1"})[1] == {"OMP_NUM_THREADS": "1"}
 
 
@@ -98,9 +90,7 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
     ("isa", "flags", "has"),
     [
         ("avx512", FLAGS["avx2"], "sse41, avx2"),
-        ("avx2", FLAGS["sse41"], "sse41"),
         ("avx2", "fpu avx avx2_like xavx2", "none of them"),
-        ("sse41", "", "none of them"),
     ],
 )
 def test_an_instruction_set_that_the_cpu_lacks_is_one_line(isa, flags, has, cpu, refused):
@@ -109,9 +99,9 @@ def test_an_instruction_set_that_the_cpu_lacks_is_one_line(isa, flags, has, cpu,
     assert line == f"hardware mine: isa: {isa} is not available on this CPU (Some CPU); it has: {has}"
 
 
-@pytest.mark.parametrize("precision", ["mixed_float16", "mixed_bfloat16"])
-def test_half_precision_that_no_entry_can_pin_is_one_line(precision, cpu, refused):
+def test_half_precision_that_no_entry_can_pin_is_one_line(cpu, refused):
     cpu(FLAGS["avx2"])
+    precision = "mixed_bfloat16"
     line = refused(environment.require_cpu, TOOLING | {"isa": "avx2", "precision": precision})
     assert line.startswith(f"hardware mine: precision: {precision} with kernels onednn")
     environment.require_cpu(TOOLING | {"isa": "avx2", "precision": precision, "kernels": "eigen"})
@@ -218,20 +208,6 @@ def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, 
     assert environments.of({}) == environments.of({"spec": {"images": {}}}) == ""
 
 
-def test_a_missing_environment_says_how_to_make_it(tmp_path, monkeypatch, refused):
-    monkeypatch.chdir(tmp_path)
-    reason = f".environments/{OLD} is missing: run `make .environments/{OLD}`"
-    assert refused(environments.require, OLD, "cpu-old") == f"hardware cpu-old: environment: {reason}"
-    tooling = {"name": "cpu-old", "engine": "tensorflow", "accelerator": "cpu", "environment": OLD}
-    assert serving.why_not(tooling) == f"environment: {reason}"
-
-
-def test_an_environment_that_is_there_is_not_this_process(made):
-    assert environments.why_not(OLD) == ""
-    assert not environments.is_this(OLD)
-    assert environments.program(OLD, "toolnoise") == made / "toolnoise"
-
-
 @pytest.fixture
 def train(elsewhere, options_of):
     spec = options_of(elsewhere.spec(Cell("smallcnn", "digits", "cpu-old", "algo"), 1))
@@ -254,6 +230,8 @@ def test_a_job_without_its_environment_ends_in_one_line(train, tmp_path, monkeyp
     assert ended.value.code == 2
     wanted = f"environment: .environments/{OLD} is missing: run `make .environments/{OLD}`"
     assert capsys.readouterr().err == f"toolnoise: hardware cpu-old: {wanted}\n"
+    tooling = {"name": "cpu-old", "engine": "tensorflow", "accelerator": "cpu", "environment": OLD}
+    assert serving.why_not(tooling) == wanted
 
 
 # `toolnoise doctor`
@@ -317,7 +295,6 @@ def test_a_tpu_of_another_version_is_not_served(machine):
     ("engine", "file", "says", "gpus"),
     [
         ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_cuda_build', True)])", True),
-        ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_rocm_build', True)])", True),
         (
             "tensorflow",
             "python/platform/build_info.py",
@@ -405,19 +382,14 @@ def test_of_the_registry_one_is_enough(machine, asked):
 def test_what_cannot_run_is_counted_and_told_with_its_reason_if_all_is_asked(machine, asked):
     machine([V100])
     able, every = asked()[1], asked("--all")[1]
+    assert "Some CPU" in able
+    assert "Tesla V100-SXM2-16GB (driver 535.104.05)" in able
+    assert re.search(r"^packages .*keras 3", able, re.MULTILINE)
     assert "  v100\n" in able
     assert "t4" not in able
     assert re.search(r"^t4 +no +device: found Tesla V100-SXM2-16GB; wanted: T4", every, re.MULTILINE)
     left_out = re.search(r"^cannot run here: (\d+) others", able, re.MULTILINE)[1]
     assert int(left_out) == len(re.findall(r"^\S+ +no ", every, re.MULTILINE)) > 5
-
-
-def test_the_machine_is_told_with_its_gpus_and_drivers(machine, asked):
-    machine([V100])
-    said = asked()[1]
-    assert "Some CPU" in said
-    assert "Tesla V100-SXM2-16GB (driver 535.104.05)" in said
-    assert re.search(r"^packages .*keras 3", said, re.MULTILINE)
 
 
 def test_programs_get_json(machine, asked):

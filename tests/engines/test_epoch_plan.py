@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.spec import Spec
-from toolnoise.epoch_plan import learning_rates, plan_epoch, steps_per_epoch
+from toolnoise.epoch_plan import learning_rates, plan_epoch
 
 EXAMPLES = 50
 
@@ -90,10 +90,6 @@ def test_a_plain_warm_up_begins_at_zero_and_the_schedule_after_it():
     assert rates(1, **recipe) == close(*expected)
 
 
-def test_warm_up_multiplies_the_schedule():
-    assert rates(0, 1, epochs=4, schedule="cosine", warmup_epochs=2) == close(0.4)
-
-
 def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(spec):
     plans = [plan_epoch(spec, EXAMPLES, epoch) for epoch in (0, 1)]
     for plan in plans:
@@ -119,16 +115,6 @@ def test_an_incomplete_batch_that_is_kept_trains_the_examples_that_would_be_left
     assert kept.steps(0, 6).rest is None
 
 
-def test_without_an_incomplete_batch_there_is_none_to_keep(spec):
-    left, kept = (plan_epoch(with_recipe(spec, **keys), 48, 1) for keys in ({}, {"last_batch": "kept"}))
-    assert kept.rest is None
-    assert kept.digest() == left.digest()
-
-
-def test_a_batch_of_the_whole_set_is_one_step(spec):
-    assert steps_per_epoch(with_recipe(spec, batch_size=EXAMPLES).recipe, EXAMPLES) == 1
-
-
 def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
     line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
     assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
@@ -139,38 +125,10 @@ def test_crops_reach_every_offset_that_leaves_the_padded_image_covered_and_no_ot
     assert [set(offsets[..., axis].ravel().tolist()) for axis in (0, 1)] == [{0, 1, 2, 3, 4}] * 2
 
 
-def test_without_crop_nothing_is_shifted(spec):
-    assert not plan_epoch(with_recipe(spec, crop=0), EXAMPLES, 0).offsets.any()
-
-
 def test_half_the_images_are_mirrored_if_asked_and_none_else(spec):
     flips = plan_epoch(spec, 1000, 0).flips
     assert abs(flips.mean() - 0.5) < 5 * np.sqrt(0.25 / flips.size)
     assert not plan_epoch(with_recipe(spec, flip=False), 1000, 0).flips.any()
-
-
-def of_each_example(plan, name):
-    """What is planned for each example, in the order of the set; every example must be in a whole batch."""
-    return getattr(plan, name).reshape(plan.order.size, -1)[plan.order.argsort(None)]
-
-
-@pytest.mark.parametrize("name", ["offsets", "flips"])
-def test_an_example_is_augmented_alike_wherever_the_order_puts_it(name, make_spec):
-    still, shuffled = (plan_epoch(make_spec(variant, 1), 48, 0) for variant in ("control", "shuffle"))
-    assert (still.order != shuffled.order).any()
-    assert (of_each_example(still, name) == of_each_example(shuffled, name)).all()
-
-
-@pytest.mark.parametrize("name", ["offsets", "flips"])
-def test_an_example_is_augmented_anew_in_each_epoch(name, make_spec):
-    epochs = [plan_epoch(make_spec("control", 1), 48, epoch) for epoch in (0, 1)]
-    assert (of_each_example(epochs[0], name) != of_each_example(epochs[1], name)).any()
-
-
-def test_an_epochs_plan_needs_no_other_epochs(spec):
-    alone = plan_epoch(spec, EXAMPLES, 7)
-    after_others = [plan_epoch(spec, EXAMPLES, epoch) for epoch in range(8)][7]
-    assert all((one == other).all() for one, other in zip(alone[:6], after_others[:6], strict=True))
 
 
 @pytest.mark.parametrize("part", ["order", "offsets", "flips", "slots", "dropout"])

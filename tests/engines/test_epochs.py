@@ -18,7 +18,7 @@ def beside_keras(own_workshop):
     return smooth.drive("training", "against_keras", kept.folder / "study.yaml")
 
 
-def paths(found, who, case="adam"):
+def paths(found, who, case="sgd"):
     start = f"{case}/{who}/"
     return {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
 
@@ -30,10 +30,8 @@ def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras)
         assert held[path].tobytes() == drawn.tobytes()
 
 
-@pytest.mark.parametrize(
-    "case", ["adam", "sgd", "without momentum", "regularised", "by kind", "by name", "adam by kind"]
-)
-def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
+@pytest.mark.parametrize("case", ["sgd", "regularised", "by kind", "by name, without momentum", "adam by kind", "kept"])
+def test_six_steps_and_an_incomplete_batch_that_is_kept_are_close_to_those_of_plain_keras(beside_keras, case):
     ours, theirs = paths(beside_keras, "engine", case), paths(beside_keras, "keras", case)
     assert len(ours) == 9
     for path, tensor in ours.items():
@@ -41,27 +39,6 @@ def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
         assert not np.array_equal(tensor, paths(beside_keras, "held", case)[path])
     np.testing.assert_allclose(*beside_keras[f"{case}/loss"], rtol=1e-5)
     assert len(set(beside_keras[f"{case}/accuracy"])) == 1
-
-
-@pytest.mark.parametrize("path", ["conv/kernel", "bn/gamma", "dense/bias"])
-def test_weight_decay_and_label_smoothing_leave_no_tensor_where_it_would_be(beside_keras, path):
-    plain, regularised = (paths(beside_keras, "engine", case)[path] for case in ("sgd", "regularised"))
-    assert np.abs(plain - regularised).max() > 1e-5
-
-
-@pytest.mark.parametrize("path", ["bn/gamma", "bn/beta", "dense/bias"])
-def test_a_rate_by_kind_leaves_no_tensor_of_that_kind_where_it_would_be(beside_keras, path):
-    plain, by_kind = (paths(beside_keras, "engine", case)[path] for case in ("adam", "adam by kind"))
-    assert np.abs(plain - by_kind).max() > 1e-4
-
-
-def test_the_incomplete_batch_that_is_kept_is_one_more_step_of_plain_keras(beside_keras):
-    ours, theirs = paths(beside_keras, "engine", "kept"), paths(beside_keras, "keras", "kept")
-    assert ours
-    for path, tensor in ours.items():
-        np.testing.assert_allclose(tensor, theirs[path], rtol=0, atol=3e-6, err_msg=path)
-    np.testing.assert_allclose(*beside_keras["kept/loss"], rtol=1e-5)
-    assert len(set(beside_keras["kept/accuracy"])) == 1
 
 
 @pytest.fixture(scope="module")

@@ -84,14 +84,6 @@ def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(here):
     assert outcome(here.read("moved")) == outcome(here.train("bit_3", 1, "cpu"))
 
 
-def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here, cut_off):
-    (here.folder / "checkpoints/other.npz").write_bytes(cut_off)
-    said = here.finish("control", 2, "cpu", "other")
-    assert "checkpoints/other.npz: spec: from another run" in said
-    assert "epoch 1 of 8" in said
-    assert here.read("other").record["resumed_after"] == []
-
-
 def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(here, control, cut_off):
     content = bytearray(cut_off)
     content[len(content) // 2] ^= 0xFF

@@ -11,7 +11,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
-from toolnoise.study import kept_weights, runs
+from toolnoise.study import runs
 from toolnoise.training import loop
 
 
@@ -33,10 +33,6 @@ def test_a_whole_run_is_read(record):
     assert [row["epoch"] for row in run.history()] == ["1", "2", "3"]
 
 
-def test_a_diverged_run_says_so(make_run):
-    assert runs.read(make_run(1, lambda parts: parts["record"].update(status="diverged"))).diverged
-
-
 def test_the_vector_of_a_run_has_its_trainable_tensors_only(make_run):
     def add_a_moving_mean(parts):
         parts["final"] = {"bn/moving_mean": np.ones(5, np.float32), **parts["final"]}
@@ -44,14 +40,13 @@ def test_the_vector_of_a_run_has_its_trainable_tensors_only(make_run):
     assert runs.read(make_run(1, add_a_moving_mean)).trained_vector().size == 9
 
 
-@pytest.mark.parametrize("kept", [0, 100, -10])
-def test_truncated_weights_are_one_line(kept, record, refused):
+def test_truncated_weights_are_one_line(record, refused):
     path = record.parent / "weights.npz"
-    cut(path, kept)
+    cut(path, -10)
     assert refused(runs.read(record).weights).startswith(f"{path}: damaged or truncated (")
 
 
-@pytest.mark.parametrize("dtype", ["<U3", ">f4", "<c8", "<M8[s]"])
+@pytest.mark.parametrize("dtype", ["<U3", ">f4"])
 def test_tensors_that_are_no_numbers_of_this_machine_are_one_line(dtype, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.zeros(3, dtype)}))
     line = refused(runs.read(record).weights)
@@ -71,15 +66,6 @@ def test_a_column_that_is_there_twice_is_one_line(record, refused):
     assert refused(runs.read(record).history) == f"{path}: line 1: found a column twice; the history that train wrote"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [('"status": ', '"status": "ok", "status": '), ('"epochs": 3', '"epochs": NaN')]
-)
-def test_a_record_that_two_readers_could_understand_differently_is_one_line(before, after, record, refused):
-    assert before in record.read_text()
-    record.write_text(record.read_text().replace(before, after, 1))
-    assert refused(runs.read, record).startswith(f"{record}: damaged or truncated (")
-
-
 @pytest.mark.parametrize("key", ["spec", "status", "epochs", "trainable"])
 def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
     record = make_run(1, lambda parts: parts["record"].pop(key))
@@ -90,12 +76,9 @@ def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
     ("change", "says"),
     [
         ({"spec": None}, "spec: found null; a mapping"),
-        ({"trainable": None}, "trainable: found null"),
         ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
         ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
         ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
-        ({"initial_sha256": 0}, "initial_sha256: found 0; expected a text"),
-        ({"resumed_after": 0}, "resumed_after: found 0; expected a list"),
         ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
         ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
     ],
@@ -130,24 +113,16 @@ def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refu
     assert says in refused(runs.read(record).history)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
-def test_a_record_that_is_none_is_one_line(text, record, refused):
-    record.write_text(text)
-    assert refused(runs.read, record).startswith(f"{record}: ")
-
-
 @pytest.mark.parametrize(
     "damage",
     [
         lambda path: path.unlink(),
-        lambda path: path.write_bytes(b"\xff"),
         lambda path: path.write_text("x" * 200_000 + path.read_text()),
-        lambda path: cut(path, 0),
         lambda path: cut(path, 20),
         lambda path: cut(path, -1),
         lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
     ],
-    ids=["missing", "no text", "long field", "empty", "part of the names", "without its last line end", "short"],
+    ids=["missing", "long field", "part of the names", "without its last line end", "short"],
 )
 def test_a_damaged_history_is_one_line(damage, record, refused):
     path = record.parent / "history.csv"
@@ -230,7 +205,7 @@ def after(kept):
     return [int(weights["conv/bias"][0]) for weights in kept]
 
 
-@pytest.mark.parametrize(("count", "epochs"), [(1, [6]), (2, [3, 6]), (3, [2, 4, 6]), (6, [1, 2, 3, 4, 5, 6])])
+@pytest.mark.parametrize(("count", "epochs"), [(1, [6]), (3, [2, 4, 6])])
 def test_the_weights_are_kept_at_the_end_of_every_cycle_the_final_ones_last(count, epochs, train):
     run = train(count)
     assert after(run.snapshots()) == epochs
@@ -240,18 +215,7 @@ def test_the_weights_are_kept_at_the_end_of_every_cycle_the_final_ones_last(coun
         assert {path: tensor.shape for path, tensor in weights.items()} == {one.path: one.shape for one in PARAMETERS}
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_weights_of_a_run_are_the_final_ones_alone(count, train):
-    run = train(count)
-    final = run.snapshots()[-1]
-    assert list(run.weights()) == list(final) == [one.path for one in PARAMETERS]
-    assert all(run.weights()[path].tobytes() == tensor.tobytes() for path, tensor in final.items())
-    assert run.trained_vector().size == 9
-
-
-@pytest.mark.parametrize(
-    ("diverges", "epochs"), [(1, [1]), (2, [2]), (3, [2, 3]), (4, [2, 4]), (5, [2, 4, 5]), (6, [2, 4, 6])]
-)
+@pytest.mark.parametrize(("diverges", "epochs"), [(1, [1]), (2, [2]), (5, [2, 4, 5]), (6, [2, 4, 6])])
 def test_a_run_that_diverges_has_the_snapshots_of_the_cycles_it_ended_before(diverges, epochs, train):
     run = train(3, diverges)
     assert (run.diverged, len(run.history())) == (True, diverges)
@@ -270,18 +234,6 @@ def test_the_file_of_an_ordinary_run_has_its_tensors_alone_and_snapshots_are_bes
     paths = [one.path for one in PARAMETERS]
     assert arrays.npz_names(train(1).folder / "weights.npz") == paths
     assert arrays.npz_names(train(2).folder / "weights.npz") == [*paths, *(f"{path}/" for path in paths)]
-
-
-def test_what_is_packed_is_unpacked_and_nothing_is_nothing(tmp_path):
-    kept = [{"a/b": np.full((2, 3), epoch, np.float32), "c": np.array(epoch, np.int32)} for epoch in range(3)]
-    arrays.write_npz(tmp_path / "kept.npz", kept_weights.packed(kept))
-    found = kept_weights.unpacked(arrays.read_npz(tmp_path / "kept.npz"))
-    assert [{name: array.tolist() for name, array in one.items()} for one in found] == [
-        {name: array.tolist() for name, array in one.items()} for one in kept
-    ]
-    assert found[1]["c"].dtype == np.int32
-    assert kept_weights.packed([]) == {}
-    assert kept_weights.unpacked({}) == []
 
 
 def change(run, edit):
@@ -308,12 +260,6 @@ def test_damaged_snapshots_are_one_line(edit, says, train, refused):
     assert refused(run.snapshots).startswith(f"{path}: {says}")
 
 
-def test_snapshots_that_no_recipe_keeps_are_one_line(make_run, refused):
-    run = runs.read(make_run(1, lambda parts: parts["final"].update({"a/bias/": np.zeros((1, 3), np.float32)})))
-    assert list(run.weights()) == ["a/kernel", "a/bias"]
-    assert "a/bias/: found (1, 3); run.json's recipe keeps nothing" in refused(run.snapshots)
-
-
 def test_compressed_snapshots_are_one_line(train, refused):
     run = train(2)
     path = run.folder / "weights.npz"
@@ -328,15 +274,6 @@ def test_compressed_snapshots_are_one_line(train, refused):
 def test_snapshots_of_a_recipe_without_epochs_are_one_line(make_run, refused):
     record = make_run(1, lambda parts: parts["record"]["spec"]["recipe"].pop("epochs"))
     assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read(record).snapshots)
-
-
-def test_cycles_of_a_recipe_without_epochs_are_one_line(make_run, refused):
-    def without_epochs(parts):
-        recipe = parts["record"]["spec"]["recipe"]
-        recipe.update(cycles=3)
-        del recipe["epochs"]
-
-    assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read, make_run(1, without_epochs))
 
 
 def test_a_recipe_from_before_there_were_cycles_has_one(make_run):

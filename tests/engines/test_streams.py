@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import special
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
@@ -69,8 +69,8 @@ def test_draws_are_the_bytes_they_have_always_been(name, digests):
     assert digests[name] == PINNED[name]
 
 
-@pytest.mark.parametrize("threads", ["1", "4"])
-def test_another_process_draws_the_same_bytes_whatever_its_number_of_threads(threads, digests):
+def test_another_process_draws_the_same_bytes_whatever_its_number_of_threads(digests):
+    threads = "4"
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, threads) | {"PYTHONHASHSEED": threads}
     program = (
@@ -110,18 +110,6 @@ def test_uniforms_are_exact_and_below_one(stream, count):
     assert (drawn * 2**24 == np.floor(drawn * 2**24)).all()
 
 
-@given(KEYS, st.integers(1, 1000), st.integers(0, 300))
-def test_integers_are_in_their_range(stream, bound, count):
-    drawn = streams.integers(stream, (count,), bound)
-    assert drawn.dtype == np.int32
-    assert ((drawn >= 0) & (drawn < bound)).all()
-
-
-@given(KEYS, st.integers(0, 300))
-def test_a_permutation_holds_everything_once(stream, length):
-    assert sorted(streams.permutation(stream, length)) == list(range(length))
-
-
 def test_uniforms_and_integers_fill_their_range_evenly():
     stream = streams.key(0, "init", 1)
     count = 100_000
@@ -131,25 +119,14 @@ def test_uniforms_and_integers_fill_their_range_evenly():
     assert np.abs(frequencies - 1 / 7).max() < 5 * np.sqrt(1 / 7 / count)
 
 
-@given(KEYS)
-def test_the_words_are_the_key(stream):
-    words = streams.words(stream)
-    assert words.dtype == np.uint32
-    assert sum(int(word) << 32 * place for place, word in enumerate(words)) == stream
-
-
 def mask(rate=0.5, run=1, step=1, layer=0, count=100_000):
     return keep_mask(streams.words(streams.key(0, "dropout", run)), (step, layer, np.arange(count)), rate)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0, 0.1, 0.5, 0.9])
 def test_dropout_keeps_one_minus_its_rate(rate):
     kept = mask(rate)
-    assert abs(kept.mean() - (1 - rate)) < 5 * np.sqrt(rate * (1 - rate) / kept.size)
-
-
-def test_dropout_of_rate_zero_keeps_everything():
-    assert mask(0).all()
+    assert abs(kept.mean() - (1 - rate)) <= 5 * np.sqrt(rate * (1 - rate) / kept.size)
 
 
 @pytest.mark.parametrize("change", [{"run": 2}, {"step": 2}, {"layer": 1}], ids=str)
@@ -206,9 +183,8 @@ def test_a_variant_varies_exactly_its_sources_from_seed_to_seed(variant, make_sp
         assert differing(one, other) == set(VARIANTS[variant])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_native_noise_leaves_every_example_in_its_place(variant, make_spec):
-    places = plan_epoch(make_spec(variant, 2, "noisy"), EXAMPLES, 0).slots
+def test_native_noise_leaves_every_example_in_its_place(make_spec):
+    places = plan_epoch(make_spec("algo_impl", 2, "noisy"), EXAMPLES, 0).slots
     assert (places == np.arange(places.shape[1])).all()
 
 
@@ -250,16 +226,9 @@ def test_epochs_differ_in_order_pictures_and_places(make_spec):
     assert differing(one, other) == {"shuffle", "augment", "impl"}
 
 
-def test_layers_of_equal_shape_start_different():
-    weights = initial_weights(PARAMETERS, 0, 1, "m")
-    assert (weights["conv1/kernel"] != weights["conv2/kernel"]).all()
-
-
 def test_a_study_of_another_seed_shares_no_draw(make_spec):
     spec = make_spec("algo_impl", 1)
     assert differing(draws(spec), draws(Spec.read(spec.json | {"study_seed": 8}))) == set(VARIANTS["algo_impl"])
-    spec = make_spec("bit", 1)
-    assert draws(spec)["bit"] != draws(Spec.read(spec.json | {"study_seed": 8}))["bit"]
 
 
 def shares(stream, count):
@@ -267,8 +236,8 @@ def shares(stream, count):
     return ((streams.raw(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
 
 
-@pytest.mark.parametrize("stream", [1, 2, 3])
-def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32(stream):
+def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32():
+    stream = 1
     found = streams.truncated_normal(stream, (50_000,))
     exact = np.sqrt(2) * special.erfinv(shares(stream, 50_000) * special.erf(np.sqrt(2)))
     # Half a unit in the last place, and what the fit adds.
@@ -283,12 +252,6 @@ def test_the_fit_of_the_quantiles_is_as_good_as_it_says_from_the_middle_to_both_
     exact = np.sqrt(2) * special.erfinv(share * special.erf(np.sqrt(2)))
     assert np.abs(fitted / exact - 1).max() < 1.6e-9
     assert (np.diff(fitted) > 0).all()
-
-
-def test_cut_off_normals_look_like_it():
-    drawn = streams.truncated_normal(5, (200_000,)).astype(np.float64)
-    assert np.abs(drawn).max() < 2
-    assert stats.kstest(drawn, stats.truncnorm(-2, 2).cdf).pvalue > 0.01
 
 
 def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():

@@ -172,12 +172,6 @@ def test_models_that_differ_in_their_batch_size_alone_are_the_figure_of_the_orde
     assert others == {("smallcnn", "digits")}
 
 
-def test_a_study_of_the_order_alone_shows_it_in_every_figure():
-    mine = names(ORDER, recipe_of=SIZES)
-    assert mine["table2"] == ["table2"]
-    assert mine["order"] == ["order-cpu-small-b32-digits"]
-
-
 @pytest.mark.parametrize(
     "some",
     [
@@ -192,27 +186,7 @@ def test_what_differs_otherwise_is_no_figure_of_the_order(some):
     assert "order" not in names(some, recipe_of=recipe_of)
 
 
-def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
-    some = cells(("b32", "b1297", "b32-bn", "b1297-bn"), variants=("shuffle",))
-    recipe_of = {cell[:2]: "large" if "1297" in cell.model else "plain" for cell in some}
-    assert names(some, recipe_of=recipe_of)["order"] == ["order-cpu-b32-digits", "order-cpu-b32-bn-digits"]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "batch_norm",
-        "subgroups",
-        "across_toolings",
-        "frameworks",
-        "framework_parts",
-        "partings",
-        "order",
-        "table3",
-        "table5",
-        "remedies",
-    ],
-)
+@pytest.mark.parametrize("kind", ["batch_norm", "across_toolings", "partings", "order", "table5", "remedies"])
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}
     assert kind not in built(written).figure_kinds
@@ -250,11 +224,6 @@ def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(writ
     across = study.figure("across_toolings-smallcnn-digits")
     assert {pair.variant for pair in study.pairs} == {"algo", "control"}
     assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
-
-
-def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused):
-    written["grid"][0]["excluded_from"] = ["table9"]
-    assert refused(built, written).startswith('tiny.yaml: grid[0].excluded_from[0]: found "table9"; allowed: ')
 
 
 def test_the_demo_and_the_small_studies_show_every_kind():

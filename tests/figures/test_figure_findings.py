@@ -88,18 +88,11 @@ def test_the_ratios_of_many_tasks_are_counted_and_an_open_one_is_not_called_diff
         ([("a", "impl", 0.0, 0.0, 0.0)], "The implementation alone changes no answers"),
         ([("a", "algo", 0.05, 0.04, 0.06)], "Two runs of one training differ in 5.0 % (4.0 to 6.0) of answers"),
         ([("a", "control", 0.0, 0.0, 0.0)], "With every source fixed, runs give the same answers"),
-        ([("a", "control", 0.1, 0.0, 0.2)], "How far do runs of one training end apart?"),
         ([("a", "impl", np.nan, np.nan, np.nan)], "How far do runs of one training end apart?"),
     ],
 )
 def test_noise_of_which_little_is_known_is_a_smaller_finding_or_the_question(rows, title):
     assert findings.of_noise(churn(*rows), NO_RATIOS) == title
-
-
-def test_the_authors_own_algo_is_said_as_all_sources():
-    rows = churn(("a", "impl", 0.01, 0.005, 0.02), ("a", "init+shuffle+impl", 0.05, 0.04, 0.06))
-    ratios = over(("impl", "init+shuffle+impl", 0.2, 0.1, 0.4))
-    assert findings.of_noise(rows, ratios).endswith(": 0.20 (0.10 to 0.40) times the churn of all sources")
 
 
 def test_batch_normalisation_is_said_by_the_ratios_of_all_sources_and_by_accuracy():
@@ -269,14 +262,6 @@ def test_claims_are_counted_by_verdict():
     assert sentences.of_claims(0, 0, 0, 4).endswith("?")
 
 
-def test_pairs_are_said_beside_a_new_seed():
-    across, within = churn(("a", "algo", 0.01, 0, 0.02)), churn(("a", "algo", 0.05, 0.04, 0.06))
-    alone = "The tooling alone changes 1.0 % (0 to 2.0) of answers"
-    assert frameworks.of_pairs(within, across, "tooling") == f"{alone}, a new seed 5.0 % (4.0 to 6.0)"
-    assert frameworks.of_pairs(within[:0], across, "tooling") == alone
-    assert frameworks.of_pairs(within, across[:0], "tooling").endswith("?")
-
-
 def test_the_order_is_said_with_and_without_the_full_set():
     rows = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
@@ -391,7 +376,6 @@ DIFFER = "Two runs of one training differ in 30 % (28 to 32) of next tokens"
     ("rows", "title"),
     [
         ([("a", "control", 0.0, 0.0, 0.0)], "With every source fixed, runs predict the same tokens"),
-        ([("a", "control", 0.1, 0.0, 0.2)], "How far do runs of one language model end apart?"),
         ([("a", "algo_impl", np.nan, np.nan, np.nan)], "How far do runs of one language model end apart?"),
         ([("a", "algo_impl", 0.0, 0.0, 0.0)], "Two runs of one training differ in no next tokens"),
         (
@@ -457,10 +441,6 @@ def test_a_source_is_said_to_change_fewer_or_more_tokens_only_where_its_ratio_sh
     noise = over(("init", "algo", 0.1, 0.05, 0.2))
     sd = over(("init", "algo_impl", 0.1, 0.05, 0.2), metric="cross_entropy_sd")
     assert language.of_language(shown, pd.concat([over_all, noise, sd])) == DIFFER + said
-
-
-def test_a_source_without_a_ratio_is_not_said_to_be_like_all():
-    assert language.of_language(churn(ALL_TOKENS, ("a", "init", 0.1, 0.05, 0.2)), NO_RATIOS) == DIFFER
 
 
 def test_an_entry_of_language_is_never_taken_for_an_exact_one():

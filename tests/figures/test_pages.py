@@ -2,14 +2,11 @@
 
 import base64
 import hashlib
-import importlib
 import io
-import json
 import math
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -18,7 +15,6 @@ import pytest
 from PIL import Image
 
 from toolnoise import streams
-from toolnoise.base.program import ROOT
 from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.raw import PARTS
@@ -337,25 +333,3 @@ def test_parameters_are_written_alike_with_and_without_black(executed, monkeypat
     assert here[1][0].splitlines()[0] == "# Parameters"
     assert 'tasks = [["smallcnn", "digits"]]' in here[1][0].splitlines()
     assert here[2][1][0]["text/plain"].startswith("(['results/demo/metrics/cells")
-
-
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_stripped_and_has_one_cell_of_parameters(path: Path):
-    cells = json.loads(path.read_text())["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
-    assert sum("parameters" in cell["metadata"].get("tags", []) for cell in code) == 1
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_asks_of_modules_only_what_they_have(path: Path):
-    cells = json.loads(path.read_text())["cells"]
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    imported = ", ".join(re.findall(r"^from toolnoise\.figures import ([\w, ]+)$", code, re.MULTILINE)).split(", ")
-    names = {name.partition(" as ")[0]: name.rpartition(" as ")[2] for name in imported}
-    asked = [(name, one) for name, alias in names.items() for one in re.findall(rf"(?<![\w.]){alias}\.(\w+)", code)]
-    assert asked
-    assert [one for one in asked if not hasattr(importlib.import_module(f"toolnoise.figures.{one[0]}"), one[1])] == []

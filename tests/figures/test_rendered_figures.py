@@ -197,7 +197,6 @@ def test_classes_above_independent_errors_and_classes_unlike_all_are_two_answers
     [
         (("hens", "eggs"), [], ("hens", "eggs")),  # of the data's files
         (("hens", "eggs"), ["cats", "dogs"], ("cats", "dogs")),  # of the study's entry: they come first
-        (("0", "1"), [], ("0", "1")),
         ((), [], ("0", "1")),
         (("$\\frac$", "e\x1bggs"), [], ("$\\frac$", "e\\x1bggs")),  # neither formulas nor what no file may have
     ],
@@ -276,7 +275,7 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["subgroups", "noise_by_source", "per_class", "table2", "table3", "table4", "table5"])
+@pytest.mark.parametrize("kind", ["noise_by_source", "per_class", "table2"])
 def test_drawn_faces_are_synthetic_wherever_a_figure_or_a_table_names_them(written, kind):
     names = {"class_names": {"faces": []}, "hardware": ["cpu"]} if kind == "per_class" else {}
     stem = written(kind, faces(), GROUPED, synthetic=["faces"], **ON_FACES, **names)
@@ -702,18 +701,6 @@ def mean(given, variant):
     return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
 
 
-def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_criterion(written):
-    given = list(identical_rows())
-    stem = written("identical_runs", identical=given, **ON_DIGITS)
-    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert tuple(full[0]) == tuple(IDENTICAL)
-    assert [(row["variant"], row["stopping_type"]) for row in full] == [
-        (variant, criterion) for variant in VARIANTS for criterion in ("near-best", "patience")
-    ]
-    for row, values in zip(full, given, strict=True):
-        assert float(row["std_dev_accuracy"]) == values[list(IDENTICAL).index("std_dev_accuracy")]
-
-
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
     given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
     rows, text = lines_of(written("identical_times", identical=given, **ON_DIGITS))
@@ -751,12 +738,6 @@ def test_ensembles_are_drawn_by_their_size_with_how_many_there_are(written):
     assert "(2)" not in said  # no SD of two ensembles
 
 
-def test_ensembles_of_unlike_many_runs_say_so(written):
-    said = words(written("ensembles", ensembles=list(ensemble_rows(control=3)), **ON_DIGITS))
-    assert "(3 to 8)" in said
-    assert "3 (Control)" in said
-
-
 def of_layers(names, runs=5, **variants):
     """Rows of a metric file of layers that grow apart along the network, by so much in each variant."""
     draws = np.random.Generator(np.random.Philox(5))
@@ -782,13 +763,6 @@ def test_layers_are_shown_in_the_order_of_the_network_and_what_is_exactly_1_is_t
     assert places == sorted(places)
     for part in ("30 test examples", "Open: exactly 1.", "Runs: 5 each", "2 of 12 missing", "Debiased CKA", "95 %"):
         assert part in said
-
-
-def test_the_legend_of_many_variants_fits(written):
-    single = dict.fromkeys(("control", "init", "shuffle", "augment", "dropout", "impl"), 0.2)
-    several = dict.fromkeys(("shuffle+impl", "shuffle+augment+impl", "algo_impl", "bit"), 0.3)
-    said = words(written("layers", layers=of_layers(["stem", "logits"], **single, **several), **ON_RESNET))
-    assert "shuffle+augment+impl" in said
 
 
 def test_a_layer_without_a_value_is_na_and_many_layers_have_some_of_their_names(written):

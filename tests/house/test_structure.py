@@ -83,9 +83,6 @@ def test_every_folder_of_tests_is_in_the_table():
 # The package has rooms, and no module imports itself, at whatever distance
 
 
-PAPERS = sorted(path.parent.name for path in (PACKAGE / "papers").glob("*/__init__.py"))
-
-
 @pytest.fixture(scope="module")
 def imports():
     graph = grimp.build_graph(PACKAGE.name, cache_dir=None)
@@ -110,13 +107,6 @@ def test_the_kernel_imports_no_network_and_no_reader(imports):
 
 def test_at_most_eight_modules_lie_outside_of_the_rooms():
     assert len(list(PACKAGE.glob("*.py"))) <= 8
-
-
-def test_every_room_says_what_it_is_for():
-    rooms = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
-    assert rooms
-    for room in rooms:
-        assert room.read_text().startswith('"""'), room
 
 
 # What other tools are told of the checks is what .ci/run and the Makefile say

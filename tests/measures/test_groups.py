@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
-from toolnoise.formulas.sd_ratio import by_difficulty, by_size, sd_ratio
-from toolnoise.formulas.testset import independent_errors_sd
+from toolnoise.formulas.sd_ratio import by_size
 from toolnoise.papers.classes.class_names import NAMES, class_names
 from toolnoise.study import config
 
@@ -34,33 +33,12 @@ def test_rates_are_shares_of_the_examples_that_they_are_over():
     }
 
 
-def test_more_than_two_classes_have_no_positive_one():
-    assert list(rates(LABELS[np.newaxis], LABELS, 3, EVERYONE)) == ["accuracy"]
-
-
 def test_a_rate_over_no_example_is_undefined():
     found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0))
     assert np.isnan(found["fnr"].values).all()
     assert found["fpr"].values.tolist() == [0.0]
     rows = ratio_rows("fnr", "nobody", [found["fnr"]], [Rate(np.zeros(1), 3, np.nan)])
     assert np.isnan([estimate for *_, estimate in rows]).all()
-
-
-def test_a_rate_knows_the_sd_of_independent_errors():
-    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
-    found = rates(predicted, LABELS, 2, EVERYONE)
-    assert found["fpr"].independent_sd == independent_errors_sd((predicted == LABELS)[:, LABELS == 0]) > 0
-
-
-def test_a_part_has_its_ratio_and_what_size_and_difficulty_make_of_it():
-    generator = np.random.Generator(np.random.Philox(1))
-    part = Rate(generator.normal(0.9, 0.02, 10), 25, 0.03)
-    whole = Rate(generator.normal(0.9, 0.01, 10), 100, 0.01)
-    rows = {metric: estimate for metric, group, estimate in ratio_rows("fpr", "Old", [part], [whole])}
-    assert list(rows) == [f"fpr_{what}" for what in ("sd_ratio", "sd_ratio_null", "sd_ratio_difficulty_null")]
-    assert rows["fpr_sd_ratio"] == sd_ratio([part.values], [whole.values])
-    assert rows["fpr_sd_ratio_null"] == by_size(25, 100).range(9)
-    assert rows["fpr_sd_ratio_difficulty_null"] == pytest.approx(by_difficulty(0.03, 25, 0.01, 100).range(9))
 
 
 # CelebA's test set, blond (positive) or not, male and female: the counts that group-DRO (Sagawa et al. 2020) lists.

@@ -1,8 +1,5 @@
 """What is made of a cell's runs: rows of its stability, of identical runs and of ensembles, and the gate of Control."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -146,17 +143,11 @@ def test_a_record_without_versions_is_one_line(measured, refused, tmp_path):
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
 
 
-@pytest.mark.parametrize(
-    ("spoilt", "says"),
-    [
-        (("0.5", "fast"), "line 2, train_loss: found 'fast'; a number, or nan"),
-        (("seconds", "hours"), "seconds: no such column; the history that train wrote"),
-    ],
-)
-def test_a_history_that_holds_no_numbers_is_one_line(spoilt, says, measured, refused, tmp_path):
+def test_a_history_without_a_column_is_one_line(measured, refused, tmp_path):
     path = tmp_path / "runs/2/history.csv"
-    line = refused(measured, 2, (), ALL, observed, lambda: path.write_text(path.read_text().replace(*spoilt)))
-    assert line == f"{path}: {says}"
+    spoil = lambda: path.write_text(path.read_text().replace("seconds", "hours"))  # noqa: E731
+    line = refused(measured, 2, (), ALL, observed, spoil)
+    assert line == f"{path}: seconds: no such column; the history that train wrote"
     assert not list(tmp_path.glob("*.csv"))
 
 
@@ -246,16 +237,7 @@ def test_runs_that_diverged_alike_are_bit_equal(check):
     assert check(logits=np.full((3, 4, 2), np.nan, np.float32), diverged=[True] * 3)["bit_equal"] is True
 
 
-@pytest.mark.parametrize("text", ["null", "{}", '{"bit_equal": false}', '{"bit_equal": 1}'])
+@pytest.mark.parametrize("text", ["{}", '{"bit_equal": false}'])
 def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(text, tmp_path, refused):
     (tmp_path / "cpu.json").write_text(text)
     assert refused(control_gate.verdict, tmp_path / "cpu.json").startswith(f"{tmp_path / 'cpu.json'}: ")
-
-
-def test_what_compares_runs_imports_no_framework():
-    program = (
-        "import sys, toolnoise.measures.control_gate, toolnoise.training.loop\n"
-        "print({'tensorflow', 'keras'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from toolnoise import streams
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.ensembles import (
-    average,
     by_size,
     ensembles,
     pairwise_accuracy_change,
@@ -38,31 +36,11 @@ def test_class_accuracy_counts_only_examples_of_the_class_and_is_undefined_witho
     np.testing.assert_array_equal(found, [[1.0, 0.5, np.nan], [0.0, 0.0, np.nan]])
 
 
-def test_runs_with_equally_many_right_answers_have_bit_equal_accuracies():
-    predicted = np.array([[0, 0, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 1, 0]])
-    first, second = accuracies(predicted, np.array([0, 1, 1, 1, 0, 1, 0]))
-    assert first == second == 5 / 7
-
-
-def test_class_accuracies_weighted_by_class_size_make_the_accuracy():
-    rng = np.random.Generator(np.random.Philox(1))
-    labels, predicted = rng.integers(0, 4, 200), rng.integers(0, 4, (3, 200))
-    weighted = class_accuracies(predicted, labels, 4) @ np.bincount(labels) / 200
-    np.testing.assert_allclose(weighted, accuracies(predicted, labels), rtol=1e-14)
-
-
-def test_no_runs_have_no_accuracies():
-    none = predictions(LOGITS[:0])
-    assert accuracies(none, LABELS).shape == (0,)
-    assert class_accuracies(none, LABELS, 3).shape == (0, 3)
-
-
 # Ensembles
 
 
 ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
 OF_RUNS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)
-STREAM = streams.key(0, "init", 1)
 
 
 def accuracy(logits, labels):
@@ -100,18 +78,6 @@ def test_change_in_cross_entropy_equals_its_definition_whatever_the_labels(logit
     np.testing.assert_allclose(found, by_definition(logits, labels, cross_entropy), rtol=0, atol=1e-12)
 
 
-@given(OF_RUNS)
-def test_averaging_logits_never_adds_cross_entropy(logits):
-    assert (pairwise_cross_entropy_change(logits) <= 1e-12).all()
-
-
-@given(OF_RUNS)
-def test_equal_runs_gain_exactly_nothing(logits):
-    same = np.repeat(logits[:1], 4, axis=0)
-    assert not pairwise_cross_entropy_change(same).any()
-    assert not pairwise_accuracy_change(same, np.zeros(logits.shape[1], int)).any()
-
-
 def test_changes_go_on_over_the_blocks_to_the_last_example(monkeypatch):
     rng = np.random.Generator(np.random.Philox(1))
     logits, labels = rng.normal(size=(5, 53, 4)).astype(np.float32), rng.integers(0, 4, 53)
@@ -126,13 +92,6 @@ def test_logits_so_far_apart_that_products_vanish_are_worked_out_by_their_logari
     found = pairwise_cross_entropy_change(logits)
     assert found[0, 1] == pytest.approx(2000 + np.log(2) - 4000, rel=1e-15)
     assert found[0, 2] == 0
-
-
-@pytest.mark.parametrize("runs", [0, 1])
-def test_less_than_two_runs_have_no_pair(runs):
-    logits = np.ones((runs, 4, 2), np.float32)
-    assert not pairwise_accuracy_change(logits, np.zeros(4, int)).any()
-    assert pairwise_cross_entropy_change(logits).shape == (runs, runs)
 
 
 @given(OF_RUNS)
@@ -164,10 +123,6 @@ def test_the_cross_entropy_of_an_ensemble_is_that_of_logits_averaged_in_float64(
     found = {row[0]: row[2].value for members, row, _ in by_size(logits, labels, 3) if members == 3}
     assert found["cross_entropy_mean"] == pytest.approx(np.mean(wanted), rel=1e-12)
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
-
-
-def test_an_average_is_summed_in_float64():
-    assert average(np.array([1e8, 1, -1e8, 1], np.float32)) == 0.5
 
 
 def test_ensembles_by_size_are_measured_as_runs_are():

@@ -25,27 +25,8 @@ VECTORS = arrays(
 )
 
 
-def test_distance_is_the_root_of_the_summed_squared_differences():
-    assert pairwise_l2(np.array([[0, 0], [3, 4], [0, 4]])).tolist() == [[0, 5, 4], [5, 0, 3], [4, 3, 0]]
-
-
-def test_paired_distance_compares_run_s_with_run_s():
-    assert paired_l2(np.array([[0, 0], [1, 1]]), np.array([[3, 4], [1, 1]])).tolist() == [5, 0]
-
-
-def test_paired_distance_refuses_unequal_numbers_of_runs():
-    with pytest.raises(AssertionError, match=r"\(1, 4\) against \(2, 4\)"):
-        paired_l2(np.zeros((1, 4)), np.zeros((2, 4)))
-
-
 def test_unit_vectors_have_norm_one_and_zero_stays_zero():
     assert unit(np.array([[3, 4], [0, 0]], np.float32)).tolist() == [[0.6, 0.8], [0, 0]]
-
-
-def test_scale_does_not_change_the_distance_of_unit_vectors():
-    vectors = np.random.Generator(np.random.Philox(1)).normal(size=(2, 1000))
-    scaled = vectors * [[1.0], [7.3]]
-    np.testing.assert_allclose(pairwise_l2(unit(scaled)), pairwise_l2(unit(vectors)), rtol=1e-12)
 
 
 @given(VECTORS)
@@ -62,12 +43,6 @@ def test_distance_equals_its_definition(vectors):
     wanted = [[np.sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True))) for b in exact] for a in exact]
     np.testing.assert_allclose(pairwise_l2(vectors), wanted, rtol=1e-12, atol=0)
     np.testing.assert_allclose(paired_l2(vectors, vectors[::-1]), np.diag(np.fliplr(wanted)), rtol=1e-12, atol=0)
-
-
-@given(VECTORS)
-def test_distance_is_symmetric(vectors):
-    distances = pairwise_l2(vectors)
-    np.testing.assert_array_equal(distances, distances.T)
 
 
 def test_distances_go_on_over_the_blocks_to_the_last_weight():
@@ -100,12 +75,6 @@ def test_distances_of_float32_weights_need_little_memory_beside_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < vectors.nbytes / 8
-
-
-def test_no_runs_have_no_distances():
-    none = np.zeros((0, 4), np.float32)
-    assert pairwise_l2(unit(none)).shape == (0, 0)
-    assert paired_l2(none, none).shape == (0,)
 
 
 # Correlation
@@ -165,17 +134,9 @@ def test_many_runs_equal_their_definition_over_many_blocks(distances, correlatio
     np.testing.assert_allclose(found.sample, wanted[some_pairs(FEW + 4)], rtol=0, atol=1e-12)
 
 
-def test_without_equal_values_spearmans_r_is_that_of_summers_and_dinneen():
-    logits = normal(5, 40, 3)
-    ranks = logits.reshape(5, -1).argsort(axis=1).argsort(axis=1)
-    count = ranks.shape[1]
-    wanted = [[6 * sum((a - b) ** 2) / (count * (count**2 - 1)) for b in ranks] for a in ranks]
-    np.testing.assert_allclose(spearman_distances(logits).sums, np.sum(wanted, axis=1), rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("distances", [pearson_distances, spearman_distances])
 class TestBoth:
-    @pytest.mark.parametrize("runs", [2, 3, 5, 9, FEW + 1])
+    @pytest.mark.parametrize("runs", [3, FEW + 1])
     def test_equal_runs_are_exactly_no_distance_apart(self, distances, runs, monkeypatch):
         same = np.repeat(normal(1, 701, 10, seed=2), runs, axis=0)
         for block in (module.BLOCK, 3001):
@@ -198,12 +159,6 @@ class TestBoth:
         assert np.isnan(found.sums).all()
         assert np.isnan(found.sample).tolist() == [True, False, True]
 
-    def test_opposite_runs_have_minus_one(self, distances):
-        logits = normal(1, 50, 2, seed=5)
-        found = distances(np.concatenate([logits, -logits]))
-        np.testing.assert_allclose([*found.sums, *found.sample], 2, rtol=1e-15)
-        assert found.sums.max() <= 2
-
     def test_it_needs_about_as_much_memory_as_the_logits(self, distances):
         logits = normal(100, 4000, 10, seed=6)
         tracemalloc.start()
@@ -213,20 +168,14 @@ class TestBoth:
         assert peak < 1.2 * logits.nbytes
 
 
-def test_ranks_do_not_see_what_keeps_the_order():
-    logits = normal(4, 30, 3, seed=7)
-    for one, other in zip(spearman_distances(np.exp(logits)), spearman_distances(logits), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_zero_ranks_the_same_with_either_sign():
     logits = np.array([[[0.0, -0.0, 1.0, -1.0]], [[-0.0, 0.0, 1.0, -1.0]]], np.float32)
     assert spearman_distances(logits).sums.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("place", [0, 5])
 @pytest.mark.parametrize("infinite", [np.inf, -np.inf])
-def test_an_infinite_logit_has_a_rank(infinite, place):
+def test_an_infinite_logit_has_a_rank(infinite):
+    place = 5
     logits = normal(3, 5, 4, seed=8)
     logits[1].flat[place] = 100 * np.sign(infinite)
     beyond = logits.copy()
@@ -319,39 +268,13 @@ def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
 
 
 @pytest.mark.parametrize("debiased", [False, True])
-def test_neither_rotation_nor_scale_nor_shift_matters(debiased):
-    X = activations_of(30, 4)
-    rotation, _ = np.linalg.qr(activations_of(4, 4, seed=2))
-    assert cka(X, 7 * X @ rotation + 5)[debiased] == pytest.approx(1, rel=1e-12)
-
-
-@given(arrays(np.float32, (6, 3), elements=st.integers(-9, 9)))
-def test_equal_runs_have_exactly_one(matrix):
-    for debiased in (False, True):
-        found = pairwise_cka(np.repeat(matrix[np.newaxis], 4, axis=0))[debiased]
-        assert ((found == 1) | np.isnan(found)).all()
-        assert not np.isnan(found).any() or not np.ptp(matrix, axis=0).any() or debiased
-
-
-@pytest.mark.parametrize("debiased", [False, True])
-def test_equal_runs_have_exactly_one_over_many_blocks_too(debiased, monkeypatch):
+@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (701, 10), (10_000, 3)])
+def test_equal_runs_have_exactly_one_whatever_their_size_and_over_many_blocks_too(
+    examples, columns, debiased, monkeypatch
+):
     monkeypatch.setattr(similarity, "BLOCK", 5 * 10 * 64)
-    same = np.repeat(activations_of(1, 701, 10), 5, axis=0).astype(np.float32)
-    assert (pairwise_cka(same)[debiased] == 1).all()
-
-
-@pytest.mark.parametrize("debiased", [False, True])
-@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (10_000, 3)])
-def test_equal_runs_have_exactly_one_whatever_their_size(examples, columns, debiased):
     same = np.repeat(activations_of(1, examples, columns), 4, axis=0).astype(np.float32)
     assert (pairwise_cka(same)[debiased] == 1).all()
-
-
-def test_many_columns_bias_the_plain_one_and_not_the_debiased():
-    X, Y = activations_of(50, 200), activations_of(50, 200, seed=2)
-    plain, debiased = cka(X, Y)
-    assert plain > 0.7
-    assert abs(debiased) < 0.1
 
 
 @pytest.mark.parametrize("debiased", [False, True])
@@ -361,11 +284,6 @@ def test_a_constant_representation_is_similar_to_nothing(debiased):
 
 def test_the_debiased_one_needs_four_examples():
     assert np.isnan(cka(activations_of(3, 2), activations_of(3, 2, seed=2))[1])
-
-
-@pytest.mark.parametrize("runs", [0, 1])
-def test_less_than_two_runs_have_no_pair(runs):
-    assert [found.shape for found in pairwise_cka(np.ones((runs, 5, 2), np.float32))] == [(runs, runs)] * 2
 
 
 def test_runs_of_huge_values_are_as_similar_as_their_scaled_copies():
@@ -420,24 +338,12 @@ def exact_grams(stack):
 def test_every_pair_has_the_cka_of_its_definition(columns, debiased):
     stack = activations(columns=columns)
     np.testing.assert_allclose(pairwise_gram_cka(exact_grams(stack), debiased), by_loops(stack, debiased), rtol=1e-11)
-
-
-@DEBIASED
-def test_matrices_that_are_not_centred_have_the_same(debiased):
-    stack = activations()
-    raw = stack.astype(np.float64) @ stack.astype(np.float64).transpose(0, 2, 1)
+    raw = stack.astype(np.float64) @ stack.astype(np.float64).transpose(0, 2, 1)  # not centred
     np.testing.assert_allclose(pairwise_gram_cka(raw, debiased), by_loops(stack, debiased), rtol=1e-10)
 
 
 @DEBIASED
-def test_it_is_the_cka_that_columns_give(debiased):
-    stack = activations(runs=3, examples=30, columns=20)
-    found = pairwise_gram_cka(exact_grams(stack), debiased)
-    np.testing.assert_allclose(found, pairwise_cka(stack)[debiased], rtol=1e-11)
-
-
-@DEBIASED
-@pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-5])
+@pytest.mark.parametrize("apart", [1.0, 1e-5])
 def test_what_float32_loses_of_a_matrix_is_lost_in_no_distance_of_runs(apart, debiased):
     stack = activations(examples=50, columns=300, apart=apart)
     distance = 1 - pairwise_gram_cka(exact_grams(stack), debiased)
@@ -447,7 +353,7 @@ def test_what_float32_loses_of_a_matrix_is_lost_in_no_distance_of_runs(apart, de
 
 
 @DEBIASED
-@pytest.mark.parametrize("examples", [4, 77, 200])
+@pytest.mark.parametrize("examples", [4, 200])
 def test_equal_gram_matrices_have_exactly_one(examples, debiased):
     same = np.repeat(gram(activations(examples=examples)[0])[np.newaxis], 5, axis=0)
     assert (pairwise_gram_cka(same, debiased) == 1).all()
@@ -473,13 +379,6 @@ def test_numbers_that_overflowed_have_no_cka_with_any_run_and_the_others_keep_th
     assert np.isfinite(np.delete(np.delete(found, 1, 0), 1, 1)).all()
 
 
-def test_many_numbers_bias_the_plain_one_and_not_the_debiased():
-    draws = np.random.Generator(np.random.Philox(2))
-    grams = exact_grams(draws.normal(size=(2, 50, 400)))
-    assert pairwise_gram_cka(grams)[0, 1] > 0.7
-    assert abs(pairwise_gram_cka(grams, debiased=True)[0, 1]) < 0.1
-
-
 def test_rows_are_both_kinds_of_each_layer_in_order_with_the_jackknifes_interval():
     stacks = [activations(columns=columns, apart=apart) for columns, apart in ((3, 0.1), (8, 1.0))]
     grams = np.stack([exact_grams(stack) for stack in stacks], axis=1)
@@ -493,7 +392,7 @@ def test_rows_are_both_kinds_of_each_layer_in_order_with_the_jackknifes_interval
         assert found.high == pytest.approx(min(1 - distance.low, 1), rel=1e-8)
 
 
-@pytest.mark.parametrize("runs", [0, 1, 2])
+@pytest.mark.parametrize("runs", [0, 2])
 def test_too_few_runs_leave_no_row_out(runs):
     rows = layers(["only"], np.stack([exact_grams(activations())[:runs]], axis=1))
     assert [metric for _, metric, _ in rows] == ["cka", "cka_debiased"]

@@ -105,12 +105,6 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
 
 
-def test_a_sub_group_without_examples_has_no_cross_entropy():
-    logits, vectors = noisy(8)
-    found = measured(logits, vectors, groups={"Nobody": np.zeros(60, bool)})
-    assert all(np.isnan(found[f"cross_entropy_{what}", "Nobody"]).all() for what in SPREAD)
-
-
 def test_without_runs_everything_is_undefined():
     for (metric, _), estimate in measured(*noisy(0)).items():
         expected = metric == "accuracy_sd_ratio_null"  # follows from the numbers of examples

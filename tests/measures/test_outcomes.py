@@ -15,7 +15,7 @@ from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
-from toolnoise.formulas.outcomes import LABELS, MASKS, OUTCOMES, TOKENS, unit_scores
+from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
 from toolnoise.formulas.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
 from toolnoise.papers.language import metric
@@ -144,12 +144,6 @@ def test_scores_of_many_labels_have_the_probability_and_the_loss_of_their_log_od
     np.testing.assert_allclose(example_entropies(scores, labels.reshape(-1)), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_every_outcome_says_what_it_is_made_of():
-    for outcome in OUTCOMES.values():
-        assert outcome.unit
-        assert outcome.axes in (1, 2, 3)
-
-
 RUNS = 5
 PREDICTED = RANDOM.integers(0, 3, (RUNS, SEGMENTS * LENGTH))
 
@@ -197,10 +191,9 @@ def test_divergence_is_that_of_jensen_and_shannon_in_bits():
     assert (metric.divergences(np.stack([LOGITS[0]] * 3)) == 0).all()
 
 
-@pytest.mark.parametrize("block", [1, 60, 1000])
-def test_divergence_does_not_depend_on_how_many_tokens_are_computed_at_once(block, monkeypatch):
+def test_divergence_does_not_depend_on_how_many_tokens_are_computed_at_once(monkeypatch):
     whole = metric.divergences(LOGITS)
-    monkeypatch.setattr(metric, "BLOCK", block)
+    monkeypatch.setattr(metric, "BLOCK", 60)
     np.testing.assert_allclose(metric.divergences(LOGITS), whole, rtol=1e-12)
 
 

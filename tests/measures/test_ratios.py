@@ -114,21 +114,6 @@ def test_a_draw_moves_both_cells_and_the_run_without_a_partner_moves_its_own(met
     np.testing.assert_allclose(found.estimates[metric], wanted, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("runs", "told"), [(8, True), (4, False)])
-def test_a_ratio_of_sds_whose_ends_are_more_than_a_factor_of_20_apart_has_no_interval(runs, told):
-    drawn_runs, draws = [drawn(seed, 0) for seed in range(runs)], np.random.default_rng(2)
-    one = draws.standard_normal(runs)
-    other = one + 0.5 * draws.standard_normal(runs)
-    both = (dict.fromkeys(("churn", "churn_normalised"), one**2) | {"accuracy": runs} for runs in (one, other))
-    cells = [CellRuns(drawn_runs, values | {"cross_entropy": values["accuracy"]}) for values in both]
-    value, low, high = ratios(*cells).estimates["accuracy_sd"]
-    logs = np.log([np.std(np.delete(one, run)) / np.std(np.delete(other, run)) for run in range(runs)])
-    width = 2 * stats.t.ppf(0.975, runs - 1) * np.sqrt((1 - 1 / runs) * np.sum((logs - logs.mean()) ** 2))
-    assert (width < np.log(20)) == told
-    assert value == pytest.approx(np.std(one) / np.std(other))
-    assert (np.log(high / low) == pytest.approx(width)) if told else np.isnan([low, high]).all()
-
-
 def test_runs_without_a_common_draw_are_independent():
     others = [drawn(seed, 0) for seed in (11, 12, 13, 14)]
     one, other = predictions(ALGO, 1), predictions([drawn(seed - 10, 0) for seed in (11, 12, 13, 14)], 5)
@@ -163,7 +148,7 @@ def test_draws_that_the_other_cell_ties_together_have_no_interval():
     assert np.isnan(found.estimates["churn"].low)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("count", [0, 2])
 def test_few_runs_are_no_error(count):
     few = runs_of(ALGO[:count], predictions(ALGO, 1)[:count])
     estimate = ratios(few, runs_of(ALGO, predictions(ALGO, 2))).estimates["churn"]

@@ -93,9 +93,7 @@ def test_of_table_2s_twenty_comparisons_five_are_below_five_percent_and_two_rema
     ("of", "over", "model", "ratio"),
     [
         ("impl", "algo_impl", "smallcnn", 0.32),
-        ("algo", "algo_impl", "smallcnn", 0.76),
         ("impl", "algo_impl", "resnet18", 0.92),
-        ("algo", "algo_impl", "resnet18", 0.81),
         ("impl", "algo", "resnet18", 1.14),
     ],
 )

@@ -79,10 +79,6 @@ def test_what_is_below_the_top_is_one_row_and_nothing_is_lost():
     assert sum(seconds.value for *_, seconds in rows) == pytest.approx(np.mean([run.kernels for run in runs]))
 
 
-def test_as_many_kernels_as_the_top_has_leave_no_rest():
-    assert len(longest([cost(1.0, **{f"kernel{number}": 1.0 for number in range(TOP)})])) == TOP
-
-
 @pytest.fixture
 def measured(written, built, tmp_path):
     """A study with an overhead, and records of all its measurements but one."""
@@ -133,13 +129,6 @@ def test_files_have_fixed_bytes(measured, tmp_path):
     assert f'{about},deterministic,2,"ReLU, fused",1.0,0.25,,,3,0' in kernels.read_text()
 
 
-def test_the_order_of_the_records_changes_nothing(measured, tmp_path):
-    study, records = measured
-    one = [path.read_bytes() for path in written_files(study, records, tmp_path)]
-    other = [path.read_bytes() for path in written_files(study, records[::-1], tmp_path / "other")]
-    assert one == other
-
-
 def test_a_repeat_that_lacks_a_mode_is_missing(measured, tmp_path):
     study, records = measured
     rows = metric_files.read(written_files(study, records[1:], tmp_path)[0], OVERHEAD)
@@ -155,23 +144,14 @@ def test_a_record_of_another_study_is_refused_in_one_line(measured, built, writt
     assert not (tmp_path / "overhead.csv").exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}"])
-def test_a_damaged_record_is_refused_in_one_line(measured, refused, tmp_path, text):
+def test_a_damaged_record_is_refused_in_one_line(measured, refused, tmp_path):
     study, records = measured
-    files.write_text(records[0], text)
+    files.write_text(records[0], "{}")
     line = refused(written_files, study, records, tmp_path)
     assert line.startswith(records[0])
 
 
-def test_a_truncated_table_of_kernels_is_refused_in_one_line(measured, refused, tmp_path):
-    study, records = measured
-    path = tmp_path / "default" / "1.csv"
-    path.write_text(path.read_text()[:-12])
-    line = refused(written_files, study, records, tmp_path)
-    assert line.startswith(str(path))
-
-
-@pytest.mark.parametrize("microseconds", [np.inf, -np.inf, np.nan, -1.0])
+@pytest.mark.parametrize("microseconds", [np.inf, np.nan, -1.0])
 def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(microseconds, measured, refused, tmp_path):
     study, records = measured
     path = tmp_path / "default" / "1.csv"
@@ -183,31 +163,13 @@ def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(microseconds
 # One quantity over another, with its interval
 
 
-def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():
-    ratio = ratio_of_means(np.array([2.0, 2.2, 2.4]), np.array([1.0, 1.1, 1.2]))
-    assert ratio.value == pytest.approx(2)
-    assert 1 < ratio.low < 2 < ratio.high < 4
-
-
-def test_equal_times_have_no_interval():
+def test_a_single_run_of_either_or_equal_times_have_a_ratio_and_no_interval_and_no_run_has_none():
     assert ratio_of_means(np.full(3, 0.3), np.full(4, 0.1)) == pytest.approx(Estimate(3), nan_ok=True)
-
-
-def test_a_single_run_of_either_has_a_ratio_and_no_interval():
+    assert str(ratio_of_means(np.array([]), np.array([1.0]))) == str(UNDEFINED)
     for runs in ((np.array([3.0]), np.array([1.0, 2.0])), (np.array([3.0, 3.0]), np.array([1.5]))):
         ratio = ratio_of_means(*runs)
         assert ratio.value == 2
         assert np.isnan([ratio.low, ratio.high]).all()
-
-
-def test_no_run_of_either_has_no_ratio():
-    assert str(ratio_of_means(np.array([]), np.array([1.0]))) == str(UNDEFINED)
-
-
-def test_the_other_way_round_is_the_reciprocal():
-    one, other = np.array([1.0, 1.3, 1.1]), np.array([2.0, 2.9, 2.2, 2.4])
-    ratio, inverse = ratio_of_means(one, other), ratio_of_means(other, one)
-    np.testing.assert_allclose(ratio, np.reciprocal([inverse.value, inverse.high, inverse.low]), rtol=1e-12)
 
 
 def test_it_is_welchs_interval_where_spreads_are_small():
@@ -381,18 +343,6 @@ def test_an_operator_within_another_is_counted_once(order):
         "Sum": (1, 1.0),
     }
     assert sum(kernel.microseconds for kernel in found) == 11.0
-
-
-def test_threads_are_apart():
-    beside = plane("/host:CPU", ("one", [("a:Add", 0, 5, [])]), ("other", [("b:Mul", 1, 2, [])]))
-    assert {kernel.name: kernel.microseconds for kernel in cpu_operators(beside)} == {
-        "Add": 5e-6,
-        "Mul": 2e-6,
-    }
-
-
-def test_a_trace_without_kernels_has_none():
-    assert gpu_kernels(HOST) == cpu_operators(GPU) == ()
 
 
 def test_a_trace_that_is_not_whole_says_so_and_other_warnings_are_none():

@@ -47,15 +47,11 @@ ONE, OTHER = Predicted(A, A_THERE), Predicted(B, B_THERE)
 def test_trainings_part_is_what_is_left_of_the_churn_after_the_mean_of_inference_both_ways():
     found = dict(total(ONE, OTHER, RUNS))
     assert found["churn"].value == pytest.approx(0.4, rel=1e-15)
+    # Inference alone may move answers apart that training had together.
+    assert dict(total(Predicted(A, A_THERE), Predicted(A, A), RUNS))["churn_training"].value == -0.025
     # Run by run: 0.5 - (0.1 + 0) / 2 and 0.3 - (0 + 0.2) / 2.
     assert found["churn_training"] == pytest.approx((0.325, -1, 1), rel=1e-15)  # of two runs, whose t is 12.7
     assert found["churn"].low == 0
-
-
-def test_it_may_be_negative_where_inference_alone_moves_answers_apart_that_training_had_together():
-    found = dict(total(Predicted(A, A_THERE), Predicted(A, A), RUNS))
-    assert found["churn"].value == 0
-    assert found["churn_training"].value == -0.025
 
 
 def test_where_replicates_are_bit_equal_intervals_are_over_examples():
@@ -91,13 +87,6 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     assert np.isnan(one["logits_max_difference"][1:]).all()
     assert one["logits_relative_difference"].value == pytest.approx(0.0099501 / 2, rel=1e-5)
     assert one["logits_relative_difference"].high > 0.01
-
-
-def test_predictions_that_are_bit_equal_elsewhere_are_exactly_no_distance_away():
-    for over in (RUNS, EXAMPLES):
-        found = dict(inference(Predicted(B, B), over))
-        assert_equal(found["logits_relative_difference"], Estimate(0.0))
-        assert found["logits_max_difference"].value == found["churn_inference"].value == 0
 
 
 @pytest.mark.parametrize("over", [RUNS, EXAMPLES])

@@ -25,12 +25,6 @@ def recorded(*weights, logits=((0.0, 1.0), (1.0, 0.0))):
     return {step: {"a": np.array(one), "logits": np.array(logits)} for step, one in enumerate(weights)}
 
 
-def test_a_run_and_itself_are_apart_by_exactly_0():
-    run = recorded([1.0, 2.0], [0.5, 3.0])
-    for values in growth.course(run, run, ["a"]).distances.values():
-        assert values.tolist() == [0.0, 0.0]
-
-
 def test_ways_at_a_right_angle_are_the_root_of_two_apart_however_near_the_weights_are():
     start = [1000.0, 0.0, 0.0]
     one, other = recorded(start, [1000.0, 1.0, 0.0]), recorded(start, [1000.0, 0.0, 1.0])
@@ -65,20 +59,13 @@ def test_distances_are_geometric_means_over_the_starts_that_part():
     assert rows["l2_unit"][0].high <= 2
 
 
-def test_the_mean_of_several_runs_of_a_start_is_over_its_runs():
-    one, other = (of_distances(np.full(len(STEPS) - 1, distance)) for distance in (0.1, 0.3))
-    assert growth.mean_course([one, other]).distances["logits"][1:].tolist() == pytest.approx([0.2] * 11)
-
-
 # Recorded steps: which they are, what a run keeps of them, and when nothing is kept
 
 
 RECORDED = [0, 1, 2, 4, 6]
 
 
-@pytest.mark.parametrize(
-    ("last", "steps"), [(1, [0, 1]), (2, [0, 1, 2]), (6, RECORDED), (8, [0, 1, 2, 4, 8]), (9, [0, 1, 2, 4, 8, 9])]
-)
+@pytest.mark.parametrize(("last", "steps"), [(1, [0, 1]), (6, RECORDED), (8, [0, 1, 2, 4, 8])])
 def test_powers_of_two_and_the_start_and_the_end_are_recorded_each_once(last, steps):
     assert schedule(last) == steps
 
@@ -87,13 +74,9 @@ def record(epochs, **recipe):
     return {"spec": {"recipe": {"epochs": 3} | recipe}, "steps_per_epoch": 2, "epochs": epochs}
 
 
-@pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4]), (1, [0, 1, 2])])
+@pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4])])
 def test_a_run_that_diverges_has_recorded_the_steps_before(epochs, steps):
     assert kept_weights.expected(record(epochs, record_steps=True)) == steps
-
-
-def test_a_run_whose_recipe_does_not_ask_for_it_has_recorded_nothing():
-    assert kept_weights.expected(record(3)) == []
 
 
 @pytest.fixture
@@ -120,13 +103,8 @@ def test_what_was_recorded_is_read_by_step_and_stays_in_the_file(recording):
     assert {step: int(one["logits"][0, 0]) for step, one in recorded.items()} == {step: step for step in RECORDED}
     assert list(recorded[0]) == ["a/kernel", "a/bias", "logits"]
     assert not any(tensor.flags.owndata for one in recorded.values() for tensor in one.values())
-
-
-def test_the_weights_of_such_a_run_are_the_final_ones_and_it_has_no_snapshots(recording):
-    run = recording()
     assert list(run.weights()) == ["a/kernel", "a/bias"]
     assert len(run.snapshots()) == 1
-    assert "logits//" in arrays.npz_names(run.folder / "weights.npz")
 
 
 DAMAGES = {
@@ -275,13 +253,10 @@ def test_runs_of_other_examples_are_one_line(measured, refused):
     assert "algo_impl/1/weights.npz: found others; the tensors and the logits of " in line
 
 
-def test_a_cell_without_records_is_one_line(tmp_path, refused):
+def test_cells_without_records_or_without_a_common_start_are_one_line(measured, tmp_path, refused):
     references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
     line = refused(measure.measure, *HOME, references, [], out=tmp_path / "growth.csv")
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
-
-
-def test_cells_without_a_common_start_are_one_line(measured, refused):
     line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
 

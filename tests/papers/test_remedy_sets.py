@@ -47,13 +47,6 @@ def test_the_score_gives_all_eight_published_values():
     assert found == [round(100 * remedied["variability_reduction"]) for remedied in remedies.values()]
 
 
-def test_correlation_itself_in_its_place_gives_the_values_that_the_replication_could_not_explain():
-    remedies = table("remedies")
-    single = remedies.pop("single")
-    found = [sum(abs(1 - remedied[name] / single[name]) for name in MEASURES) / 5 for remedied in remedies.values()]
-    assert [round(100 * value) for value in found] == [37, 17, 13, 17, 26, 30, 46, 48]
-
-
 def test_nothing_changed_is_no_reduction_and_equal_runs_are_all_of_it():
     single = table("remedies-replicated")["single"]
     assert variability_reduction(single, single) == 0
@@ -152,26 +145,16 @@ def test_of_other_runs_the_variances_add():
     assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 4) * np.hypot(one, other), rel=1e-5)
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_runs_without_pairs_have_no_reduction(count):
-    few = measure(SINGLE[:count], LABELS)
-    assert np.isnan(reduction(few, few, same_runs=True)).all()
-
-
-def test_two_runs_have_a_reduction_and_no_interval():
-    found = reduction(measure(SINGLE[:2], LABELS), measure(REMEDIED[:2], LABELS), same_runs=True)
-    assert np.isfinite(found.value)
-    assert np.isnan([found.low, found.high]).all()
-
-
-def test_where_runs_are_equal_there_is_nothing_to_reduce():
-    equal = measure(np.repeat(SINGLE[:1], 4, axis=0), LABELS)
-    assert np.isnan(reduction(equal, measure(REMEDIED, LABELS), same_runs=True)).all()
-
-
-def test_remedied_runs_that_are_equal_are_a_reduction_of_all():
+def test_there_is_a_reduction_of_runs_with_pairs_that_are_not_equal_and_an_interval_of_three():
+    single, remedied = measure(SINGLE, LABELS), measure(REMEDIED, LABELS)
+    for few in (0, 1):
+        none = measure(SINGLE[:few], LABELS)
+        assert np.isnan(reduction(none, none, same_runs=True)).all()
+    two = reduction(measure(SINGLE[:2], LABELS), measure(REMEDIED[:2], LABELS), same_runs=True)
+    assert np.isfinite(two.value) and np.isnan([two.low, two.high]).all()
     equal = measure(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
-    assert reduction(measure(SINGLE, LABELS), equal, same_runs=False).value == 1
+    assert np.isnan(reduction(equal, remedied, same_runs=True)).all()
+    assert reduction(single, equal, same_runs=False).value == 1
 
 
 # Sets of remedies
@@ -211,13 +194,10 @@ def test_runs_of_one_cycle_have_views_alone_and_others_their_snapshots_alone_and
     assert remedies(["flip", "flip+crops9"], 5) == wanted
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_a_name_says_which_views_of_which_snapshots(name):
-    assert remedy(name) == (False, SETS[name])
-    assert remedy(f"{remedy_sets.SNAPSHOTS}+{name}") == (True, SETS[name])
-
-
-def test_snapshots_alone_are_of_the_image_as_it_is():
+def test_a_name_says_which_views_of_which_snapshots():
+    for name, views in SETS.items():
+        assert remedy(name) == (False, views)
+        assert remedy(f"{remedy_sets.SNAPSHOTS}+{name}") == (True, views)
     assert remedy("snapshots") == (True, (PLAIN,))
 
 
@@ -241,8 +221,7 @@ def by_pixel(image, margin, view, beyond=0):
     return found
 
 
-@pytest.mark.parametrize("margin", [0, 1, 3])
-@pytest.mark.parametrize("name", ["flip", "crops9", "flip+crops25"])
+@pytest.mark.parametrize(("name", "margin"), [("flip+crops25", 0), ("flip+crops25", 3), ("crops9", 1)])
 def test_a_view_is_the_moved_window_with_zeros_beyond_the_stored_image(name, margin):
     images = np.random.Generator(np.random.Philox(1)).normal(size=(3, 7, 6, 2)).astype(np.float32)
     shown = list(seen(images, margin, SETS[name]))

@@ -337,30 +337,6 @@ def files(studied, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ADOPTED)
-def test_files_are_compared(name, files, toolnoise):
-    option = ADOPTED[name][1]
-    options = [option] if option else []
-    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
-    done = toolnoise(files, "compare", f"{name}/a", f"{name}/b", *labels, *options, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    a, b = (np.stack([np.load(files / name / arm / f"{seed}.npy") for seed in SEEDS]) for arm in "ab")
-    if option == "--losses":
-        value = np.nanmean(b) - np.nanmean(a)
-        assert found["perplexity_ratio"]["value"] == near(np.exp(value))
-        assert (found["n_examples"], found["n_units"]) == (20, 604)
-    elif option == "--values":
-        truth = np.load(files / name / "y.npy")
-        value = np.abs(b - truth).mean() - np.abs(a - truth).mean()
-    else:
-        truth = np.load(files / name / "y.npy")
-        said = [(runs > 0) if runs.shape[1:] == truth.shape else runs.argmax(axis=-1) for runs in (a, b)]
-        value = (said[1] == truth).mean() - (said[0] == truth).mean()
-    changed = found["difference"] if option else found["accuracy_difference"]
-    assert changed["value"] == near(value)
-
-
 @pytest.mark.parametrize("name", ["diabetes", "linnerud", "digits", "topics", "losses"])
 def test_files_are_adopted_and_measured(name, files, toolnoise, snakemake):
     option = ADOPTED[name][1]

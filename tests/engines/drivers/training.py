@@ -189,9 +189,7 @@ def stream(study_file, _data_file, last, streamed_file, *part_bytes):
 
 STEPS = 6
 CASES = {
-    "adam": {"optimizer": "adam"},
     "sgd": {"optimizer": "sgd"},
-    "without momentum": {"optimizer": "sgd", "momentum": 0},
     "regularised": {"optimizer": "sgd", "label_smoothing": 0.1, "weight_decay": 0.05},
     "by kind": {
         "optimizer": "sgd",
@@ -200,7 +198,12 @@ CASES = {
         "bias_rate": 0.3,
         "scale_rate": 3,
     },
-    "by name": {"optimizer": "sgd", "weight_decay": 0.05, "undecayed": ["bias", "logits"]},
+    "by name, without momentum": {
+        "optimizer": "sgd",
+        "momentum": 0,
+        "weight_decay": 0.05,
+        "undecayed": ["bias", "logits"],
+    },
     "adam by kind": {"optimizer": "adam", "bias_rate": 0.3, "scale_rate": 3},
 }
 
