@@ -15,6 +15,8 @@ from toolnoise.study.cells import Cell
 TEXT = "".join((ROOT / f"docs/{name}").read_text("utf-8") for name in ("faithful.md", "tables/faithful.txt"))
 STATUSES = ["faithful", "differs", "in work", "missing"]
 PARTS = {"Zhuang et al.: ingredients": 54, "Zhuang et al.: tables and figures": 16, "Zhuang et al.: findings": 21}
+# Files that show an item by what they are.
+CODE = (".py", ".csv")
 PARTS |= {"Summers & Dinneen": 27, "Pham et al.": 22}
 
 
@@ -47,9 +49,14 @@ def entry(kind, name):
 
 def wrong(token):
     """What of a token is not so, in words; nothing if it is."""
+    file, says, phrase = token.partition(": ")
+    if "/" in file and " " not in file:
+        if not (ROOT / file).is_file():
+            return "no such file"
+        if not says:
+            return "" if file.endswith(CODE) else "no phrase of the page"
+        return "" if phrase in " ".join((ROOT / file).read_text("utf-8").split()) else "the page does not say it"
     kind, *words = token.split(" ")
-    if not words:
-        return "" if (ROOT / token).is_file() else "no such file"
     if kind == "target":
         return "" if words[0] in paper_items.TARGETS else "no such target"
     if kind == "cells":
@@ -94,6 +101,8 @@ def test_what_shows_an_item_exists_with_its_numbers(item, token):
 
 def test_what_is_not_so_is_found():
     assert wrong("docs/no-such-page.md") == "no such file"
+    assert wrong("docs/models.md") == "no phrase of the page"
+    assert wrong("docs/models.md: cut off at three standard deviations") == "the page does not say it"
     assert wrong("target fig10") == "no such target"
     assert wrong("cells paper resnet18/cifar10/p100/algo_impl 9") == "found 10 runs"
     assert wrong("cells paper resnet18/cifar10/h100/algo_impl 10") == "found 0 runs"
