@@ -313,5 +313,5 @@ def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_tha
         return [what for _, what in found if "trained_on" in what]
 
     assert judged(index | {"trained_on": "cpu"}) == []
-    assert judged(index | {"trained_on": "noisy"}) == ["differs from its statement in trained_on: all"]
+    assert judged(index | {"trained_on": "noisy"}) == ["differs from its statement: trained_on"]
     assert len(judged(index)) == 1

@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import gzip
 import hashlib
 import io
 import json
@@ -20,7 +19,6 @@ from toolnoise.base import files
 from toolnoise.base.spec import Spec
 from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import sharing, signing, statements
-from toolnoise.provenance.root import age_check
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
@@ -332,49 +330,25 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb)
     assert f"{tmp_path}/study.json" in refused_by_verb("export", tmp_path, "--out", tmp_path / "a.tar")
 
 
-LINK = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
-KINDS = {
-    "a symbolic link": LINK,
-    "a hard link": {"type": tarfile.LNKTYPE, "linkname": "results/shared/study.json"},
-    "a device": {"type": tarfile.CHRTYPE},
-    "a pipe": {"type": tarfile.FIFOTYPE},
-    "a folder": {"type": tarfile.DIRTYPE},
-    "a sparse file": {"type": tarfile.GNUTYPE_SPARSE},
-    "a further header": {"type": tarfile.XHDTYPE},
-    "a long name": {"type": tarfile.GNUTYPE_LONGNAME},
-}
 HARMFUL = {
-    "a larger file": (edit_file(f"runs/smallcnn/digits/{RUN}", bytes(10**8)), "has 100000000 bytes"),
-    "above": (renamed(f"digits/{RUN}", "../weights.npz"), "../weights.npz: is not named by a statement"),
-    "absolute": (renamed(f"digits/{RUN}", "/tmp/weights.npz"), "/tmp/weights.npz: is not named"),
-    "a twin in Unicode": (
-        renamed(f"digits/{RUN}", f"results/shared/runs/\uff53mallcnn/digits/{RUN}"),
-        "control/1/weights.npz: is not named",
-    ),
-    "a name with a line end": (renamed(f"digits/{RUN}", "results\n/x"), "results\\n/x: is not named"),
-    "another study": (renamed("digits.npz.intoto.json", "results/other/statements/a.intoto.json"), "results/other/"),
+    "a larger file": (edit_file(f"runs/smallcnn/digits/{RUN}", bytes(10**6)), "weights.npz: is missing, or differs"),
+    "another study": (renamed("digits.npz.intoto.json", "results/other/statements/a.intoto.json"), "is not of the"),
     "a file without statement": (added("results/shared/notes.txt"), "notes.txt: is not named by a statement"),
     "a record of another spec": (another_spec, "run.json: differs from its statement in its spec"),
     "a flipped byte": (
         lambda some: some.__setitem__(-1, (some[-1][0], bytes([some[-1][1][0] ^ 1]) + some[-1][1][1:])),
-        "2/weights.npz: differs from its statement",
+        "2/weights.npz: is missing, or differs from its statement",
     ),
     "an input outside the study": (
         edit_statement(RUN, lambda about: dependency(about, INPUT).update(name="/etc/passwd")),
         "was made from /etc/passwd",
     ),
     "a statement of what is made anywhere": (
-        added("results/shared/statements/study.json.intoto.json", b"{}", at="digits.npz.intoto.json"),
-        "study.json.intoto.json: ",
-    ),
-    "a file twice": (twice(f"digits/{RUN}"), "weights.npz: is not named by a statement in the archive, or occurs"),
-    "a statement twice": (twice("cpu/control/1/weights.npz.intoto.json"), "weights.npz.intoto.json: is out of place"),
-    "a statement after the files": (
-        lambda some: some.append(some.pop(place(some, "cpu/control/1/weights.npz.intoto.json"))),
-        "which must be here or in the archive",
+        renamed("control.npy.intoto.json", "results/shared/statements/study.json.intoto.json"),
+        "study.json.intoto.json: is out of place",
     ),
     "a file that is missing": (dropped(f"digits/{RUN}"), "cpu/control/1/weights.npz: is missing"),
-    "a statement that is missing": (dropped(f"{RUN}.intoto.json"), "must be here or in the archive"),
+    "a statement that is missing": (dropped(f"{RUN}.intoto.json"), "is not named by a statement"),
     "runs of a dump that are missing": (
         lambda some: [pair for pair in some if "/runs/" not in pair[0].name],
         "which must be here or in the archive",
@@ -423,26 +397,9 @@ HARMFUL = {
     ),
     "other code": (
         edit_statement(RUN, lambda about: dependency(about, CODE)["digest"].update(sha256="cd" * 32)),
-        "that differs from the one here; the same code, or --other-code",
-    ),
-    "a statement without sizes": (
-        edit_statement(RUN, lambda about: about["subject"][0]["annotations"].pop("size")),
-        "lacks sizes",
-    ),
-    "more bytes than the disk has": (
-        edit_statement(RUN, lambda about: about["subject"][0]["annotations"].update(size=2**60)),
-        "are free for",
-    ),
-    "an endless statement": (
-        edit_file(f"{RUN}.intoto.json", b" " * (4 * 2**20 + 1)),
-        "weights.npz.intoto.json: has 4194305 bytes; at most 4194304",
+        "that differs from the one here; commit unknown, or --other-code",
     ),
     "a statement that is none": (edit_file(f"{RUN}.intoto.json", b"{"), "weights.npz.intoto.json: damaged"),
-    "a statement nested too deeply": (edit_file(f"{RUN}.intoto.json", b"[" * 10**5), "npz.intoto.json: damaged"),
-}
-HARMFUL |= {
-    kind: (added("results/shared/linked", b"", at=f"digits/{RUN}", **about), "shared/linked: a link")
-    for kind, about in KINDS.items()
 }
 
 
@@ -458,60 +415,6 @@ def test_other_code_is_taken_if_that_is_asked_for(changed, here, take):
     path = changed(edit_statement(RUN, lambda about: dependency(about, CODE)["digest"].update(sha256="cd" * 32)))
     assert take(path, other_code=True).jobs == {"train": 2, "predict": 1}
     assert (here / WEIGHTS).exists()
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_an_archive_that_ends_early_or_goes_on_is_refused_wherever_it_was_cut(
-    packed, whole, here, take, refused, tmp_path
-):
-    plain = whole.archive.read_bytes()
-    end = len(plain.rstrip(b"\0")) // 512 * 512 + 512  # where the last member ends
-    path = tmp_path / "cut.tar"
-    before = snapshot(here)
-    cuts = [plain[:length] for length in (0, 1, 511, 512, 700, 2048, len(plain) // 2, end - 512, end, end + 512)]
-    longer = [plain + bytes(10240), plain + b"more", plain[:-1] + b"\1"]
-    padded = bytearray(plain)
-    padded[512 + (-(-int(plain[124:135], 8) // 512)) * 512 - 1] = 1  # after the first file, before the second header
-    for content in [*cuts, *longer, bytes(padded)]:
-        path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
-        assert refused(take, path).startswith(f"{path}: ")
-    if packed:
-        whole_packed = gzip.compress(plain, mtime=0)
-        for content in (whole_packed[:-1], whole_packed[:-8], whole_packed[: len(whole_packed) // 2]):
-            path.write_bytes(content)
-            assert "damaged or truncated" in refused(take, path)
-    assert snapshot(here) == before
-
-
-def test_a_bomb_is_not_unpacked(changed, tmp_path, take, refused):
-    # A gigabyte of zeros in a megabyte, where a run's weights should be.
-    plain = changed(lambda some: some[: place(some, f"digits/{RUN}")])
-    one = tarfile.TarInfo(WEIGHTS)
-    one.size = 10**9
-    path = tmp_path / "bomb.tar.gz"
-    content = plain.read_bytes().rstrip(b"\0")
-    content += bytes(-len(content) % 512)
-    # One after the other, gzip's members are one stream.
-    path.write_bytes(gzip.compress(content + one.tobuf(tarfile.USTAR_FORMAT)) + 100 * gzip.compress(bytes(10**7)))
-    assert "has 1000000000 bytes" in refused(take, path)
-
-
-def test_a_record_of_spaces_is_not_unpacked(changed, here, take, refused, monkeypatch):
-    # Valid JSON of any size in a small archive, and its statement says so.
-    spaces = b" " * (2**20 + 1)
-
-    def spacious(some):
-        some[:] = dropped("control.npy", "control.json", "control.npy.intoto.json")(some)
-        edit_file("cpu/control/1/run.json", spaces, restate=RUN)(some)
-
-    path = changed(spacious)
-    monkeypatch.setattr(files, "LARGEST_TEXT", 2**20)
-    before = snapshot(here)
-    line = refused(take, path)
-    # Named as a member: once unpacked, it would be a file.
-    assert line.startswith(f"{path}: results/shared/runs/")
-    assert line.endswith(f"run.json: has {len(spaces)} bytes; at most {2**20}")
-    assert snapshot(here) == before
 
 
 def test_what_is_no_archive_is_one_line(here, tmp_path, monkeypatch, refused_by_verb):
@@ -595,9 +498,9 @@ def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, h
     export(site, tmp_path / "rooted.tar")
     before = snapshot(here)
 
-    def requiring(path, name="ann", **options):
-        with signing.only(tmp_path / f"{name}.pub", *options.pop("revoked", ())) as key:
-            return take(path, key=key, **options)
+    def requiring(path, name="ann", revoked=None, demands=()):
+        with signing.signed_by(tmp_path / f"{name}.pub", revoked) as key:
+            return take(path, demands=[key, *demands])
 
     forge = edit_statement(RUN, lambda about: about["predicate"]["runDetails"]["metadata"].update(by="me"))
     some = members(tmp_path / "rooted.tar")
@@ -611,34 +514,15 @@ def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, h
     ):
         assert told in refused(requiring, path, name)
         assert snapshot(here) == before
-    revoked = [tmp_path / "ann.pub"]
-    assert "which is a revoked key" in refused(lambda: requiring(tmp_path / "rooted.tar", revoked=revoked))
+    assert "which is a revoked key" in refused(requiring, tmp_path / "rooted.tar", "ann", tmp_path / "ann.pub")
     # An older archive has a good signature, too. Without a required key, the root must still name each statement.
-    late, early = age_check("2026-02-01"), age_check("2026-01-31")
+    late, early = ([signing.not_before(day)] for day in ("2026-02-01", "2026-01-31"))
     for asked in (requiring, take):
-        line = refused(lambda asked=asked: asked(tmp_path / "rooted.tar", age=late))
+        line = refused(lambda asked=asked: asked(tmp_path / "rooted.tar", demands=late))
         assert line.endswith(f"{root}: is of 2026-01-31T12:00:00Z; 2026-02-01T00:00:00Z or later")
-    assert "has no root" in refused(lambda: take(whole.archive, age=early))
-    assert "is not as the root names it" in refused(lambda: take(other, age=early))
+    assert "has no root" in refused(lambda: take(whole.archive, demands=early))
+    assert "is not as the root names it" in refused(lambda: take(other, demands=early))
     assert snapshot(here) == before
-    assert requiring(tmp_path / "rooted.tar", age=early).jobs == whole.told.jobs
+    assert requiring(tmp_path / "rooted.tar", demands=early).jobs == whole.told.jobs
     # The page that it is of is not here.
     assert not (here / root).exists()
-
-
-def test_statements_that_are_signed_as_earlier_versions_did_it_travel(whole, here, take, tmp_path):
-    site = shutil.copytree(whole.site, tmp_path / "site")
-    path = site / path_for(WEIGHTS)
-    payload = base64.b64encode(path.read_bytes()).decode()
-    about = {"payload": payload, "payloadType": "application/vnd.in-toto+json"}
-    files.write_json(path, about | {"signatures": [{"keyid": "a", "sig": ""}]})
-    export(site, tmp_path / "signed.tar.gz")
-    assert take(tmp_path / "signed.tar.gz").jobs == whole.told.jobs
-    assert (here / path_for(WEIGHTS)).read_bytes() == path.read_bytes()
-
-
-def test_a_statement_may_be_as_large_as_the_files_that_it_names_require():
-    digest = Artifact("results/study/runs/a-rather-long-name/digits/cpu/algo_impl/60000/weights.npz", "0" * 64, 10**9)
-    digest = digest._replace(role="beside records", kind=INPUT, statement="0" * 64)
-    three_files = 3 * len(json.dumps(digest.descriptor(), indent=8))
-    assert three_files < sharing.A_JOB
