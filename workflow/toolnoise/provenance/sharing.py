@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
@@ -36,32 +36,20 @@ STATED = "prepare"
 SNAKEMAKE = ".snakemake"
 
 
-class ExpectedJob(Protocol):
-    """A job as the study expects it."""
-
-    verb: str
-    outputs: tuple[str, ...]
-    parameters: dict[str, Any]
-    needed: bool
-
-    def stated(self) -> dict[str, Any]:
-        """The parameters as a statement has them."""
-
-
 class StudyHere(NamedTuple):
-    """A study: its name, the folder of its results, and what is known of its jobs."""
+    """A study: its name, the folder of its results, and what is known of its jobs (`ExpectedJob` in checks)."""
 
     name: str
     root: Path
-    jobs: Mapping[str, ExpectedJob]  # by the names of their statements
-    records: Callable[[ExpectedJob], Collection[str]]  # of the runs that a dump is of
+    jobs: Mapping[str, Any]  # by the names of their statements
+    records: Callable[[Any], Collection[str]]  # of the runs that a dump is of
     code: Callable[[str, dict[str, Any]], dict[str, str]]  # the digests of what makes a job, by verb and parameters
 
     def path(self, name: str) -> Path:
         """The place of a file of the study; names come from the study's jobs, never from an archive."""
         return self.root / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.name))
 
-    def difference(self, statement: Statement, job: ExpectedJob) -> str:
+    def difference(self, statement: Statement, job: Any) -> str:
         """The part in which a statement differs from a job of the study; empty if none."""
         if statement.verb != job.verb:
             return "verb"
@@ -91,14 +79,15 @@ def export(
 ) -> Counts:
     """Write the archive of a study, from all or some toolings; every byte is checked against its statement."""
     found = _readable(here.root)
-    wanted = {name: job for name, job in here.jobs.items() if job.verb in TRAVELS}
-    if not predictions:
-        wanted = {name: job for name, job in wanted.items() if job.verb not in DUMPS}
+    travels = TRAVELS.keys() if predictions else TRAVELS.keys() - DUMPS.keys()
+    wanted = {name: job for name, job in here.jobs.items() if job.verb in travels}
     if hardware is not None:
         wanted = {name: job for name, job in wanted.items() if job.parameters["spec"]["hardware"]["name"] in hardware}
-    # A job may belong to another form of the study.
-    jobs = {name: one for name, one in _by_name(found).items() if name in here.jobs}
-    fitting = {name: one for name, one in jobs.items() if not here.difference(one.statement, here.jobs[name])}
+    fitting = {}
+    for name, one in _by_name(found).items():
+        # A job may belong to another form of the study.
+        if name in here.jobs and not here.difference(one.statement, here.jobs[name]):
+            fitting[name] = one
     chosen = {name: one for name, one in fitting.items() if name in wanted}
     if not chosen:
         raise BadInput(here.root, "", "has nothing to export", "a study with finished runs")
@@ -106,9 +95,8 @@ def export(
     counts = Counts(Counter(one.statement.verb for one in chosen.values()), missing)
     owed = {output.name: output for one in chosen.values() for output in one.statement.outputs}
     read = {needed.name for one in chosen.values() for needed in one.statement.inputs}
-    for name, one in fitting.items():
-        if one.statement.verb == STATED and one.statement.name in read:
-            chosen[name] = one
+    data = {name: one for name, one in fitting.items() if one.statement.verb == STATED}
+    chosen |= {name: one for name, one in data.items() if one.statement.name in read}
     if found.top:
         chosen[found.named(found.top.path)] = found.top
     with progress("exporting", sum(output.size for output in owed.values()), "B") as shown:

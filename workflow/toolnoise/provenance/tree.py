@@ -119,9 +119,12 @@ def load(folder: str | Path) -> Results:
         raise BadInput(folder, "", "is not a folder" if root.exists() else "no such folder", WANTED)
     with readable(folder, WANTED):
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    if any(entry.name in (STUDY_FILE, FOLDER) for entry in entries):
-        return Results((load_study(root),))
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
+    # A study that has lost its marks is known by its place in results/.
+    marks, is_there = (STUDY_FILE, FOLDER), root.resolve().parent.name == RESULTS
+    is_lost = is_there and not any(Path(one.path, mark).exists() for one in folders for mark in marks)
+    if is_lost or any(entry.name in marks for entry in entries):
+        return Results((load_study(root),))
     if not folders:
         raise BadInput(folder, "", "contains no results", WANTED)
     strays = tuple(entry.name for entry in entries if entry not in folders)
