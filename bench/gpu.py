@@ -30,11 +30,7 @@ sys.path[:0] = PACKAGES
 from toolnoise.base import files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.printing import span  # noqa: E402
-from toolnoise.provenance import (  # noqa: E402
-    history,
-    recorder,
-    repository,
-)
+from toolnoise.provenance import recorder, repository  # noqa: E402
 from toolnoise.study import config, grid, layout  # noqa: E402
 
 # In the order of worth: the name of the results, of their archive in evidence/, which takes an item off the list, and
@@ -91,8 +87,9 @@ def pack(options: argparse.Namespace) -> None:
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    history.extract(commit.sha, folder)
-    digests = {name: files.sha256(folder / name) for name in history.tracked(commit.sha)}
+    repository.extract(commit.sha, folder)
+    extracted = [path for path in folder.rglob("*") if path.is_file()]
+    digests = {path.relative_to(folder).as_posix(): files.sha256(path) for path in extracted}
     files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": digests})
     name, jobs = planned(options.study, options.name, options.only, options.until)
     files.write_json(folder / COMMANDS, {"study": name, "jobs": jobs})

@@ -9,6 +9,7 @@ import json
 import re
 
 import legible
+import matplotlib.style
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -141,7 +142,9 @@ def faces(runs=RUNS):
 ON_FACES = {"tasks": [["smallcnn", "faces"]]}
 
 
+@matplotlib.style.context("default")
 def test_texts_that_cannot_be_read_are_found():
+    """In Matplotlib's own style: whoever drew before in this process may have set another."""
     figure = Figure((3, 2))
     panel = figure.add_subplot()
     panel.set_title("A title that is too long for a figure of three inches")

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from collections import Counter
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,8 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
 
 def test_the_table_of_the_audit_s_rules_has_each(evidence):
     (study,) = tree.load(evidence("outside-small")).trees
-    rules = [f"| `{rule.name}` | {rule.says} |" for rule in (*audit.RULES, *audit_rules.rules_of(study))]
+    of_study = audit_rules.rules_of(audit.Evidence(study, {}, datetime(2026, 1, 1)))
+    rules = [f"| `{rule.name}` | {rule.says} |" for rule in (*audit.RULES, *of_study)]
     table = (ROOT / "docs/tables/audit-rules.txt").read_text("utf-8").splitlines()
     assert [line for line in table if line.startswith("| `")] == rules
 

@@ -117,6 +117,20 @@ def flipped(content, place, bit=0):
     return bytes(changed)
 
 
+GONE = object()
+
+
+def change(place, way, value):
+    """Change what lies at the end of a way of keys: to a value, to what a function makes of it, or to nothing."""
+    *before, last = [int(key) if key.isdecimal() else key for key in way]
+    for key in before:
+        place = place[key]
+    if value is GONE:
+        del place[last]
+    else:
+        place[last] = value(place[last]) if callable(value) else value
+
+
 def mark(path):
     """What is another after every write to a file: nothing sets ctime back."""
     found = path.lstat()

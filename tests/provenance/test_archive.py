@@ -1,5 +1,6 @@
 """An archive in the place of a results folder: what is refused, what it is called, and that nothing of it stays."""
 
+import gzip
 import json
 import lzma
 import tarfile
@@ -77,7 +78,7 @@ def test_an_archive_is_unpacked_for_as_long_as_it_is_read(packed, room):
         ("results/mine//a", "is not of the study"),
         ("results/mine/b\\a", "is not of the study"),
         (PLAIN, "comes twice"),
-        (f"{PLAIN}/a", "a file is in the way"),
+        (f"{PLAIN}/a", "lies below a file"),
     ],
 )
 def test_a_name_that_leads_elsewhere_or_comes_twice_is_refused(name, says, packed, room, tmp_path):
@@ -90,7 +91,11 @@ def test_a_name_that_leads_elsewhere_or_comes_twice_is_refused(name, says, packe
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+KINDS = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+KINDS += [tarfile.GNUTYPE_SPARSE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_plain_file_is_refused(kind, packed, room):
     path = packed("results/mine/a", type=kind, linkname="/etc/passwd", size=0)
     with pytest.raises(BadInput, match="a link, a folder, a device or the like"):
@@ -114,13 +119,20 @@ def test_what_would_fill_the_disk_is_refused_before_it_is_written(packed, room, 
     assert list(room.iterdir()) == []
 
 
-@pytest.mark.parametrize(("cut", "says"), [(0.5, "early|ended"), (0, "ends early|empty|file")])
-def test_a_damaged_archive_is_refused_with_its_name(cut, says, packed, room):
-    path = packed(PLAIN)
-    path.write_bytes(path.read_bytes()[: int(cut * path.stat().st_size)])
-    with pytest.raises(BadInput, match=says) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}: ")
+@pytest.mark.parametrize("packer", [bytes, gzip.compress, lzma.compress])
+def test_an_archive_that_ends_early_or_goes_on_is_refused_wherever_it_was_cut(packer, packed, room, tmp_path, refused):
+    plain = lzma.decompress(packed(PLAIN, "results/mine/b").read_bytes())
+    cut = [plain[:length] for length in (0, 1, 511, 512, 700, 1024, 1100, 2048, 2560)]
+    # After the first file, before the second header; after the end.
+    cut += [plain[:1023] + b"\1" + plain[1024:], plain + bytes(10240), plain + b"more", plain[:-1] + b"\1"]
+    for number, content in enumerate(cut):
+        path = tmp_path / f"{number}.tar"
+        path.write_bytes(packer(content))
+        assert refused(read, path).startswith(f"{path}: ")
+    if packer is not bytes:
+        for content in (packer(plain)[:-1], packer(plain)[:-8], packer(plain)[: len(packer(plain)) // 2]):
+            path.write_bytes(content)
+            assert refused(read, path).startswith(f"{path}: damaged or truncated")
     assert list(room.iterdir()) == []
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from forging import ROOTED, YEAR, asked, definition, ended, flipped, made_from, move_times, observed, said
+from forging import GONE, ROOTED, YEAR, asked, change, definition, ended, flipped, made_from, move_times, observed, said
 
 from toolnoise.base import arrays
 
@@ -18,7 +18,6 @@ METRICS, STABILITY, TABLE = f"metrics/cells/{CELL}/impl.csv", "metrics/stability
 SNAPSHOTS, BIT = "runs/smallcnn/mine/cpu/control/1/weights.npz", "runs/smallcnn/mine/cpu/bit/1/run.json"
 EXCHANGE = "exchanged/smallcnn/mine/cpu/control/cpu-jax"
 ZEROS = "0" * 64
-GONE = object()
 
 
 def part_of(statement, name):
@@ -27,17 +26,6 @@ def part_of(statement, name):
     parts = {"statement": statement, "definition": definition(statement), "asked": asked(statement), "times": times}
     parts |= {"outputs": statement["subject"], "observed": observed(statement)}
     return parts[name] if name in parts else made_from(statement, name)[0]
-
-
-def change(place, way, value):
-    """Change what lies at the end of a way of keys: to a value, to what a function makes of it, or to nothing."""
-    *before, last = [int(key) if key.isdecimal() else key for key in way]
-    for key in before:
-        place = place[key]
-    if value is GONE:
-        del place[last]
-    else:
-        place[last] = value(place[last]) if callable(value) else value
 
 
 def stated(artifact, way, value):

@@ -135,64 +135,39 @@ def test_what_nobody_here_can_replay_is_no_failure(change, says, copied, rebuild
     assert code == 0
 
 
-def test_a_page_is_made_again_with_the_same_bytes(small_study, rebuild):
-    said, code = rebuild(small_study, "results/small/index.html")
+def test_a_page_is_made_again_with_the_same_bytes_and_a_study_has_what_was_on_a_command_line(small_study, rebuild):
+    said, code = rebuild(small_study, "results/small/index.html", "results/small/study.json")
     assert "reproduced: write-page results/small/index.html: 2 files bit-equal" in said
-    assert (said.splitlines()[-1], code) == ("1 reproduced", 0)
+    assert (said.splitlines()[-1], code) == ("1 reproduced, 1 cannot be replayed", 0)
 
 
-def test_a_study_holds_what_was_on_a_command_line(small_study, rebuild):
-    said, code = rebuild(small_study, "results/small/study.json")
-    assert (said.splitlines()[-1], code) == ("1 cannot be replayed", 0)
+MADE_FROM, COMMAND = "resolvedDependencies", "internalParameters"
+SENSELESS = [
+    (lambda about: about[MADE_FROM][0].update(name="../../outside"), "'../../outside' lies outside of the folder"),
+    (lambda about: about[COMMAND]["command"].append("/tmp/x"), "'/tmp/x' lies outside of the folder"),
+    (
+        lambda about: about.update(externalParameters={"spec": {"hardware": 3}}),
+        "its parameters are not those of a train",
+    ),
+    (lambda about: about[COMMAND].pop("command"), "its statement has no command; `toolnoise rebuild` at its commit, "),
+    (lambda about: about[COMMAND].update(command=["import", "a.tar"]), "its statement has no command"),
+]
 
 
-def input_outside(definition):
-    definition["resolvedDependencies"][0]["name"] = "../../outside"
-
-
-def output_outside(definition):
-    definition["internalParameters"]["command"][-1] = "/tmp/run.json"
-
-
-def without_spec(definition):
-    definition["externalParameters"] = {"spec": {"hardware": 3}}
-
-
-def without_command(definition):
-    del definition["internalParameters"]["command"]
-
-
-def of_another_verb(definition):
-    definition["internalParameters"]["command"] = ["import", "archive.tar"]
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (input_outside, "'../../outside' lies outside of the folder that the job ran in"),
-        (output_outside, "'/tmp/run.json' lies outside of the folder that the job ran in"),
-        (without_spec, f"{NOISY}/weights.npz: its parameters are not those of a train job"),
-        (without_command, "its statement has no command; `toolnoise rebuild` at its commit, "),
-        (of_another_verb, "its statement has no command"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), SENSELESS, ids=range(len(SENSELESS)))
 def test_a_statement_that_makes_no_sense_is_one_line(change, says, copied, rebuild):
     edit(copied, f"{NOISY}/weights.npz", change)
     said, code = rebuild(copied, NOISY)
-    assert said.startswith(f"not tried: train {NOISY}/weights.npz: {says}"), said
+    assert said.startswith(f"not tried: train {NOISY}/weights.npz: "), said
+    assert says in said
     assert code == 1
 
 
 def test_a_job_that_fails_now_differs(copied, rebuild):
-    def without_data(definition):
-        del definition["resolvedDependencies"][0]
-
-    edit(copied, f"{NOISY}/weights.npz", without_data)
+    edit(copied, f"{NOISY}/weights.npz", lambda about: about[MADE_FROM].pop(0))
     said, code = rebuild(copied, NOISY)
-    assert said.startswith(
-        f"differs: train {NOISY}/weights.npz: it fails now: exit code 2, results/small/data/digits.npz: "
-    )
-    assert code == 1
+    start = f"differs: train {NOISY}/weights.npz: it fails now: exit code 2, results/small/data/digits.npz: "
+    assert (said.startswith(start), code) == (True, 1)
 
 
 def test_what_no_statement_tells_of_is_refused_in_one_line(copied, toolnoise, refusal):
@@ -254,17 +229,6 @@ def test_two_runs_part_where_the_digests_in_their_histories_do(small_study, tool
     tensors = list(arrays.read_npz(small_study / runs[0] / "weights.npz"))
     apart = [name for name, *pair in zip(tensors, *digests, strict=True) if pair[0] != pair[1]]
     assert found["parting"]["tensors_that_differ_then"] == apart
-
-
-def test_flips_agree_with_the_dump_and_the_labels(small_study, toolnoise):
-    done = toolnoise(small_study, "diff", f"{RUN}/algo_impl/1", f"{RUN}/algo_impl/2", "--json")
-    found = json.loads(done.stdout)["predictions"]
-    logits = np.load(small_study / "results/small/predictions/smallcnn/digits/cpu/algo_impl.npy")
-    labels = arrays.read_npz(small_study / "results/small/data/digits.npz")["test_labels"]
-    one, other = logits.argmax(axis=2)
-    assert found["churn"] == np.mean(one != other) > 0
-    assert found["a_right_b_wrong"] == np.flatnonzero((one == labels) & (other != labels)).tolist()
-    assert found["a_wrong_b_right"] == np.flatnonzero((one != labels) & (other == labels)).tolist()
 
 
 def test_control_runs_are_bit_equal_and_cells_say_so(small_study, toolnoise):

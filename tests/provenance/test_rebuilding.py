@@ -12,7 +12,7 @@ import pytest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.provenance import audit, rebuild, recorded_code, recorder, repository, statements
+from toolnoise.provenance import audit, rebuild, recorder, repository, statements
 from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.provenance.tree import Stated, Tree
 
@@ -78,7 +78,7 @@ def stated(*names, commit="", **digests):
 
 
 def test_code_that_is_as_recorded_is_run_where_it_is(tmp_path):
-    folder, called = recorded_code.package(stated(GATE, "notebooks/table2.ipynb"), tmp_path)
+    folder, called = rebuild.package_of(stated(GATE, "notebooks/table2.ipynb"), tmp_path)
     assert (folder, called) == (ROOT / "workflow", "the code here")
     assert not list(tmp_path.iterdir())
 
@@ -88,23 +88,23 @@ def test_code_that_is_nowhere_is_named_file_by_file(commit, tmp_path):
     gone = "workflow/toolnoise/gone.py"
     statement = stated(GATE, gone, RUNS, commit=commit, **{GATE: "0" * 64, gone: "1" * 64})
     with pytest.raises(BadInput, match=f"nor at its commit: {GATE}, {gone}$"):
-        recorded_code.package(statement, tmp_path)
+        rebuild.package_of(statement, tmp_path)
 
 
 def test_a_module_of_ones_own_lies_where_its_builder_is_imported_from(tmp_path):
     for user, places in (("examples/own-model", ["my_model.py"]), ("examples", ["own-model/my_model.py"])):
         folder = tmp_path / Path(user).name
-        recorded_code.lay_out_own(stated(OWN), ROOT / user, folder)
+        rebuild.lay_out_own(stated(OWN), ROOT / user, folder)
         assert [path.relative_to(folder).as_posix() for path in folder.rglob("*.py")] == places
     # Results that were moved.
-    recorded_code.lay_out_own(stated(OWN), tmp_path / "elsewhere", tmp_path / "moved")
+    rebuild.lay_out_own(stated(OWN), tmp_path / "elsewhere", tmp_path / "moved")
     assert {sha256(tmp_path / "moved" / place) for place in ("my_model.py", OWN)} == {sha256(ROOT / OWN)}
 
 
 def test_another_version_of_a_module_is_not_taken(tmp_path):
     (tmp_path / "my_model.py").write_bytes((ROOT / OWN).read_bytes())
     with pytest.raises(BadInput, match=f"nor at its commit: {OWN}$"):
-        recorded_code.lay_out_own(stated(OWN, **{OWN: "0" * 64}), tmp_path, tmp_path / "folder")
+        rebuild.lay_out_own(stated(OWN, **{OWN: "0" * 64}), tmp_path, tmp_path / "folder")
 
 
 # Git says no, fails or refuses: three answers, and only the first is one on what has changed

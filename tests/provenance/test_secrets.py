@@ -52,7 +52,7 @@ STUDY = {
         CELL | {"models": ["linear"], "datasets": ["drawn"], "hardware": ["cpu"], "recipe": "short"},
     ],
     "recipes": {"short": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
-    "figures": ["table2", "noise_by_source"],
+    "figures": ["table2"],
 }
 RESULTS, LOG = "results/leaky", "logs/leaky/run-program/mine/outcome/command/init/1.log"
 # Before a stream of a PDF, and before a compressed text of a PNG.

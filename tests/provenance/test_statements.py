@@ -9,11 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from forging import GONE, change
 
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.checks import audit_rules
 from toolnoise.provenance import recorder, statements, tree
 from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Envelope, Statement
 from toolnoise.study import config
@@ -45,15 +44,12 @@ def path(tmp_path):
 
 def test_what_is_written_is_read(path):
     assert statements.read(path) == STATEMENT
-
-
-def test_how_a_job_started_and_what_the_root_names_are_written_and_read(path):
     resumed = {"after_epochs": [3], "checkpoint_sha256": "a" * 64}
     chain = {"results/s/statements/study.json.intoto.json": "b" * 64}
-    statement = STATEMENT._replace(process="warm", resumed=resumed, chain=chain)
+    about = {"command": ("count", "--dataset", "d"), "unrepeatable": "it is a time", "counted": "c" * 64}
+    statement = STATEMENT._replace(process="warm", resumed=resumed, chain=chain, **about)
     files.write_json(path, statement.as_json())
     assert statements.read(path) == statement
-    assert json.loads(path.read_text())["predicate"]["runDetails"]["metadata"]["toolnoise_resumed"] == resumed
 
 
 @pytest.mark.parametrize(("resumed_after", "stated"), [([2, 5], [2, 5]), ([], None)], ids=["resumed", "refused"])
@@ -100,10 +96,6 @@ def test_the_standards_own_fields_are_used(path):
     }
 
 
-def test_inputs_are_what_other_jobs_made():
-    assert [one.name for one in STATEMENT.inputs] == ["results/s/data/d.npz"]
-
-
 @pytest.mark.parametrize(
     ("output", "place"),
     [
@@ -126,56 +118,37 @@ def test_a_statement_is_read_out_of_a_signed_envelope(path):
     assert statements.read(path) == STATEMENT
 
 
-def without(*keys):
-    def change(value):
-        for key in keys[:-1]:
-            value = value[key]
-        del value[keys[-1]]
-
-    return change
-
-
-def put(new, *keys):
-    def change(value):
-        for key in keys[:-1]:
-            value = value[key]
-        value[keys[-1]] = new
-
-    return change
-
-
+DEFINITION, DETAILS = "predicate buildDefinition", "predicate runDetails"
 DAMAGE = {
-    "_type": put("https://in-toto.io/Statement/v0.1", "_type"),
-    "predicateType": put("https://slsa.dev/provenance/v0.2", "predicateType"),
-    "no predicate": without("predicate"),
-    "another builder's": put("https://example.org/make", "predicate", "buildDefinition", "buildType"),
-    "no subject": put([], "subject"),
-    "subjects in a mapping": put({}, "subject"),
-    "no digest": without("subject", 0, "digest"),
-    "a short digest": put("abc", "subject", 0, "digest", "sha256"),
-    "a digest in capitals": put("A" * 64, "subject", 0, "digest", "sha256"),
-    "a second digest of an output": put("0" * 128, "subject", 0, "digest", "sha512"),
-    "a second digest of an input": put(
-        "0" * 128, "predicate", "buildDefinition", "resolvedDependencies", 0, "digest", "sha512"
-    ),
-    "a second digest of a commit": put(
-        "0" * 64, "predicate", "buildDefinition", "resolvedDependencies", 3, "digest", "sha256"
-    ),
-    "a name that is none": put(7, "subject", 0, "name"),
-    "a size below zero": put(-1, "subject", 0, "annotations", "size"),
-    "a size that is none": put("12", "subject", 0, "annotations", "size"),
-    "no parameters": without("predicate", "buildDefinition", "externalParameters"),
-    "no times": without("predicate", "runDetails", "metadata"),
-    "a time that is none": put("yesterday", "predicate", "runDetails", "metadata", "finishedOn"),
-    "an input without a digest": without("predicate", "buildDefinition", "resolvedDependencies", 0, "digest"),
+    "_type": ("_type", "https://in-toto.io/Statement/v0.1"),
+    "predicateType": ("predicateType", "https://slsa.dev/provenance/v0.2"),
+    "no predicate": ("predicate", GONE),
+    "another builder's": (f"{DEFINITION} buildType", "https://example.org/make"),
+    "no subject": ("subject", []),
+    "subjects in a mapping": ("subject", {}),
+    "no digest": ("subject 0 digest", GONE),
+    "a short digest": ("subject 0 digest sha256", "abc"),
+    "a digest in capitals": ("subject 0 digest sha256", "A" * 64),
+    "a second digest of an output": ("subject 0 digest sha512", "0" * 128),
+    "a second digest of an input": (f"{DEFINITION} resolvedDependencies 0 digest sha512", "0" * 128),
+    "a second digest of a commit": (f"{DEFINITION} resolvedDependencies 3 digest sha256", "0" * 64),
+    "a kind that is none": (f"{DEFINITION} resolvedDependencies 0 annotations kind", "magic"),
+    "a name that is none": ("subject 0 name", 7),
+    "a size below zero": ("subject 0 annotations size", -1),
+    "a size that is none": ("subject 0 annotations size", "12"),
+    "an output without a size": ("subject 0 annotations size", GONE),
+    "no parameters": (f"{DEFINITION} externalParameters", GONE),
+    "no times": (f"{DETAILS} metadata", GONE),
+    "a time that is none": (f"{DETAILS} metadata finishedOn", "yesterday"),
+    "an input without a digest": (f"{DEFINITION} resolvedDependencies 0 digest", GONE),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_what_is_no_statement_is_one_line(path, refused, damage):
-    value = json.loads(path.read_text())
-    DAMAGE[damage](value)
-    path.write_text(json.dumps(value))
+@pytest.mark.parametrize(("way", "value"), DAMAGE.values(), ids=DAMAGE)
+def test_what_is_no_statement_is_one_line(way, value, path, refused):
+    about = json.loads(path.read_text())
+    change(about, way.split(), value)
+    path.write_text(json.dumps(about))
     assert refused(statements.read, path).startswith(f"{path}: ")
 
 
@@ -199,22 +172,11 @@ def test_an_envelope_that_two_readers_could_understand_differently_is_one_line(p
     assert "key 'payload' is repeated" in refused(statements.read, path)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        "7",
-        "null",
-        '"text"',
-        "\x00",
-        "[" * 100_000,
-        '{"payload": "%"}',
-        '{"payload": 7}',
-        '{"payload": "Ww=="}',
-    ],
-)
+NO_OBJECTS = ["", "{", "[]", "7", "null", '"text"', "\x00", "[" * 100_000]
+NO_OBJECTS += ['{"payload": "%"}', '{"payload": 7}', '{"payload": "Ww=="}', '{"payload": "' + "W1tb" * 40_000 + '"}']
+
+
+@pytest.mark.parametrize("text", NO_OBJECTS, ids=range(len(NO_OBJECTS)))
 def test_what_is_no_json_object_is_one_line(path, refused, text):
     path.write_text(text)
     assert refused(statements.read, path).startswith(f"{path}: ")
@@ -274,20 +236,6 @@ def test_a_study_moved_and_renamed_keeps_its_names(root, tmp_path):
     assert tree.load(moved).trees == (one,)
 
 
-def test_a_study_without_its_marks_is_one_where_it_lies_in_results(root, tmp_path):
-    (root / "study.json").unlink()
-    (root / "statements").rename(tmp_path / "gone")
-    (one,) = tree.load(root).trees
-    assert list(one.artifacts) == ["metrics/data.csv"]
-
-
-def test_a_folder_of_studies_may_itself_lie_in_a_folder_called_results(root):
-    outer = root.parent.parent / "more" / "results" / "mine"
-    outer.mkdir(parents=True)
-    root.rename(outer / "tiny")
-    assert [one.name for one in tree.load(outer).trees] == ["tiny"]
-
-
 def test_checkpoints_are_no_artifacts_and_scratch_files_are_listed(root):
     files.write_text(root / "checkpoints/model/1.npz", "")
     files.write_text(root / "metrics/.data.csv.x1", "")
@@ -317,8 +265,8 @@ def test_links_are_told_and_not_followed(root, tmp_path):
     os.mkfifo(root / "pipe")
     one = tree.load_study(root)
     assert set(one.strange) == {"out", "folder", "within", "circle", "pipe"}
-    assert one.strange["out"] == one.strange["within"] == "a symbolic link"
-    assert one.strange["pipe"] == "not a plain file"
+    assert one.strange["out"] == one.strange["within"] == "is a symbolic link"
+    assert one.strange["pipe"] == "is not a plain file"
     assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
 
 
@@ -347,31 +295,6 @@ def test_a_name_that_leads_elsewhere_names_no_file(name, root):
     assert one.inside(name) not in one.files
 
 
-DAMAGED_FILES = {
-    "no JSON": b"{",
-    "no text": b"\xff\xfe",
-    "another version": b'{"_type": "https://in-toto.io/Statement/v0.1"}',
-    "a list": b"[]",
-    "nested deeply": b"[" * 100_000,
-    "a huge number": b'{"_type": ' + b"9" * 10_000 + b"}",
-    "an envelope around nothing": b'{"payload": "bm8="}',
-    "an envelope around depth": b'{"payload": "' + b"W1tb" * 40_000 + b'"}',
-    "empty": b"",
-}
-
-
-@pytest.mark.parametrize("content", DAMAGED_FILES.values(), ids=DAMAGED_FILES)
-def test_a_damaged_statement_is_told_in_one_line_beside_the_others(content, root):
-    path = "statements/metrics/bad.csv.intoto.json"
-    (root / path).write_bytes(content)
-    one = tree.load_study(root)
-    assert list(one.unreadable) == [path]
-    line = str(one.unreadable[path])
-    assert line.startswith(str(root / path))
-    assert line.splitlines() == [line]
-    assert len(one.statements) == 1
-
-
 def test_a_statement_of_another_name_or_of_absurd_size_is_not_read(root):
     (root / "statements/note.txt").write_text("{}")
     with (root / "statements/large.intoto.json").open("wb") as file:
@@ -379,38 +302,19 @@ def test_a_statement_of_another_name_or_of_absurd_size_is_not_read(root):
     assert set(tree.load_study(root).unreadable) == {"statements/note.txt", "statements/large.intoto.json"}
 
 
-@pytest.mark.parametrize("content", [None, b"{}", b"[" * 100_000, b"[" * 800 + b"]" * 800, b"\x00", b'{"study": 1}'])
-def test_a_study_that_cannot_be_read_is_told_and_the_rest_is_there(content, root):
-    (root / "study.json").unlink()
-    if content is not None:
-        (root / "study.json").write_bytes(content)
-    one = tree.load_study(root)
-    assert (one.name, len(one.statements)) == ("tiny", 1)
-    with pytest.raises((BadInput, RecursionError), match=None if content and b"[" in content else "study.json"):
-        audit_rules.study_of(one)
-
-
 def test_a_file_that_vanishes_meanwhile_is_listed_as_gone(root, monkeypatch):
     class Gone:
         name = "data.csv"
 
         def stat(self, **_):
-            raise FileNotFoundError
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     scandir = os.scandir
     monkeypatch.setattr(
         tree.os, "scandir", lambda folder: [Gone()] if Path(folder).name == "metrics" else scandir(folder)
     )
     one = tree.load_study(root)
-    assert one.strange["metrics/data.csv"] == "gone since the folder was listed"
-
-
-def test_a_statement_that_vanishes_meanwhile_is_unreadable(root, monkeypatch):
-    def gone(*_):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(files, "open_plain", gone)
-    assert list(tree.load_study(root).unreadable) == ["statements/metrics/data.csv.intoto.json"]
+    assert one.strange["metrics/data.csv"] == "cannot be examined (No such file or directory)"
 
 
 def test_only_plain_files_are_opened(root):
@@ -421,12 +325,6 @@ def test_only_plain_files_are_opened(root):
     for name in ("link", "pipe", "metrics", "absent"):
         with pytest.raises(OSError):
             files.open_plain(root / name)
-
-
-@pytest.mark.parametrize("make", [lambda _: None, Path.mkdir, lambda path: path.write_text("")])
-def test_no_results_are_refused_in_one_line(make, tmp_path, refused):
-    make(tmp_path / "elsewhere")
-    assert refused(tree.load, tmp_path / "elsewhere").startswith(str(tmp_path / "elsewhere"))
 
 
 @pytest.mark.parametrize("folder", ["metrics", "statements", "."])
@@ -449,4 +347,4 @@ def test_a_folder_that_may_not_be_read_is_told(folder, root, monkeypatch):
     monkeypatch.setattr(Path, "stat", stat)
     monkeypatch.setattr(os, "scandir", scandir)
     (found,) = tree.load(root.parent).trees
-    assert "a folder that cannot be read (no permission)" in found.strange.values()
+    assert "is a folder that cannot be read (no permission)" in found.strange.values()

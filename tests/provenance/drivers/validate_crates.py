@@ -1,12 +1,12 @@
 """Validate crates against what Provenance Run Crate 0.5 requires, with the network cut.
 
-    validate_crates.py warm|cold metadata,payload CRATE...
+    validate_crates.py CRATE...
 
 prints a line of JSON for each crate. The context of RO-Crate 1.1 is the one that the package `rocrate` carries; it is
-laid into an empty cache of the validator's, which may serve itself from there alone. `cold` leaves the cache empty.
+laid into an empty cache of the validator's, which may serve itself from there alone.
 
-Each crate is looked at in the ways that are asked for. `metadata`: as it would be on the web, where its relative ids
-are absolute; files are not looked for. `payload`: as it lies there, with its files. There the validator wants what no
+Each crate is looked at in two ways. `metadata`: as it would be on the web, where its relative ids are absolute; files
+are not looked for. `payload`: as it lies there, with its files. There the validator wants what no
 crate of a workflow can do: that the workflow's file, which must be in the crate, has an absolute id (its issue 51; the
 profile lets it be relative). So that one check is left to the first look.
 """
@@ -78,12 +78,10 @@ if __name__ == "__main__":
     socket.socket.connect = socket.socket.connect_ex = refuse
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder) / "cache"
-        if sys.argv[1] == "warm":
-            lay_in(cache)
+        lay_in(cache)
         looks = {
             "metadata": lambda crate: {"metadata_dict": metadata(crate)},
             "payload": lambda crate: {"rocrate_uri": str(crate), "skip_checks": [ABSOLUTE_ID]},
         }
-        asked = sys.argv[2].split(",")
-        for crate in map(Path, sys.argv[3:]):
-            print(json.dumps({look: validate(cache, **looks[look](crate)) for look in asked}), flush=True)
+        for crate in map(Path, sys.argv[1:]):
+            print(json.dumps({look: validate(cache, **about(crate)) for look, about in looks.items()}), flush=True)

@@ -4,22 +4,21 @@ Statements and files are not trusted: what makes Python raise becomes a finding.
 against the study only as far as all versions agree: in its spec, and in the names of its paths.
 """
 
-import csv
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import engines, streams
+from toolnoise import engines
 from toolnoise.base import arrays, code_digest, command_words, environment
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json, readable
-from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws, replicate
+from toolnoise.base.files import canonical_sha256, read_bytes, read_json, readable
+from toolnoise.base.noise_sources import OPTIONAL, draws, replicate
 from toolnoise.base.spec import Spec
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
 from toolnoise.datasets import prepared, sources
@@ -30,14 +29,14 @@ from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
+from toolnoise.provenance.differences import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
 from toolnoise.study import config, environments, grid, job_code, kept_weights, layout, programs, runs
-from toolnoise.study.cells import MODES, Cell
+from toolnoise.study.cells import Cell
 from toolnoise.study.entries import records_steps
-from toolnoise.study.runs import Run, weight_digests
+from toolnoise.study.runs import weight_digests
 from toolnoise.study.study import Study
-from toolnoise.study.variants import Variant, variant
 from toolnoise.training import bitflip
 
 # The jobs that train or take over a run; those that come from outside of the study; those that need not read a file.
@@ -47,45 +46,52 @@ READS_NOTHING = (*OUTSIDE, "profile", "run-program")
 # Jobs with a spec that compute wherever Snakemake runs.
 ANYWHERE = ("adopt-run", "dump-outcomes")
 # What statements of all versions have in common.
-COMMON = ("spec", "cell", "pair", "dataset", "model", "hardware", "trained_on")
+COMMON = ("spec", "keys", "cell", "pair", "dataset", "model", "hardware", "trained_on")
 # Inference may differ in its last bits from one machine to the next: a class that changes with them is no finding.
 BORDERLINE = 1 / 1000
 
 
-def rules_of(tree: Tree) -> list[Rule]:
+def rules_of(evidence: Evidence) -> list[Rule]:
     """The rules for a study's results; those that hold them against its study.json, if that can be read."""
-    try:
-        study = study_of(tree)
-    except (BadInput, *ODD) as error:
-        problem = f"cannot be read ({error})"
-        return [rule(_unread, "complete", problem), *_OF_RUNS]
-    jobs = {job.outputs[0]: job for job in expected_jobs(study)}
-    return [
-        rule(complete, "complete", jobs),
-        rule(of_this_study, "study", study, jobs),
-        rule(declared, "inputs", jobs),
-        rule(checkpoints, "unknown", study),
-        *_OF_RUNS,
+    trained, damaged = _trained_runs(evidence)
+    of_runs = [
+        rule(record),
+        rule(shared_draws, "draws", trained, damaged),
+        rule(control, "control", trained),
+        rule(numbers, "numbers", trained),
     ]
+    try:
+        study = study_of(evidence.tree)
+    except (BadInput, *ODD) as error:
+        return [rule(_unread, "complete", f"cannot be read ({error})"), *of_runs]
+    jobs = {job.outputs[0]: job for job in expected_jobs(study)}
+    of_study = [(complete, "complete"), (this_study, "study"), (declared, "inputs"), (checkpoints, "unknown")]
+    _note_variables(study, evidence)
+    return [*(rule(check, name, jobs) for check, name in of_study), *of_runs]
 
 
 def study_of(tree: Tree) -> Study:
     """The study of these results, by its study.json."""
     path = tree.root / STUDY_FILE
-    if STUDY_FILE not in tree.files and not path.is_file():
-        raise BadInput(path, "", "no such file", "the study.json of these results")
     return grid.build(config.resolve(read_json(path), path), path)
 
 
 def _unread(problem: str, evidence: Evidence) -> Found:
     """The study that these are the results of can be read."""
     tree = evidence.tree
-    made = tree.producers.get(STUDY_FILE, ())
-    if made and made[0].path in evidence.stale:
+    made = tree.producer(tree.named(STUDY_FILE))
+    if made and made.path in evidence.stale:
         evidence.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
     # Single figures and runs can be made without it.
     elif tree.top or STUDY_FILE in tree.files:
         yield tree.named(STUDY_FILE), problem
+
+
+def _note_variables(study: Study, evidence: Evidence) -> None:
+    texts = (model.get(key, "") for model in study.config["models"].values() for key in ("command", "deterministic"))
+    if named := dict.fromkeys(f"{{{name}}}" for text in texts for name in command_words.variable_names(text)):
+        what = f"the values of {', '.join(named)} are not recorded, so runs with other values have equal specs"
+        evidence.notes.append(what)
 
 
 @functools.cache
@@ -120,12 +126,8 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
-def of_this_study(study: Study, jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
-    """Every statement is that of a job of this study, with its outputs and its parameters."""
-    texts = (model.get(key, "") for model in study.config["models"].values() for key in ("command", "deterministic"))
-    if named := dict.fromkeys(name for text in texts for name in command_words.variable_names(text)):
-        listed = ", ".join(f"{{{name}}}" for name in named)
-        evidence.notes.append(f"the values of {listed} are not recorded, so runs with other values have equal specs")
+def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+    """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
     for stated in evidence.tree.statements:
         is_stale = stated.path in evidence.stale
         yield from guarded(stated.statement.name, lambda of=stated, is_stale=is_stale: _of_study(jobs, of, is_stale))
@@ -139,33 +141,34 @@ def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> F
         if not is_stale or statement.verb in TRAINS:
             yield name, f"states a {statement.verb} job that is not part of the study"
         return
-    outputs = tuple(output.name for output in statement.outputs)
-    if not is_stale and sorted(outputs) != sorted(job.outputs):
-        other = sorted(set(outputs) ^ set(job.outputs))
+    other = sorted({output.name for output in statement.outputs} ^ set(job.outputs))
+    if other and not is_stale:
         yield name, f"does not have the outputs of its job: {', '.join(other[:3])}"
-    given = {key: value for key, value in statement.parameters.items() if key != "keys"}
-    wanted = job.parameters
+    given, wanted = statement.parameters, job.stated()
     if is_stale:
         shared = [key for key in COMMON if key in given and key in wanted]
         given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
-    if other := differences(wanted, given):
-        yield name, f"was made for another study: {', '.join(other[:5])} differ"
+    yield from _differing(name, "was made for another study", wanted, given)
     if not statement.inputs and statement.verb not in READS_NOTHING:
         yield name, f"a {statement.verb} job without inputs"
     if statement.made_of(SOURCE) and statement.verb not in OUTSIDE:
         yield name, f"a {statement.verb} job cannot be made from a file from outside"
 
 
-def checkpoints(study: Study, evidence: Evidence) -> Found:
+def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
+    """A finding that says what is wrong, and under which keys two JSON values differ, such as `recipe.epochs`."""
+    if keys := [change.key or "all" for change in changes(value, expected)]:
+        yield name, f"{what}: {', '.join(keys[:5])}"
+
+
+def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
     """A checkpoint is that of an unfinished run: a finished one that is made again would start from it."""
-    tree, records = evidence.tree, {}
-    if not evidence.is_part:
-        for cell in study.cells:
-            records |= dict(zip(study.runs(layout.CHECKPOINT, cell), study.runs(layout.RECORD, cell), strict=True))
+    tree = evidence.tree
     for path in tree.files:
-        name = tree.named(path)
-        if path.startswith(f"{CHECKPOINTS}/") and (name not in records or not tree.lacks(records[name])):
-            yield name, "is not the checkpoint of an unfinished run of the study: remove it"
+        folder, _, run = path.removesuffix(".npz").partition("/")
+        weights, record = (tree.named(f"runs/{run}/{name}") for name in ("weights.npz", "run.json"))
+        if folder == CHECKPOINTS and (weights not in jobs or not tree.lacks(record)):
+            yield tree.named(path), "is not the checkpoint of an unfinished run of the study: remove it"
 
 
 def declared(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
@@ -189,33 +192,8 @@ def _declared(statement: Statement, entry: dict[str, Any]) -> Found:
             yield statement.name, f"comes from a {file.name} that differs from the published one"
 
 
-# Specs and records
-# -----------------
-
-
-@each
-def keys(_evidence: Evidence, stated: Stated) -> Found:
-    """The keys of every draw follow from the study's seed, the variant and the run's seed."""
-    statement = stated.statement
-    if "spec" not in statement.parameters:
-        return
-    spec = statement.parameters["spec"]
-    given = spec["variant"]
-    # The variant of a profile is its mode.
-    of_mode = statement.verb == "profile"
-    known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])
-    if known is None:
-        yield statement.name, f"there is no variant {given['name']!r}"
-        return
-    if given["varying"] != list(known.varying):
-        yield statement.name, f"the variant {given['name']} lets {', '.join(known.varying) or 'nothing'} vary"
-    if given.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
-        yield statement.name, f"the variant {given['name']} does not move a bit after {given.get('bit_after')} epochs"
-    if "draw" in spec and spec["draw"] != spec["seed"] // DRAW:
-        yield statement.name, f"its seed {spec['seed']} is not of draw {spec['draw']}"
-    as_known = {**spec, "variant": {**given, "varying": list(known.varying)}}
-    if other := differences(streams.keys(Spec.read(as_known)), statement.parameters["keys"]):
-        yield statement.name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"
+# Records
+# -------
 
 
 @each
@@ -247,15 +225,13 @@ def _record(evidence: Evidence, name: str, statement: Statement) -> Found:
         # What a training does without is known to the network alone; dumps made before indices had draws have none.
         unused = set(about.get("unused", ())).intersection(OPTIONAL)
         drawn = draws(Spec.read(spec), about["seeds"], unused) if "draws" in about else {}
-        if other := differences(drawn, about.get("draws", {})):
-            yield name, f"has draws that do not follow from its seeds: {', '.join(other[:5])}"
+        yield from _differing(name, "has draws that do not follow from its seeds", drawn, about.get("draws", {}))
         spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
     wanted = {"spec": spec, "observed": statement.observed}
     if "trained_on" in statement.parameters:
         wanted["trained_on"] = statement.parameters["trained_on"]
-    for key, value in wanted.items():
-        if other := differences(about[key], value):
-            yield name, f"differs from its statement in {key}: {', '.join(other[:5])}"
+    repeated = {key: about.get(key) for key in wanted}
+    yield from _differing(name, "differs from its statement", repeated, wanted)
 
 
 def _other_machine(tooling: dict[str, Any], varying: Sequence[str], observed: dict[str, Any]) -> list[str]:
@@ -281,90 +257,79 @@ def _other_machine(tooling: dict[str, Any], varying: Sequence[str], observed: di
 # ----
 
 
-class RunFacts(NamedTuple):
-    """The parts of a run's record and history that other runs must agree with."""
+class TrainedRun(NamedTuple):
+    """What other runs must agree with; digests stand for the rows of its history."""
 
     name: str  # of its run.json
     path: str  # of its folder in the study
     spec: Spec
-    data_sha256: str
-    initial_sha256: str
-    epochs: tuple[str, ...]  # a digest of each epoch's history row without its seconds
-    weights: tuple[str, ...]  # digests by epoch
+    start: tuple[Any, ...]  # what its initial weights follow from
+    plan: tuple[Any, ...]  # what the draws of its epochs follow from
+    data: str
+    initial: str
+    epochs: tuple[str, ...]  # without their seconds
+    weights: tuple[str, ...]
     draws: tuple[str, ...]
-    trainable: tuple[str, ...]  # the paths of its trained tensors
-    moved_bit: Any
 
     @property
     def task(self) -> tuple[str, str]:
         """Its model and its data set."""
-        return self.spec.model.name, self.spec.dataset.name
+        return self.start[:2]
 
 
-def _runs(evidence: Evidence) -> tuple[list[RunFacts], list[tuple[str, str]]]:
-    """The facts of every readable run, and for the others why they cannot be read. They are read once."""
-    if "runs" not in evidence.kept:
-        known = evidence.kept["runs"] = ([], [])
-        for stated in evidence.tree.statements:
-            # The draws of training programs are their own.
-            if stated.statement.verb == "train":
-                outputs = stated.statement.outputs
-                name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
-                try:
-                    known[0].append(_facts(evidence, name))
-                except csv.Error as error:
-                    known[1].append((name, f"cannot be read ({error})"))
-                except (BadInput, *ODD) as error:
-                    known[1].append((name, f"cannot be checked ({error})"[:300]))
-    return evidence.kept["runs"]
+def _trained_runs(evidence: Evidence) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
+    """Every readable run, and for the others why they cannot be read. The draws of training programs are their own."""
+    known, damaged = [], []
+    for stated in evidence.tree.statements:
+        if stated.statement.verb == "train":
+            outputs = stated.statement.outputs
+            name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
+            try:
+                known.append(_trained(evidence, name))
+            except (BadInput, *ODD) as error:
+                damaged.append((name, f"cannot be checked ({error})"[:300]))
+    return known, damaged
 
 
-def _facts(evidence: Evidence, record: str) -> RunFacts:
-    path = _small(evidence, record)
-    folder = path.parent.relative_to(evidence.tree.root).as_posix()
-    _small(evidence, evidence.tree.named(f"{folder}/history.csv"))
-    run = runs.read(path)
-    rows, about = run.history(), run.record
-    facts = RunFacts(
+def _trained(evidence: Evidence, record: str) -> TrainedRun:
+    run = runs.read(_whole(evidence, record))
+    folder = record.removesuffix("/run.json")
+    _whole(evidence, f"{folder}/history.csv")
+    spec, rows = run.spec, run.history()
+    start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate("init", spec))
+    # Everything but learning rates.
+    recipe, replicates = spec.recipe, (replicate(source, spec) for source in ("shuffle", "augment", "dropout"))
+    shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
+    emulated = replicate("impl", spec) if spec.hardware.impl_noise == "reduction-order" else 0
+    plan = (spec.dataset.name, spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
+    return TrainedRun(
         record,
-        folder,
-        run.spec,
-        _text(about["data_sha256"]),
-        _text(about["initial_sha256"]),
+        evidence.tree.inside(folder),
+        spec,
+        start,
+        plan,
+        str(run.record["data_sha256"]),
+        str(run.record["initial_sha256"]),
         tuple(canonical_sha256({**row, "seconds": None}) for row in rows),
-        tuple(_text(row["weights_sha256"]) for row in rows),
-        tuple(_text(row["draws_sha256"]) for row in rows),
-        tuple(map(_text, about["trainable"])),
-        about.get("moved_bit"),
+        tuple(row["weights_sha256"] for row in rows),
+        tuple(row["draws_sha256"] for row in rows),
     )
-    # A run with impossible values is damaged, so it is not compared.
-    _ = facts.task, facts.spec.variant.varying, facts.spec.recipe["batch_size"]
-    return facts
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def shared_draws(evidence: Evidence) -> Found:
+def shared_draws(trained: list[TrainedRun], damaged: list[tuple[str, str]], _evidence: Evidence) -> Found:
     """Runs that must share data, initial weights or draws do, on every tooling, and runs with other seeds do not."""
-    facts, damaged = _runs(evidence)
     yield from damaged
-    for dataset, alike in _groups(facts, lambda run: run.task[1]):
-        for run, other in _odd_ones(alike, lambda run: run.data_sha256):
-            yield run.name, f"was trained on a different {dataset} than {other.name}"
-    for _, alike in _groups(facts, _start):
-        for run, other in _odd_ones(alike, lambda run: run.initial_sha256):
+    for alike in _groups(trained, lambda run: run.spec.dataset.name):
+        for run, other in _odd_ones(alike, lambda run: run.data):
+            yield run.name, f"was trained on other data than {other.name}"
+    for alike in _groups(trained, lambda run: run.start):
+        for run, other in _odd_ones(alike, lambda run: run.initial):
             yield run.name, f"starts from different weights than {other.name}"
-    for _, alike in _groups(facts, lambda run: run.task):
-        seen: dict[str, RunFacts] = {}
+    for alike in _groups(trained, lambda run: (run.task, run.initial)):
         for run in alike:
-            other = seen.setdefault(run.initial_sha256, run)
-            if _start(other) != _start(run):
-                yield run.name, f"starts from the weights of {other.name}, which has a different init replicate"
-    for _, alike in _groups(facts, _drawn):
+            if run.start != alike[0].start:
+                yield run.name, f"starts from the weights of {alike[0].name}, which has a different init replicate"
+    for alike in _groups(trained, lambda run: run.plan):
         blamed = set()
         for epoch in range(max(len(run.draws) for run in alike)):
             # A run that diverged has fewer draws.
@@ -374,14 +339,14 @@ def shared_draws(evidence: Evidence) -> Found:
                 yield run.name, f"has different draws than {other.name} from epoch {epoch + 1} on"
 
 
-def _groups(facts: list[RunFacts], key: Any) -> Iterator[tuple[Any, list[RunFacts]]]:
-    groups: dict[Any, list[RunFacts]] = {}
-    for run in facts:
+def _groups(trained: Iterable[TrainedRun], key: Callable[[TrainedRun], Any]) -> list[list[TrainedRun]]:
+    groups: dict[Any, list[TrainedRun]] = {}
+    for run in trained:
         groups.setdefault(key(run), []).append(run)
-    yield from groups.items()
+    return list(groups.values())
 
 
-def _odd_ones(alike: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[tuple[RunFacts, RunFacts]]:
+def _odd_ones(alike: list[TrainedRun], key: Callable[[TrainedRun], str]) -> Iterator[tuple[TrainedRun, TrainedRun]]:
     """The runs that differ from the majority, each with one of the others; all runs if there is no majority."""
     values = Counter(map(key, alike)).most_common(2)
     if len(values) > 1:
@@ -391,48 +356,28 @@ def _odd_ones(alike: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator
                 yield run, next(other for other in alike if key(other) != key(run) and usual in (None, key(other)))
 
 
-def _start(run: RunFacts) -> tuple[Any, ...]:
-    return (*run.task, run.spec.study_seed, replicate("init", run.spec))
-
-
-def _drawn(run: RunFacts) -> tuple[Any, ...]:
-    """Everything that determines a run's plan, except its learning rates."""
-    recipe = run.spec.recipe
-    emulated = replicate("impl", run.spec) if run.spec.hardware.impl_noise == "reduction-order" else 0
-    replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
-    shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
-    return (run.task[1], run.spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
-
-
-def control(evidence: Evidence) -> Found:
+def control(trained: list[TrainedRun], evidence: Evidence) -> Found:
     """Control runs are bit-equal, in weights, histories and logits, and the gate's verdict follows from them."""
-    cells: dict[Cell, list[RunFacts]] = {}
-    for run in _runs(evidence)[0]:
-        if run.spec.variant.name == "control":
-            cells.setdefault(Cell(*run.task, run.spec.hardware.name, "control"), []).append(run)
-    for cell, alike in cells.items():
-        alike.sort(key=lambda run: run.spec.seed)
+    of_control = sorted((run for run in trained if run.spec.variant.name == "control"), key=lambda run: run.spec.seed)
+    for alike in _groups(of_control, lambda run: (*run.task, run.spec.hardware.name)):
+        cell = Cell(*alike[0].task, alike[0].spec.hardware.name, "control")
         gate = layout.GATE.format(study=evidence.tree.name, **cell._asdict())
         yield from guarded(gate, lambda cell=cell, alike=alike, gate=gate: _equal(evidence, cell, alike, gate))
 
 
-def _equal(evidence: Evidence, cell: Cell, alike: list[RunFacts], gate: str) -> Found:
+def _equal(evidence: Evidence, cell: Cell, alike: list[TrainedRun], gate: str) -> Found:
     tree, first = evidence.tree, alike[0]
     for run in alike[1:]:
         pairs = enumerate(itertools.zip_longest(first.epochs, run.epochs), 1)
         if parted := next((epoch for epoch, (row, other) in pairs if row != other), None):
             yield run.name, f"differs from {first.name} from epoch {parted} on"
-        digests = {evidence.hashed.get(f"{of.path}/weights.npz") for of in (run, first)}
-        left_out = {tree.left_out.get(f"{of.path}/weights.npz") for of in (run, first)}
-        if max(len(digests), len(left_out)) > 1:
+        if len({evidence.hashed.get(f"{of.path}/weights.npz") for of in (run, first)}) > 1:
             yield run.name, f"has different weights than {first.name}"
     logits = layout.LOGITS.format(study=tree.name, **cell._asdict())
     if tree.inside(logits) in tree.files:
         stack = arrays.read_npy(_whole(evidence, logits))
-        if len(stack) != len(alike):
-            yield logits, f"has {len(stack)} runs; there are {len(alike)}"
-        if not all(bit_equal(stack[0], layer) for layer in stack[1:]):
-            yield logits, "has different logits for runs that must be equal"
+        if len(stack) != len(alike) or not all(bit_equal(stack[0], layer) for layer in stack[1:]):
+            yield logits, f"does not have equal logits of {len(alike)} runs"
     if tree.inside(gate) in tree.files:
         seeds = [run.spec.seed for run in alike]
         if _json(evidence, gate) != control_gate.passed(cell, seeds, first.weights[-1]):
@@ -443,9 +388,9 @@ def _equal(evidence: Evidence, cell: Cell, alike: list[RunFacts], gate: str) -> 
 # -------
 
 
-def numbers(evidence: Evidence) -> Found:
+def numbers(trained: list[TrainedRun], evidence: Evidence) -> Found:
     """Weights, moved bits, accuracies and collected tables follow from the files that they are of."""
-    for run in _runs(evidence)[0]:
+    for run in trained:
         if f"{run.path}/weights.npz" in evidence.tree.files:
             name = evidence.tree.named(f"{run.path}/weights.npz")
             yield from guarded(name, lambda name=name, run=run: _weights(evidence, name, run))
@@ -457,53 +402,48 @@ def numbers(evidence: Evidence) -> Found:
             yield from guarded(stated.statement.name, lambda of=stated.statement, check=check: check(evidence, of))
 
 
-def _weights(evidence: Evidence, name: str, run: RunFacts) -> Found:
-    _whole(evidence, name)
-    trained = runs.read(evidence.tree.root / run.path / "run.json")
-    *kept, final = trained.snapshots()
-    if weight_digests(final)[0] != run.weights[-1]:
-        yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
+def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
+    trained = runs.read(_whole(evidence, name).with_name("run.json"))
+    about, (*kept, final) = trained.record, trained.snapshots()
+    by_epoch = [(len(run.weights), final)]
     if cycles(run.spec.recipe) > 1:
         epochs = kept_weights.snapshot_epochs(run.spec.recipe, len(run.weights))
-        for epoch, weights in zip(epochs, kept, strict=True):
-            if weight_digests(weights)[0] != run.weights[epoch - 1]:
-                yield name, f"has weights after epoch {epoch} that differ from its history"
+        by_epoch += zip(epochs, kept, strict=True)
     if records_steps(run.spec.recipe):
-        yield from _recorded_steps(trained, name, run)
-    moved = _moved_bit(final, run) if run.spec.varies("bit") else None
-    if other := differences({"moved_bit": moved}, {"moved_bit": run.moved_bit}):
-        yield run.name, f"has a moved_bit that does not follow from its seeds and tensors: {', '.join(other)}"
+        recorded = trained.recorded()
+        if about["recorded_steps"] != list(recorded):
+            yield run.name, "has recorded_steps that are not those of its recipe"
+        for step, arrays_then in recorded.items():
+            epoch, within = divmod(step, about["steps_per_epoch"])
+            if epoch and not within:
+                tensors = {path: tensor for path, tensor in arrays_then.items() if path != kept_weights.LOGITS}
+                by_epoch.append((epoch, tensors))
+    for epoch, tensors in by_epoch:
+        if weight_digests(tensors)[0] != run.weights[epoch - 1]:
+            yield name, f"has weights after epoch {epoch} that differ from its history"
+    moved = _moved_bit(final, about["trainable"], run) if run.spec.varies("bit") else None
+    yield from _differing(
+        run.name, "has a moved_bit that does not follow from its seeds", moved, about.get("moved_bit")
+    )
 
 
-def _recorded_steps(trained: Run, name: str, run: RunFacts) -> Found:
-    recorded, about = trained.recorded(), trained.record
-    if about["recorded_steps"] != list(recorded):
-        yield run.name, "has recorded_steps that are not those of its recipe"
-    ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
-    for step, tensors in recorded.items():
-        weights = {path: tensor for path, tensor in tensors.items() if path != kept_weights.LOGITS}
-        if step in ends and weight_digests(weights)[0] != ends[step]:
-            yield name, f"has weights after step {step} that differ from its history"
-
-
-def _moved_bit(final: dict[str, np.ndarray], run: RunFacts) -> Any:
+def _moved_bit(final: dict[str, np.ndarray], trainable: list[str], run: TrainedRun) -> Any:
     """The weight whose bit a run must have moved: it follows from its seeds and tensors."""
-    parameters = [Parameter(path, tensor.shape, path in run.trainable, "", {}) for path, tensor in final.items()]
+    parameters = [Parameter(path, tensor.shape, path in trainable, "", {}) for path, tensor in final.items()]
     return bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
 
 
 def _collected(evidence: Evidence, statement: Statement) -> Found:
-    heads, bodies = zip(*(_split(_small(evidence, part.name)) for part in statement.inputs), strict=True)
-    if _split(_small(evidence, statement.name)) != (heads[0], b"".join(bodies)):
+    heads, bodies = zip(*(_split(_whole(evidence, part.name)) for part in statement.inputs), strict=True)
+    if _split(_whole(evidence, statement.name)) != (heads[0], b"".join(bodies)):
         yield statement.name, f"does not have the rows of its {len(statement.inputs)} parts"
 
 
 def _split(path: Path) -> tuple[bytes, bytes]:
     """The version and the names of the columns of a metric file, and its rows."""
     with readable(path, "a metric file"):
-        version, _, body = path.read_bytes().partition(b"\n")
-    columns, _, rows = body.partition(b"\n")
-    return version + b"\n" + columns, rows
+        version, columns, *rows = read_bytes(path).split(b"\n", 2)
+    return version + b"\n" + columns, b"".join(rows)
 
 
 def _accuracies(evidence: Evidence, statement: Statement) -> Found:
@@ -519,7 +459,7 @@ def _accuracies(evidence: Evidence, statement: Statement) -> Found:
 
 
 def _accuracy(evidence: Evidence, name: str, layer: np.ndarray, labels: np.ndarray) -> Found:
-    run = runs.read(_small(evidence, name))
+    run = runs.read(_whole(evidence, name))
     if run.diverged:
         return
     stated = float(run.history()[-1]["test_accuracy"])
@@ -536,50 +476,16 @@ def _accuracy(evidence: Evidence, name: str, layer: np.ndarray, labels: np.ndarr
 
 def _json(evidence: Evidence, name: str) -> dict[str, Any]:
     """The JSON object in an artifact."""
-    value = read_json(path := _small(evidence, name))
+    value = read_json(path := _whole(evidence, name))
     if not isinstance(value, dict):
         raise BadInput(path, "", f"found {type(value).__name__}", "an object")
     return value
 
 
-def _small(evidence: Evidence, name: str) -> Path:
-    """Where an artifact lies that is small enough to be read at once."""
-    path = evidence.tree.inside(name)
-    if path not in evidence.tree.files:
-        raise BadInput(name, "", "is missing", "a file of this study")
-    if evidence.tree.files[path] > LARGEST_TEXT:
-        raise BadInput(name, "", f"has {evidence.tree.files[path]} bytes", f"at most {LARGEST_TEXT}")
-    return evidence.tree.root / path
-
-
 def _whole(evidence: Evidence, name: str) -> Path:
     """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
-    path = evidence.tree.inside(name)
-    made = evidence.tree.producer(name)
+    path, made = evidence.tree.inside(name), evidence.tree.producer(name)
     sizes = {output.name: output.size for output in made.statement.outputs} if made else {}
     if path not in evidence.tree.files or evidence.tree.files[path] != sizes.get(name):
         raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
     return evidence.tree.root / path
-
-
-def differences(value: Any, expected: Any, at: str = "") -> list[str]:
-    """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
-    if isinstance(value, dict) and isinstance(expected, dict):
-        keys_of = {name: f"{at}.{name}".lstrip(".") for name in sorted(value.keys() | expected.keys())}
-        shared = value.keys() & expected.keys()
-        below = (
-            differences(value[name], expected[name], keys_of[name]) if name in shared else [keys_of[name]]
-            for name in keys_of
-        )
-        return list(itertools.chain.from_iterable(below))
-    # In JSON, 1 and true are different values.
-    return [] if type(value) is type(expected) and value == expected else [at or "all"]
-
-
-_OF_RUNS = [
-    rule(keys, "study"),
-    rule(record),
-    rule(shared_draws, "draws"),
-    rule(control),
-    rule(numbers),
-]

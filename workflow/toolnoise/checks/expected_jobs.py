@@ -6,47 +6,90 @@ The audit holds statements against them, and `import` takes nothing else.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from toolnoise import streams
+from toolnoise.base.spec import Spec
 from toolnoise.checks import parameters
+from toolnoise.checks.parameters import Parameters
+from toolnoise.papers import notebook_values
 from toolnoise.study import figure_files
-from toolnoise.study.cells import MetricFile, Place, Shown
+from toolnoise.study.cells import Cell, MetricFile, Place, Shown
 from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study
 
-Parameters = dict[str, Any]
+
+def _nothing(_study: Study, _place: Place) -> Parameters:
+    """Inputs say all."""
+    return {}
+
+
+def _names(_study: Study, place: Place) -> Parameters:
+    """The names in the paths of a job's files."""
+    return place._asdict()
+
+
+def _run(study: Study, run: Any) -> Parameters:
+    return {"spec": study.spec(run.cell, run.seed).as_json()}
+
+
+def _dump(study: Study, cell: Cell) -> Parameters:
+    """Of a cell, the spec of its first run."""
+    return {"spec": study.spec(cell, study.seeds[cell][0]).as_json()}
+
+
+def _measured(study: Study, cell: Cell) -> Parameters:
+    """The cell, and the seed of what its measure draws."""
+    return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def _figure(study: Study, place: Shown) -> Parameters:
+    figure = study.figure(place.figure)
+    return {"figure": figure.name, "notebook": figure.notebook, **notebook_values.values(study, figure)}
+
+
+def _overhead(study: Study, place: Any) -> Parameters:
+    accelerator = study.tooling(place.hardware)["accelerator"]
+    return {**place._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
+
+
+def _command(study: Study, model: str) -> str:
+    return study.config["models"][model].get("command", "")
+
+
 # By verb, where they are not the names in the paths of its files.
 PARAMETERS: dict[str, Callable[[Study, Any], Parameters]] = {
-    "configure": parameters.nothing,
+    "configure": _nothing,
     "fetch": parameters.data,
     "prepare": parameters.data,
     "check-model": parameters.common_spec,
-    "train": parameters.run_spec,
-    "run-program": parameters.program_spec,
-    "adopt-run": parameters.run_spec,
-    "predict": parameters.spec,
-    "dump-outcomes": parameters.spec,
-    "remedy": parameters.remedies,
+    "train": _run,
+    # A program may name the folder of its study.
+    "run-program": lambda study, run: _run(study, run) | {"study": study.name},
+    "adopt-run": _run,
+    "predict": _dump,
+    "dump-outcomes": _dump,
+    "remedy": lambda study, cell: _dump(study, cell) | {"remedies": list(study.remedies_of(cell))},
     "predict-elsewhere": parameters.exchange,
-    "dump-layers": parameters.layers,
-    "dump-continuations": parameters.spec,
-    "check-control": parameters.control,
-    "check-program": parameters.program_control,
-    "measure": parameters.identical,
-    "measure-program": parameters.measured,
-    "measure-outcomes": parameters.outcomes,
-    "measure-pair": parameters.pair,
-    "measure-frameworks": parameters.pair,
+    "dump-layers": lambda study, cell: _dump(study, cell) | {"examples": study.layers[cell]},
+    "dump-continuations": _dump,
+    "check-control": lambda _study, place: {"cell": list(place.cell)},
+    "check-program": lambda study, place: {"cell": list(place.cell), "command": _command(study, place.model)},
+    "measure": lambda study, cell: _measured(study, cell) | {"identical": study.config["identical"]},
+    "measure-program": _measured,
+    "measure-outcomes": lambda study, cell: _measured(study, cell) | parameters.outcomes(study, cell),
+    "measure-pair": lambda _study, pair: {"pair": list(pair)},
+    "measure-frameworks": lambda _study, pair: {"pair": list(pair)},
     "measure-growth": parameters.growth,
-    "measure-language": parameters.measured,
-    "measure-layers": parameters.cell,
-    "measure-overhead": parameters.overhead,
-    "measure-remedies": parameters.measured,
-    "measure-speed": parameters.spec,
+    "measure-language": _measured,
+    "measure-layers": lambda _study, cell: {"cell": list(cell)},
+    "measure-overhead": _overhead,
+    "measure-remedies": _measured,
+    "measure-speed": _dump,
     "profile": parameters.profile,
     "judge-claims": parameters.claims,
-    "show-cell": parameters.cell,
-    "write-page": parameters.nothing,
-    "report": parameters.nothing,
-    "render": parameters.figure,
+    "show-cell": lambda _study, cell: {"cell": list(cell)},
+    "write-page": _nothing,
+    "report": _nothing,
+    "render": _figure,
 }
 
 
@@ -58,6 +101,11 @@ class ExpectedJob(NamedTuple):
     outputs: tuple[str, ...]
     parameters: Parameters
     needed: bool = True
+
+    def stated(self) -> Parameters:
+        """The parameters as a statement has them: the keys of every draw follow from the seeds and the variant."""
+        spec = self.parameters.get("spec")
+        return self.parameters | ({"keys": streams.keys(Spec.read(spec))} if spec else {})
 
 
 def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
@@ -73,4 +121,4 @@ def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
 
 
 def _job(study: Study, verb: str, place: Place, outputs: tuple[str, ...], *, needed: bool = True) -> ExpectedJob:
-    return ExpectedJob(verb, place, outputs, PARAMETERS.get(verb, parameters.names)(study, place), needed)
+    return ExpectedJob(verb, place, outputs, PARAMETERS.get(verb, _names)(study, place), needed)

@@ -1,22 +1,9 @@
-"""The parameters and some inputs of the jobs of a study, at their places."""
+"""The parameters and some inputs of the jobs of a study, at their places, as rules ask for them."""
 
 from typing import Any
 
-from toolnoise.papers import notebook_values
 from toolnoise.study import layout, programs
-from toolnoise.study.cells import (
-    Cell,
-    Control,
-    Dataset,
-    Network,
-    Pair,
-    Place,
-    Profile,
-    Shown,
-    Training,
-    Variants,
-    Whole,
-)
+from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Variants, Whole
 from toolnoise.study.entries import defining, labels_shown
 from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
@@ -24,34 +11,9 @@ from toolnoise.study.study import Study
 Parameters = dict[str, Any]
 
 
-def nothing(_study: Study, _place: Place) -> Parameters:
-    """None: its inputs say all."""
-    return {}
-
-
-def names(_study: Study, place: Place) -> Parameters:
-    """The names in its paths."""
-    return place._asdict()
-
-
 def data(study: Study, place: Dataset) -> Parameters:
     """A data set and its entry."""
     return {"dataset": place.dataset, "entry": defining(study.config["datasets"][place.dataset])}
-
-
-def run_spec(study: Study, run: Training) -> Parameters:
-    """The spec of a run."""
-    return {"spec": study.spec(run.cell, run.seed).as_json()}
-
-
-def program_spec(study: Study, run: Training) -> Parameters:
-    """The spec of a run of a program, and its study, whose folder the program may name."""
-    return run_spec(study, run) | {"study": study.name}
-
-
-def spec(study: Study, cell: Cell) -> Parameters:
-    """The spec of the first run of a cell."""
-    return {"spec": study.spec(cell, study.seeds[cell][0]).as_json()}
 
 
 def common_spec(study: Study, place: Variants) -> Parameters:
@@ -70,69 +32,14 @@ def profile(study: Study, place: Profile) -> Parameters:
     return {"spec": study.profile_spec(place).as_json()}
 
 
-def remedies(study: Study, cell: Cell) -> Parameters:
-    """The spec, and the remedies that are applied."""
-    return spec(study, cell) | {"remedies": list(study.remedies_of(cell))}
-
-
-def layers(study: Study, cell: Cell) -> Parameters:
-    """The spec, and the number of examples."""
-    return spec(study, cell) | {"examples": study.layers[cell]}
-
-
-def cell(_study: Study, place: Cell) -> Parameters:
-    """The cell."""
-    return {"cell": list(place)}
-
-
-def control(_study: Study, place: Control) -> Parameters:
-    """The control cell."""
-    return {"cell": list(place.cell)}
-
-
-def program_control(study: Study, place: Control) -> Parameters:
-    """The control cell of a program, and its command."""
-    return control(study, place) | {"command": study.config["models"][place.model].get("command", "")}
-
-
-def pair(_study: Study, place: Pair) -> Parameters:
-    """The pair."""
-    return {"pair": list(place)}
-
-
-def measured(study: Study, place: Cell) -> Parameters:
-    """The cell, and the seed of what its measure draws."""
-    return {"cell": list(place), "study_seed": study.config["seed"]}
-
-
-def identical(study: Study, place: Cell) -> Parameters:
-    """The same, and how identical runs are compared."""
-    return measured(study, place) | {"identical": study.config["identical"]}
-
-
 def outcomes(study: Study, place: Cell) -> Parameters:
-    """The same, and what the program leaves."""
-    return measured(study, place) | {"outcome": programs.outcome(study.config, place.model)}
+    """What the program of a cell leaves."""
+    return {"outcome": programs.outcome(study.config, place.model)}
 
 
 def growth(study: Study, place: Variants) -> Parameters:
     """The place, and what is compared with what."""
-    return {
-        **place._asdict(),
-        "references": [[list(cell) for cell in both] for both in study.growing()[place]],
-    }
-
-
-def overhead(study: Study, network: Network) -> Parameters:
-    """The network and the tooling, and how steps are timed."""
-    accelerator = study.tooling(network.hardware)["accelerator"]
-    return {**network._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
-
-
-def figure(study: Study, place: Shown) -> Parameters:
-    """The figure, its notebook, and what that is given."""
-    about = study.figure(place.figure)
-    return {"figure": about.name, "notebook": about.notebook, **notebook_values.values(study, about)}
+    return {**place._asdict(), "references": [[list(cell) for cell in both] for both in study.growing()[place]]}
 
 
 def claims(study: Study, _: Whole) -> Parameters:

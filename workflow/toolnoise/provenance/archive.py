@@ -1,8 +1,8 @@
 """An archive of one study's results: a tar of plain files, optionally compressed, and nothing else.
 
-It is read once, from front to end, one block at a time. Everything in it except plain files is refused at once (links,
-devices, folders, long names, further headers), and so are bytes after its end. Nothing in it is trusted: all its files
-belong to one study, and each has a plain name below that study's folder, once. The same files give the same bytes.
+It is read once, from front to end. Everything in it except plain files is refused at once (links, devices, folders,
+long names, further headers), and so are bytes after its end. Nothing in it is trusted: all its files belong to one
+study, and each has a plain name below that study's folder, once. The same files give the same bytes.
 
 It may take the place of its folder: it is unpacked for as long as somebody reads it. What would fill the disk is
 refused before it is written. Messages name the archive, and what lies beside the results is looked for beside it.
@@ -19,13 +19,31 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from toolnoise.base import faults, files, scratch
+from toolnoise.base import files, scratch
 from toolnoise.base.errors import BadInput, standing_for
 from toolnoise.base.files import readable
 from toolnoise.base.printing import escaped
 from toolnoise.provenance.statements import RESULTS
 
 WANTED = "an archive from toolnoise export"
+# What to call the files of jobs, by verb: of those that dump what runs answer, and of all that travel.
+DUMPS = {
+    "predict": "dumps of predictions",
+    "dump-outcomes": "dumps of outcomes",
+    "remedy": "dumps of remedied predictions",
+    "predict-elsewhere": "dumps of exchanged predictions",
+    "dump-layers": "dumps of layers",
+    "dump-continuations": "continuations",
+}
+TRAVELS = {
+    "train": "runs",
+    "run-program": "runs of programs",
+    "adopt-run": "adopted runs",
+    **DUMPS,
+    "check-model": "model checks",
+    "measure-speed": "times of steps",
+    "profile": "profiles",
+}
 BLOCK = 1 << 20
 # The room on a disk that even an empty file takes.
 LEAST = 4096
@@ -65,33 +83,21 @@ def study_in(path: str | Path) -> str:
 
 def members_of(path: str | Path) -> Iterator[Member]:
     """The members of an archive, in order."""
-    with _decompressed(Path(path)) as tar:
-        while (header := _exactly(tar, tarfile.BLOCKSIZE, path)) != bytes(tarfile.BLOCKSIZE):
-            with readable(path, WANTED):
-                about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
-            if about.type != tarfile.REGTYPE or about.size < 0:
-                found = "a link, a folder, a device or the like"
-                raise BadInput(path, escaped(about.name), found, "allowed: plain files")
-            yield Member(about.name, about.size, _chunks(tar, about.size, path))
-            if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
-                raise BadInput(path, escaped(about.name), "is followed by bytes outside of any file", WANTED)
-        rest = _exactly(tar, tarfile.BLOCKSIZE, path)
-        with readable(path, WANTED):
-            rest += tar.read(tarfile.RECORDSIZE)
-        if len(rest) > tarfile.RECORDSIZE or any(rest):
-            raise BadInput(path, "", "has bytes after its end", WANTED)
-
-
-@contextmanager
-def _decompressed(path: Path) -> Iterator[IO[bytes]]:
-    with readable(path, WANTED):
-        file = path.open("rb")
-    with file:
-        with readable(path, WANTED):
-            start = file.read(2)
-            file.seek(0)
+    with readable(path, WANTED), Path(path).open("rb") as file:
+        start = file.read(2)
+        file.seek(0)
         with files.COMPRESSED[start](file) if start in files.COMPRESSED else file as tar:
-            yield tar
+            while (header := _exactly(tar, tarfile.BLOCKSIZE, path)) != bytes(tarfile.BLOCKSIZE):
+                about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
+                if about.type != tarfile.REGTYPE or about.size < 0:
+                    found = "a link, a folder, a device or the like"
+                    raise BadInput(path, escaped(about.name), found, "allowed: plain files")
+                yield Member(about.name, about.size, _chunks(tar, about.size, path))
+                if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
+                    raise BadInput(path, escaped(about.name), "is followed by bytes outside of any file", WANTED)
+            rest = _exactly(tar, tarfile.BLOCKSIZE, path) + tar.read(tarfile.RECORDSIZE)
+            if len(rest) > tarfile.RECORDSIZE or any(rest):
+                raise BadInput(path, "", "has bytes after its end", WANTED)
 
 
 def _chunks(tar: IO[bytes], size: int, path: str | Path) -> Iterator[bytes]:
@@ -146,15 +152,17 @@ def opened(*paths: str | Path) -> Iterator[list[Path]]:
     """Paths of results; those of an archive, or into one, are of the folder that it holds, unpacked once for all."""
     packed = [archive_of(path) for path in paths]
     with ExitStack() as stack:
-        roots = {one: stack.enter_context(_unpacked(one)) for one in dict.fromkeys(packed) if one}
+        roots = {one: stack.enter_context(unpacked(one)) for one in dict.fromkeys(packed) if one}
         of_paths = zip(map(Path, paths), packed, strict=True)
         yield [roots[one] / path.relative_to(one) if one else path for path, one in of_paths]
 
 
 @contextmanager
-def _unpacked(packed: Path) -> Iterator[Path]:
-    with scratch.folder(Path(tempfile.gettempdir()), PREFIX) as place:
-        root = _unpack(packed, place)
+def unpacked(packed: Path, within: Path | None = None) -> Iterator[Path]:
+    """The folder of an archive's study, unpacked in a scratch folder `within` another."""
+    place = scratch.folder(within) if within else scratch.folder(Path(tempfile.gettempdir()), PREFIX)
+    with place as folder:
+        root = _unpack(packed, folder)
         with standing_for(packed, root):
             yield root
 
@@ -173,19 +181,12 @@ def _unpack(packed: Path, place: Path) -> Path:
             if member.size > (free := shutil.disk_usage(place).free):
                 found = f"has {member.size} bytes"
                 raise BadInput(packed, escaped(member.name), found, f"{free} are free in {place.parent}: set TMPDIR")
-            _write(packed, place / member.name, member)
+            path = place / member.name
+            if any(one.is_file() for one in (path, *path.parents)):
+                raise BadInput(packed, escaped(member.name), "comes twice, or lies below a file", "each file once")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.writelines(member.chunks)
     if study is None:
         raise BadInput(packed, "", "is empty", "an archive of one study's results")
     return place / RESULTS / study
-
-
-def _write(packed: Path, path: Path, member: Member) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Not over a file that is there: it came twice.
-        file = path.open("xb")
-    except OSError as error:
-        found = "comes twice" if path.exists() else faults.called(error)
-        raise BadInput(packed, escaped(member.name), found, "each file once") from None
-    with file:
-        file.writelines(member.chunks)

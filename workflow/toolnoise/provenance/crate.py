@@ -25,7 +25,7 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.base.program import path_of
-from toolnoise.provenance import history, tree
+from toolnoise.provenance import repository, tree
 from toolnoise.provenance.statements import FOLDER, INPUT, PACKAGE, SOURCE, SUFFIX, TYPE, Artifact, Statement
 from toolnoise.provenance.tree import Stated, Tree
 
@@ -158,7 +158,7 @@ def _written(study: Tree, embed: bool, licence: str) -> Writer:
             writer.pack(path, output)
         elif embed:
             raise BadInput(output.name, "", study.strange.get(path, "no such file"), "the file, to pack it")
-    code = history.show(last.commit, WORKFLOW) if last.commit else None
+    code = repository.files_of(last.commit, [WORKFLOW]).get(WORKFLOW)
     workflow = writer.crate.add_workflow(
         io.BytesIO(path_of(WORKFLOW).read_bytes() if code is None else code),
         WORKFLOW,

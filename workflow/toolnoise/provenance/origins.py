@@ -14,8 +14,8 @@ from pathlib import Path
 
 from toolnoise.base import files, program
 from toolnoise.base.errors import as_given
-from toolnoise.base.files import LARGEST_TEXT, is_below, sha256
-from toolnoise.provenance import history, repository
+from toolnoise.base.files import LARGEST_TEXT, is_below
+from toolnoise.provenance import repository
 from toolnoise.provenance.statements import CODE, LOCK, PACKAGE, RESOURCE, RESULTS, UNKNOWN, Artifact, Statement
 
 # Standings of a file besides unknown. Denied: the file is here, but the stated commit has a different one.
@@ -38,8 +38,9 @@ def standings(statement: Statement, root: Path) -> list[tuple[Artifact, str]]:
 # Runs of one model share their code, so it is judged once.
 @functools.cache
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
-    then = history.files_of(commit, [file.name for file in made_by]) if commit else {}
-    is_here = commit is not None and history.committed(commit) is not None
+    there = repository.files_of(commit, [file.name for file in made_by])
+    then = {name: hashlib.sha256(content).hexdigest() for name, content in there.items()}
+    is_here = commit is not None and repository.committed(commit) is not None
 
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
@@ -84,25 +85,24 @@ def changed_since(statement: Statement, root: Path, counted: Counted) -> list[st
     if statement.counted and statement.counted == counted(statement):
         return []
     changed = [file.name for file, standing in standings(statement, root) if standing == CHANGED]
-    return changed + [one.uri for one in statement.made_of(PACKAGE) if not _is_installed(one.uri)]
+    return changed + [one.uri for one in statement.made_of(PACKAGE) if not _installed(one)]
 
 
 def is_other_in_package(file: Artifact) -> bool:
     """Whether a file of an installed package is another one here than was stated."""
-    if not _is_installed(file.uri) or not is_below(file.name):
-        return False
-    package = file.uri.removeprefix("pkg:pypi/").partition("@")[0]
-    return _digest(repository.installed_file(package, file.name)) != file.sha256
+    package = _installed(file) if is_below(file.name) else ""
+    return bool(package) and _digest(repository.installed_file(package, file.name)) != file.sha256
 
 
-def _is_installed(uri: str) -> bool:
-    named = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@(.+)", uri)
-    return bool(named) and repository.versions(named[1]).get(named[1]) == named[2]
+def _installed(file: Artifact) -> str:
+    """The package of a file, if its version is installed."""
+    named = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@(.+)", file.uri)
+    return named[1] if named and repository.versions(named[1]).get(named[1]) == named[2] else ""
 
 
 def unpinned(statement: Statement, lock: Artifact) -> list[str]:
     """The packages of a job whose versions are not those of its lock file."""
-    pins, wrong = _pins(lock.name, lock.sha256, statement.commit), []
+    pins, wrong = _pins(lock, statement.commit), []
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {pins[known] for known in PINNED_AS.get(package, (package,)) if known in pins}
         matters = pinned or (pins and package in repository.DECISIVE)
@@ -112,10 +112,9 @@ def unpinned(statement: Statement, lock: Artifact) -> list[str]:
 
 
 @functools.cache
-def _pins(name: str, digest: str, commit: str | None) -> dict[str, str]:
+def _pins(lock: Artifact, commit: str | None) -> dict[str, str]:
     """The versions that a lock file pins; empty if the file is unknown, which is a finding of its own."""
-    path = program.path_of(name)
-    if path.exists() and sha256(path) == digest:
-        return repository.pins(path.read_text("utf-8"))
-    then = history.show(commit, name) if commit else None
-    return repository.pins(then.decode()) if then and hashlib.sha256(then).hexdigest() == digest else {}
+    path = program.path_of(lock.name)
+    here, then = path.read_bytes() if path.is_file() else None, repository.files_of(commit, [lock.name]).get(lock.name)
+    known = (text for text in (here, then) if text and hashlib.sha256(text).hexdigest() == lock.sha256)
+    return next((repository.pins(text.decode()) for text in known), {})

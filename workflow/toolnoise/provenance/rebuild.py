@@ -6,6 +6,7 @@ programs is told by the new statement. Files with times are compared without the
 """
 
 import functools
+import hashlib
 import itertools
 import os
 import random
@@ -16,15 +17,15 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolnoise.base import environment, files, program
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import counted, escaped
-from toolnoise.provenance import differences, recorded_code, repository, statements, tree
-from toolnoise.provenance.statements import FOLDER, LOCK, PACKAGE, SOURCE, Artifact, Statement
+from toolnoise.provenance import differences, repository, statements, tree
+from toolnoise.provenance.statements import CODE, FOLDER, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.provenance.tree import Tree
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
@@ -32,6 +33,8 @@ WANTED = "a run, or any file under results that has a statement"
 # The first kinds of job in a sample, so that a small one covers each stage; others follow.
 NOISY = " with noise"
 FIRST = (f"train{NOISY}", "render", "measure", "predict", "train", "prepare", "collect")
+# Where the package lies in the repository.
+WORKFLOW = str(PurePosixPath(program.NAME).parent)
 
 
 class Job(NamedTuple):
@@ -48,10 +51,11 @@ class Job(NamedTuple):
     @property
     def kind(self) -> str:
         """The kind of the job, for samples."""
-        spec = self.statement.parameters.get("spec")
-        variant = spec.get("variant") if isinstance(spec, dict) else None
-        varying = variant.get("varying") if isinstance(variant, dict) else None
-        return self.statement.verb + (NOISY if isinstance(varying, list) and "impl" in varying else "")
+        try:
+            noisy = "impl" in self.statement.parameters["spec"]["variant"]["varying"]
+        except (LookupError, TypeError):
+            noisy = False
+        return self.statement.verb + (NOISY if noisy else "")
 
 
 class JobFacts(NamedTuple):
@@ -84,21 +88,19 @@ def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
         if root is None and not place.is_dir():
             raise BadInput(path, "", "lies in no study with statements", WANTED)
         studies = load(root or place).trees
-        asked = place.relative_to(root).as_posix() if root else "."
-        found = [
-            Job(study, one.statement) for study in studies for one in study.statements if _makes(study, one, asked)
-        ]
+        asked = f"{place.relative_to(root).as_posix()}/" if root and root != place else ""
+        found = []
+        for study in studies:
+            for stated in study.statements:
+                # A statement, one of its outputs, or a folder with one of these.
+                made = (study.inside(output.name) for output in stated.statement.outputs)
+                if any(f"{name}/".startswith(asked) for name in (stated.path, *made)):
+                    found.append(Job(study, stated.statement))
         if not found:
-            unreadable = (error for one in studies for name, error in one.unreadable.items() if f"/{asked}." in name)
+            unreadable = (error for study in studies for error in study.unreadable.values())
             raise next(unreadable, BadInput(path, "", "has no statement", WANTED))
         jobs |= {(job.tree.root, job.statement.name): job for job in found}
     return list(jobs.values())
-
-
-def _makes(study: Tree, stated: tree.Stated, asked: str) -> bool:
-    """Whether a path in a study is a statement, one of its outputs, or a folder with one of these."""
-    made = (study.inside(output.name) for output in stated.statement.outputs)
-    return asked == "." or any(f"{path}/".startswith(f"{asked}/") for path in (stated.path, *made))
 
 
 def sampled(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
@@ -143,6 +145,10 @@ def report(outcomes: Iterable[Rebuilt]) -> int:
     return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
 
 
+# Performing
+# ----------
+
+
 def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> tuple[Path, str]:
     """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code.
 
@@ -152,8 +158,7 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
     if why := statement.unrepeatable or facts.why_not(statement):
         raise Refused(why, CANNOT)
     if statement.command[:1] != (statement.verb,):
-        at = f"at its commit, {statement.commit[:12]}," if statement.commit else "of its version"
-        raise Refused(f"its statement has no command; `toolnoise rebuild` {at} makes it again")
+        raise Refused(f"its statement has no command; `toolnoise rebuild` at its commit, {statement.commit}, can do it")
     named = [one.name for one in (*statement.outputs, *statement.dependencies) if one.kind != SOURCE]
     for name in (*named, *(word for word in statement.command if word.startswith("/") or ".." in word.split("/"))):
         if not files.is_below(name):
@@ -179,8 +184,8 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
         _require(needed, repository.installed_file(package[1], needed.name))
     for used in facts.used:
         _link(folder / used, Path.cwd() / used)
-    recorded_code.lay_out_own(statement, user, folder)
-    code, called = recorded_code.package(statement, scratch / "code")
+    lay_out_own(statement, user, folder)
+    code, called = package_of(statement, scratch / "code")
     _run(list(statement.command), folder, _variables(statement, code))
     return folder, called
 
@@ -228,17 +233,73 @@ def _variables(statement: Statement, code: Path) -> dict[str, str]:
 
     As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
     """
-    observed = statement.observed.get("variables")
 
-    def is_recorded(name: str) -> bool:
-        return environment.FRAMEWORK.fullmatch(name) is not None and name not in environment.VISIBLE
+    def recorded(variables: Any) -> dict[str, str]:
+        found = variables.items() if isinstance(variables, dict) else ()
+        named = {name: text for name, text in found if environment.FRAMEWORK.fullmatch(name)}
+        return {name: str(text) for name, text in named.items() if name not in environment.VISIBLE}
 
-    kept = {name: text for name, text in os.environ.items() if not is_recorded(name)}
-    found = observed.items() if isinstance(observed, dict) else ()
-    taken = {name: text for name, text in found if is_recorded(name) and isinstance(text, str) and "\0" not in text}
     programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     path = os.pathsep.join(filter(None, (str(code), os.environ.get("PYTHONPATH"))))
-    return kept | taken | {"PATH": programs, "PYTHONPATH": path}
+    kept = {name: text for name, text in os.environ.items() if name not in recorded(os.environ.copy())}
+    return kept | recorded(statement.observed.get("variables")) | {"PATH": programs, "PYTHONPATH": path}
+
+
+# The code: file by file, from here or from the stated commit
+# -----------------------------------------------------------
+
+
+def package_of(statement: Statement, scratch: Path) -> tuple[Path, str]:
+    """The folder to import the package from, and a name for it: the present one if it is as recorded, else a copy."""
+    recorded, commit = [one for one in statement.made_of(CODE, RESOURCE) if not _is_own(one)], statement.commit or ""
+    here = [file for file in recorded if _is(program.path_of(file.name), file)]
+    if here == recorded:
+        return program.PACKAGE.parent, "the code here"
+    if repository.committed(commit):
+        repository.extract(commit, scratch)
+    for file in here:
+        # One that was changed when the job ran may have been committed since.
+        (scratch / file.name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(program.path_of(file.name), scratch / file.name)
+    if missing := [file.name for file in recorded if not _is(scratch / file.name, file)]:
+        raise _missing(", ".join(missing))
+    return scratch / WORKFLOW, f"the code of commit {commit[:12]}"
+
+
+def lay_out_own(statement: Statement, user: Path, folder: Path) -> None:
+    """Put the user's own modules, as recorded, where a job that runs in `folder` imports them from.
+
+    One in the repository was recorded by its path there, any other by its path in the user's folder. Where that is not
+    known, as results were moved, it is put at every end of that path.
+    """
+    for file in filter(_is_own, statement.dependencies):
+        parts = PurePosixPath(file.name).parts
+        ends = [PurePosixPath(*parts[start:]) for start in range(len(parts))]
+        known = [end for end in ends if _is(user / end, file)][:1]
+        here = user / known[0] if known else program.path_of(file.name)
+        in_commit = repository.files_of(statement.commit, [file.name]).get(file.name, b"")
+        source = here.read_bytes() if _is(here, file) else in_commit
+        if hashlib.sha256(source).hexdigest() != file.sha256:
+            raise _missing(file.name)
+        for end in known or ends:
+            (folder / end).parent.mkdir(parents=True, exist_ok=True)
+            (folder / end).write_bytes(source)
+
+
+def _missing(names: str) -> BadInput:
+    return BadInput("code", "", f"neither here nor at its commit: {names}")
+
+
+def _is_own(file: Artifact) -> bool:
+    return file.kind == CODE and not file.name.startswith(f"{WORKFLOW}/")
+
+
+def _is(path: Path, file: Artifact) -> bool:
+    return path.is_file() and sha256(path) == file.sha256
+
+
+# Comparing
+# ---------
 
 
 def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:

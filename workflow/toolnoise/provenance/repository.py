@@ -1,4 +1,4 @@
-"""The program's origin: the commit, the difference from it, and the lock file of the environment.
+"""The program's origin: the commit, its history, the difference from it, and the lock file of the environment.
 
 A machine for a single measurement may have no git. A tree that is packed for such a machine records its commit
 itself.
@@ -7,17 +7,20 @@ itself.
 import functools
 import hashlib
 import importlib.metadata
+import io
 import re
 import signal
 import subprocess
 import sys
+import tarfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import faults
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, warn_once
 from toolnoise.base.files import canonical_sha256, read_json, sha256
-from toolnoise.base.printing import escaped
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.provenance.statements import UNKNOWN
 
@@ -45,6 +48,12 @@ FRAMEWORKS = {
 PROGRAMS = "command"
 # In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
+# Packages that a lock file has for other systems than this one.
+_ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys.platform}').*", re.MULTILINE)
+
+
+# Git
+# ---
 
 
 class Commit(NamedTuple):
@@ -61,18 +70,16 @@ class Commit(NamedTuple):
 @functools.cache
 def commit() -> Commit | None:
     """The commit that is checked out; None if the program is not in a repository of its own."""
-    top = _asked("rev-parse", "--show-toplevel", "HEAD")
-    if top.why:
+    said, why = _asked("rev-parse", "--show-toplevel", "HEAD")
+    if why:
         # It is refused or broken, unless there is no repository, or one that has no commit yet.
         lost = (ROOT / ".git").exists() and git("rev-list", "--all", "--max-count=1") != b""
-        return Commit("", UNKNOWN, top.why) if lost else None
-    folder, sha = top.said.decode().split("\n")[:2]
+        return Commit("", UNKNOWN, why) if lost else None
+    folder, sha = said.decode().split("\n")[:2]
     if Path(folder).resolve() != ROOT.resolve():
         return None
-    diff = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
-    if diff.why:
-        return Commit(sha, UNKNOWN, diff.why)
-    return Commit(sha, hashlib.sha256(diff.said).hexdigest() if diff.said else None)
+    diff, why = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
+    return Commit(sha, UNKNOWN if why else hashlib.sha256(diff).hexdigest() if diff else None, why)
 
 
 def refresh() -> None:
@@ -82,9 +89,7 @@ def refresh() -> None:
     """
     git("status", "--porcelain", "--untracked-files=no")
     if (revision := commit()) and revision.why:
-        lost = "what differs from the commit" if revision.sha else "the commit"
-        told = f"git does not tell {lost} of this program ({revision.why}): results will say that it is unknown"
-        print(f"toolnoise: warning: {escaped(told)}", file=sys.stderr, flush=True)
+        warn_once(f"git does not tell the commit, or what differs from it ({revision.why}): results will say so")
 
 
 @functools.cache
@@ -93,13 +98,80 @@ def packed() -> Commit | None:
     if not PACKED.exists():
         return None
     about = read_json(PACKED)
+    digests = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in about["files"]}
+    changed = {name: digest for name, digest in digests.items() if digest != about["files"][name]}
+    return Commit(about["commit"], canonical_sha256(changed) if changed else None)
+
+
+@functools.cache
+def committed(sha: str) -> datetime | None:
+    """The time of a commit in UTC; None if there is no such commit."""
+    seconds = git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if _is_digest(sha) else None
+    return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
+
+
+def named(revision: str) -> str | None:
+    """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
+    answer = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return answer.decode().strip() if answer else None
+
+
+def descends(sha: str, ancestor: str) -> bool:
+    """Whether a commit is another one or descends from it; a commit that is not here does not."""
+    return git("merge-base", "--is-ancestor", ancestor, sha) is not None
+
+
+def files_of(sha: str | None, names: Iterable[str]) -> dict[str, bytes]:
+    """Those of these files that a commit has, with what they were; one call of git for all."""
+    asked = [name for name in dict.fromkeys(names) if name.isprintable()]
+    if not asked or not _is_digest(sha):
+        return {}
+    answer = git("cat-file", "--batch", given="".join(f"{sha}:{name}\n" for name in asked).encode()) or b""
+    found, at = {}, 0
+    for name in asked:
+        end = answer.find(b"\n", at)
+        entry = re.fullmatch(rb"[0-9a-f]+ ([a-z]+) (\d+)", answer[at:end])
+        at = end + 1
+        if entry:
+            size = int(entry[2])
+            if entry[1] == b"blob":
+                found[name] = answer[at : at + size]
+            at += size + 1
+    return found
+
+
+def extract(sha: str, folder: Path) -> None:
+    """Write the files of a commit to a folder."""
+    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", sha))) as archive:
+        archive.extractall(folder, filter="data")
+
+
+def git(*arguments: str, given: bytes | None = None) -> bytes | None:
+    """What git prints of the program's repository; None if it has no answer."""
+    said, why = _asked(*arguments, given=given)
+    return None if why else said
+
+
+def _asked(*arguments: str, given: bytes | None = None) -> tuple[bytes, str]:
+    """What git printed, and why it has no answer."""
     try:
-        sha, files = about["commit"], dict(about["files"])
-    except (KeyError, TypeError, ValueError):
-        raise BadInput(PACKED, "", "lacks a commit or its files", "a file from bench/gpu.py pack") from None
-    digests = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
-    changed = {name: digest for name, digest in digests.items() if digest != files[name]}
-    return Commit(sha, canonical_sha256(changed) if changed else None)
+        done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
+    except OSError as error:
+        return b"", f"git cannot be started ({faults.called(error)})"
+    if done.returncode < 0:
+        # That is no answer of git's: what it stops is not recorded as unknown.
+        killed = f"git was killed by {signal.Signals(-done.returncode).name}"
+        raise BadInput(ROOT, "", killed, "type the same command again")
+    first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
+    return done.stdout, first if done.returncode else ""
+
+
+def _is_digest(sha: str | None) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40,64}", sha or "") is not None
+
+
+# Packages
+# --------
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -144,10 +216,6 @@ def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
     return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
 
 
-# Packages that a lock file has for other systems than this one.
-_ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys.platform}').*", re.MULTILINE)
-
-
 def pins(lock: str) -> dict[str, str]:
     """The versions of packages that a lock file's text pins."""
     return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
@@ -156,29 +224,3 @@ def pins(lock: str) -> dict[str, str]:
 def public(version: str) -> str:
     """A version without its build tag: a lock pins PyTorch 2.13.0, and 2.13.0+cpu is installed."""
     return version.partition("+")[0]
-
-
-class Answer(NamedTuple):
-    """What git printed, or why it has no answer."""
-
-    said: bytes
-    why: str = ""
-
-
-def _asked(*arguments: str, given: bytes | None = None) -> Answer:
-    try:
-        done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
-    except OSError as error:
-        return Answer(b"", f"git cannot be started ({faults.called(error)})")
-    if done.returncode < 0:
-        # That is no answer of git's: what it stops is not recorded as unknown.
-        killed = f"git was killed by {signal.Signals(-done.returncode).name}"
-        raise BadInput(ROOT, "", killed, "type the same command again")
-    first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
-    return Answer(done.stdout, first if done.returncode else "")
-
-
-def git(*arguments: str, given: bytes | None = None) -> bytes | None:
-    """What git prints of the program's repository; None if it has no answer."""
-    answer = _asked(*arguments, given=given)
-    return None if answer.why else answer.said

@@ -1,101 +1,136 @@
-"""The signature on the root by a person's SSH key, made and verified by `ssh-keygen -Y`.
+"""The root, which stands for all statements: signed with a person's SSH key, and what may be demanded of it.
 
-The root has the digest of every other statement of its study, so one signature stands for all. A DSSE envelope replaces
-the bare statement when it is signed. Private keys are never read here: they stay in a file, whose passphrase ssh-keygen
-asks for, or in ssh-agent, if the path is that of the public key. A signature shows who vouches for the statements;
-whether the files agree with them is checked by the audit.
+The root has the digest of every other statement of its study, so one signature stands for all. A DSSE envelope
+replaces the bare statement when it is signed, by `ssh-keygen -Y`. Private keys are never read here: they stay in a
+file, whose passphrase ssh-keygen asks for, or in ssh-agent, if the path is that of the public key. A signature shows
+who vouches for the statements; whether the files agree with them is checked by the audit.
+
+An older root, which was signed in its time, must not pass for a later one. A signature has no date, and nothing in a
+results folder or an archive shows that a newer one exists. So whoever audits or imports says what is known from
+elsewhere: a day on which the study was not yet finished, or a commit that its code must contain.
 """
 
-import base64
-import functools
-import os
+import re
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import children, files, scratch
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import span
-from toolnoise.provenance import statements, tree
-from toolnoise.provenance.statements import FOLDER, Envelope, Signature, Statement
+from toolnoise.provenance import repository, statements, tree
+from toolnoise.provenance.statements import COMMIT, Envelope, Statement
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
 BEGIN, END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
-# Where ssh-keygen can ask nobody, it has these seconds.
-LIMIT = 60.0
-TERMINAL = "/dev/tty"
 # The first word of a public key's file.
 KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
 # How OpenSSH's binary lists of revoked keys begin.
 KRL = b"SSHKRL\n\0"
 REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
 PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+AGE = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
+
+
+class Demand(NamedTuple):
+    """What may be demanded of the root: its name, its promise, and why a file with the root does not keep it."""
+
+    name: str
+    says: str
+    why_not: Callable[[Path, Statement], str]
 
 
 def sign(folder: str | Path, key: str | Path) -> list[Path]:
     """Sign the root of each study in a results folder; returns their paths. Signing again replaces the signature."""
-    paths = list(_roots(folder))
-    fingerprint = _fingerprint(key)
+    fingerprint, paths = _fingerprint(key), []
+    for study in tree.load(folder).trees:
+        if study.top is None:
+            raise BadInput(study.root, "", "no statement names the others", "a study whose page has been made")
+        paths.append(study.root / study.top.path)
     for path in paths:
         bare = _read(path)
-        signature = Signature(fingerprint, _signature(bare, key))
+        signature = {"keyid": fingerprint, "sig": _signature(bare, key)}
         # A job may have been run again in the meantime.
         if _read(path) != bare:
             raise BadInput(path, "", "changed while it was signed", "a study that is not running")
-        others = [one for one in bare.signatures if one.keyid != fingerprint]
+        others = [one for one in bare.signatures if one["keyid"] != fingerprint]
         files.write_json(path, bare._replace(signatures=(*others, signature)).as_json())
     return paths
 
 
 @contextmanager
-def only(key: str | Path, revoked: str | Path | None = None) -> "Iterator[RequiredKey]":
-    """The key that must have signed, unless it is among the keys in `revoked`."""
+def signed_by(key: str | Path, revoked: str | Path | None = None) -> Iterator[Demand]:
+    """The demand that this key has signed, and is not among the keys in `revoked`."""
     with files.readable(key, PUBLIC):
         words = files.read_text(key).split()
     fingerprint = _fingerprint(key)
     if len(words) < 2 or not words[0].startswith(KEY_TYPES):
         raise BadInput(key, "", "is no public key", PUBLIC)
+    without = ("-r", _revoking(revoked)) if revoked else ()
+    # A file that allows the key, as ssh-keygen(1) says.
     with tempfile.NamedTemporaryFile("w") as allowed:
         print(fingerprint, *words[:2], file=allowed, flush=True)
-        yield RequiredKey(fingerprint, allowed.name, ("-r", _revoking(revoked)) if revoked else ())
+
+        def why_not(path: Path, statement: Statement) -> str:
+            try:
+                signed = _read(path)
+                if statement != statements.opened(signed, path):
+                    # It holds for the statement that was read, even if the file server shows another one now.
+                    return "changed since it was read"
+            except BadInput as error:
+                return str(error)
+            message, reasons = signed.signed_bytes(), []
+            for one in signed.signatures:
+                reasons.append(_refusal(one["sig"], message, fingerprint, allowed.name, without))
+            return "" if "" in reasons else "; ".join(dict.fromkeys(reasons)) or "is not signed"
+
+        yield Demand("signature", "The root is signed with the required key.", why_not)
 
 
-class RequiredKey(NamedTuple):
-    """A public key: its fingerprint, a file that allows it as ssh-keygen(1) says, and options that may revoke it."""
+def not_before(asked: str) -> Demand:
+    """The demand that the root is of a date or time, UTC unless it has an offset, or of a commit here, or later."""
+    oldest = _time(asked) if DATE.fullmatch(asked) else repository.named(asked)
+    if oldest is None:
+        raise BadInput("command line", "--not-before", f"found {asked!r}", AGE)
 
-    fingerprint: str
-    allowed: str
-    revoked: tuple[str | Path, ...]
+    def why_not(_path: Path, root: Statement) -> str:
+        if isinstance(oldest, datetime):
+            too_old = f"is of {root.finished.isoformat()}Z; {oldest.isoformat()}Z or later"
+            return too_old if root.finished < oldest else ""
+        made_by = [commit.sha256 for commit in root.made_of(COMMIT)]
+        if made_by and all(repository.descends(commit, oldest) for commit in made_by):
+            return ""
+        return f"was made by commit {', '.join(made_by) or 'none'}; {oldest}, or a commit that descends from it"
 
-    def refusal(self, path: Path, statement: Statement) -> str:
-        """Why this statement, which was read from this file before, is not signed by the key; nothing if it is."""
-        try:
-            signed = _read(path)
-            if statement != statements.parse(signed.payload, path):
-                # It holds for the statement that was read, even if the file server shows another one now.
-                return "changed since it was read"
-        except BadInput as error:
-            return str(error)
-        reasons = [self._refusal_of(signature, signed.signed_bytes()) for signature in signed.signatures]
-        return "" if "" in reasons else "; ".join(dict.fromkeys(reasons)) or "is not signed"
+    says = "The root was made at the required time or later, by the required commit or one that descends from it."
+    return Demand("not-before", says, why_not)
 
-    def _refusal_of(self, signature: Signature, message: bytes) -> str:
-        """Why a signature is none by this key; nothing if it is one."""
-        lines = textwrap.wrap(base64.b64encode(signature.blob).decode(), 70)
-        with tempfile.NamedTemporaryFile("w") as file:
-            print(BEGIN, *lines, END, sep="\n", file=file, flush=True)
-            options = ("-f", self.allowed, "-I", self.fingerprint, "-n", NAMESPACE, "-s", file.name)
-            done = _ssh_keygen("-Y", "verify", *options, *self.revoked, input=message)
-            if done.returncode == 0:
-                return ""
-            if self.revoked and _ssh_keygen("-Y", "verify", *options, input=message).returncode == 0:
-                return f"is signed by {self.fingerprint}, which is a revoked key"
-        return f"has no valid signature by {self.fingerprint} ({_last_line(done)})"
+
+def _time(asked: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(asked)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _refusal(signature: str, message: bytes, fingerprint: str, allowed: str, without: tuple[object, ...]) -> str:
+    """Why a signature is none by a key; nothing if it is one."""
+    with tempfile.NamedTemporaryFile("w") as file:
+        print(BEGIN, *textwrap.wrap(signature, 70), END, sep="\n", file=file, flush=True)
+        options = ("-Y", "verify", "-f", allowed, "-I", fingerprint, "-n", NAMESPACE, "-s", file.name)
+        done = _ssh_keygen(*options, *without, input=message)
+        if done.returncode == 0:
+            return ""
+        if without and _ssh_keygen(*options, input=message).returncode == 0:
+            return f"is signed by {fingerprint}, which is a revoked key"
+    return f"has no valid signature by {fingerprint} ({_last_line(done)})"
 
 
 def _revoking(path: str | Path) -> Path:
@@ -114,31 +149,18 @@ def _revoking(path: str | Path) -> Path:
     return path
 
 
-def _roots(folder: str | Path) -> Iterator[Path]:
-    for study in tree.load(folder).trees:
-        # Left by a signing that was killed.
-        scratch.clean(study.root / FOLDER)
-    for study in tree.load(folder).trees:
-        for error in study.unreadable.values():
-            raise error
-        if study.top is None:
-            raise BadInput(study.root, "", "no statement names the others", "a study whose page has been made")
-        yield study.root / study.top.path
-
-
 def _read(path: Path) -> Envelope:
-    return statements.unpack(files.read_plain(path, statements.ENVELOPE), path)
+    return statements.unpack(files.read_plain(path, statements.WANTED), path)
 
 
-def _signature(bare: Envelope, key: str | Path) -> bytes:
+def _signature(bare: Envelope, key: str | Path) -> str:
     with tempfile.TemporaryDirectory() as place:
         Path(place, "root").write_bytes(bare.signed_bytes())
         # Its input is the terminal, if there is one, so that it can ask for a passphrase.
-        command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, "root")
-        done = _ssh_keygen(*command, cwd=place, asks=_can_ask())
+        done = _ssh_keygen("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, "root", cwd=place)
         if done.returncode:
             raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
-        return base64.b64decode("".join(Path(place, "root.sig").read_text("ascii").splitlines()[1:-1]))
+        return "".join(Path(place, "root.sig").read_text("ascii").splitlines()[1:-1])
 
 
 def _fingerprint(key: str | Path) -> str:
@@ -152,31 +174,11 @@ def _fingerprint(key: str | Path) -> str:
     return words[1]
 
 
-def _ssh_keygen(*arguments: object, asks: bool = False, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run ssh-keygen to its end; who is asked for a passphrase has as long as it takes."""
-    limit = None if asks else LIMIT
+def _ssh_keygen(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
-            ["ssh-keygen", *map(str, arguments)],
-            capture_output=True,
-            timeout=limit,
-            preexec_fn=functools.partial(children.end_with, os.getpid()),
-            **options,
-        )
+        return subprocess.run(["ssh-keygen", *map(str, arguments)], capture_output=True, **options)
     except FileNotFoundError:
         raise BadInput("ssh-keygen", "", "is not installed", "it comes with OpenSSH (Debian: openssh-client)") from None
-    except subprocess.TimeoutExpired:
-        wanted = "a key that needs no passphrase, ssh-agent, or a terminal"
-        raise BadInput("ssh-keygen", "", f"has not ended after {span(limit)}", wanted) from None
-
-
-def _can_ask() -> bool:
-    """Whether there is a terminal on which somebody can be asked for a passphrase."""
-    try:
-        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
 
 
 def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -18,7 +18,6 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from toolnoise.base.errors import BadInput
 from toolnoise.base.files import parse_json, read_bytes, readable
 
 TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
@@ -37,26 +36,19 @@ TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 # Each takes a process to verify.
 MOST_SIGNATURES = 64
-ENVELOPE = "a DSSE envelope from toolnoise sign"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
 # Kinds of dependency. Inputs have statements of their own; a chain ends with any other kind.
 INPUT, SOURCE, PACKAGE = "input", "source", "package"
 CODE, RESOURCE, LOCK, COMMIT = "code", "resource", "lock", "commit"
-
-
-class Signature(NamedTuple):
-    """A signature, and its key's name according to its maker: a hint that nothing relies on."""
-
-    keyid: str
-    blob: bytes
+KINDS = (INPUT, SOURCE, PACKAGE, CODE, RESOURCE, LOCK, COMMIT)
 
 
 class Envelope(NamedTuple):
-    """A payload and its signatures; a bare statement has none."""
+    """A payload and its signatures, each with `sig` in base64 and `keyid`, a hint; a bare statement has none."""
 
     payload: bytes
-    signatures: tuple[Signature, ...] = ()
+    signatures: tuple[dict[str, str], ...] = ()
 
     def signed_bytes(self) -> bytes:
         """The bytes that are signed: DSSE's pre-authentication encoding."""
@@ -69,9 +61,8 @@ class Envelope(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The envelope as JSON values."""
-        signatures = [{"keyid": one.keyid, "sig": base64.b64encode(one.blob).decode()} for one in self.signatures]
         payload = base64.b64encode(self.payload).decode()
-        return {"payload": payload, "payloadType": PAYLOAD_TYPE, "signatures": signatures}
+        return {"payload": payload, "payloadType": PAYLOAD_TYPE, "signatures": list(self.signatures)}
 
 
 class Artifact(NamedTuple):
@@ -137,41 +128,36 @@ class Statement(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The statement as JSON values."""
+        is_unknown = self.changes == UNKNOWN
         dependencies = [artifact.descriptor() for artifact in self.dependencies]
         for artifact in dependencies:
             if artifact.get("annotations", {}).get("kind") == COMMIT:
-                unknown = self.changes == UNKNOWN
-                artifact["annotations"] |= {"dirty": UNKNOWN if unknown else self.changes is not None}
-                if self.changes and not unknown:
+                artifact["annotations"] |= {"dirty": UNKNOWN if is_unknown else self.changes is not None}
+                if self.changes and not is_unknown:
                     artifact["annotations"]["diff_sha256"] = self.changes
-        occasion: dict[str, Any] = {
-            "startedOn": self.started.strftime(TIME),
-            "finishedOn": self.finished.strftime(TIME),
+        notes = {PROCESS: self.process, RESUMED: self.resumed, UNREPEATABLE: self.unrepeatable, COUNTED: self.counted}
+        notes[COMMIT_IS] = UNKNOWN if is_unknown and not self.commit else ""
+        internal: dict[str, Any] = {"observed": self.observed}
+        if self.command:
+            internal[COMMAND] = list(self.command)
+        if self.chain is not None:
+            internal[CHAIN] = dict(self.chain)
+        definition = {
+            "buildType": f"urn:toolnoise:{self.verb}:1",
+            "externalParameters": self.parameters,
+            "internalParameters": internal,
+            "resolvedDependencies": dependencies,
         }
-        notes = ((PROCESS, self.process), (RESUMED, self.resumed), (UNREPEATABLE, self.unrepeatable))
-        notes = (*notes, (COUNTED, self.counted))
-        for key, value in notes:
-            occasion |= {key: value} if value else {}
-        if self.changes == UNKNOWN and not any(artifact.kind == COMMIT for artifact in self.dependencies):
-            occasion[COMMIT_IS] = UNKNOWN
+        occasion = {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)}
+        details = {
+            "builder": {"id": BUILDER, "version": self.versions},
+            "metadata": occasion | {key: value for key, value in notes.items() if value},
+        }
         return {
             "_type": TYPE,
             "subject": [artifact.descriptor() for artifact in self.outputs],
             "predicateType": PREDICATE,
-            "predicate": {
-                "buildDefinition": {
-                    "buildType": f"urn:toolnoise:{self.verb}:1",
-                    "externalParameters": self.parameters,
-                    "internalParameters": {"observed": self.observed}
-                    | ({COMMAND: list(self.command)} if self.command else {})
-                    | ({} if self.chain is None else {CHAIN: dict(self.chain)}),
-                    "resolvedDependencies": dependencies,
-                },
-                "runDetails": {
-                    "builder": {"id": BUILDER, "version": self.versions},
-                    "metadata": occasion,
-                },
-            },
+            "predicate": {"buildDefinition": definition, "runDetails": details},
         }
 
 
@@ -199,46 +185,68 @@ def parse(content: bytes, path: str | Path) -> Statement:
     return opened(unpack(content, path), path)
 
 
+def unpack(content: bytes, path: str | Path) -> Envelope:
+    """The envelope in a file's bytes, or the bare statement that they are; signatures are verified elsewhere."""
+    with readable(path, WANTED):
+        value = parse_json(content.decode())
+        if not isinstance(value, dict) or "payload" not in value:
+            return Envelope(content)
+        if value.get("payloadType") != PAYLOAD_TYPE:
+            raise ValueError(f"payloadType: found {value.get('payloadType')!r}; allowed: {PAYLOAD_TYPE}")
+        if len(listed := _at(value, "signatures", kind=list)) > MOST_SIGNATURES:
+            raise ValueError(f"signatures: found {len(listed)}; at most {MOST_SIGNATURES}")
+        signatures = [{key: _at(one, key, kind=str) for key in ("keyid", "sig")} for one in listed]
+        for one in signatures:
+            base64.b64decode(one["sig"], validate=True)
+        return Envelope(base64.b64decode(_at(value, "payload", kind=str), validate=True), tuple(signatures))
+
+
 def opened(signed: Envelope, path: str | Path) -> Statement:
     """The statement in an envelope that was read from `path`."""
-    try:
-        about = _of_kind(parse_json(signed.payload.decode()), "", path)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
-    for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
-        if about.get(key) != wanted:
-            raise BadInput(path, key, f"found {about.get(key)!r}", f"allowed: {wanted}")
-    predicate = _of_kind(about.get("predicate"), "predicate", path)
-    definition = _of_kind(predicate.get("buildDefinition"), "buildDefinition", path)
-    verb = BUILD_TYPE.fullmatch(str(definition.get("buildType")))
-    if not verb:
-        raise BadInput(path, "buildType", f"found {definition.get('buildType')!r}", "allowed: urn:toolnoise:<verb>:1")
-    details = _of_kind(predicate.get("runDetails"), "runDetails", path)
-    metadata = _of_kind(details.get("metadata"), "metadata", path)
-    internal = _of_kind(definition.get("internalParameters"), "internalParameters", path)
-    chain = None if internal.get(CHAIN) is None else _of_kind(internal[CHAIN], CHAIN, path)
-    described = _of_kind(definition.get("resolvedDependencies"), "resolvedDependencies", path, list)
-    outputs = _of_kind(about.get("subject"), "subject", path, list)
-    if not outputs:
-        raise BadInput(path, "subject", "found none", "at least one output")
-    commits = [one for one in described if isinstance(one, dict) and _notes(one).get("kind") == COMMIT]
-    return Statement(
-        verb[1],
-        tuple(_artifact(one, "subject", path) for one in outputs),
-        tuple(_artifact(one, "resolvedDependencies", path) for one in described),
-        _of_kind(definition.get("externalParameters"), "externalParameters", path),
-        _of_kind(internal.get("observed"), "observed", path),
-        _time(metadata, "startedOn", path),
-        _time(metadata, "finishedOn", path),
-        _of_kind(_of_kind(details.get("builder"), "builder", path).get("version"), "version", path),
-        _changes(_notes(commits[0])) if commits else UNKNOWN if COMMIT_IS in metadata else None,
-        str(metadata.get(PROCESS, "")),
-        metadata.get(RESUMED),
-        None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
-        tuple(map(str, _of_kind(internal.get(COMMAND, []), COMMAND, path, list))),
-        str(metadata.get(UNREPEATABLE, "")),
-        str(metadata.get(COUNTED, "")),
-    )
+    with readable(path, WANTED):
+        about = parse_json(signed.payload.decode())
+        for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
+            if _at(about, key, kind=str) != wanted:
+                raise ValueError(f"{key}: found {about[key]!r}; allowed: {wanted}")
+        definition = _at(about, "predicate", "buildDefinition")
+        internal = _at(definition, "internalParameters")
+        details = _at(about, "predicate", "runDetails")
+        metadata = _at(details, "metadata")
+        verb = BUILD_TYPE.fullmatch(_at(definition, "buildType", kind=str))
+        outputs = tuple(map(_output, _at(about, "subject", kind=list)))
+        if not verb or not outputs:
+            raise ValueError(f"{definition['buildType']!r} is no job of toolnoise, or has no output")
+        described = _at(definition, "resolvedDependencies", kind=list)
+        dependencies = tuple(map(_dependency, described))
+        of_commits = [notes for notes in map(_notes, described) if notes.get("kind") == COMMIT]
+        changes = UNKNOWN if COMMIT_IS in metadata else None
+        chain = _at(internal, CHAIN) if internal.get(CHAIN) is not None else None
+        return Statement(
+            verb[1],
+            outputs,
+            dependencies,
+            _at(definition, "externalParameters"),
+            _at(internal, "observed"),
+            datetime.strptime(_at(metadata, "startedOn", kind=str), TIME),
+            datetime.strptime(_at(metadata, "finishedOn", kind=str), TIME),
+            _at(details, "builder", "version"),
+            _changes(of_commits[0]) if of_commits else changes,
+            str(metadata.get(PROCESS, "")),
+            metadata.get(RESUMED),
+            None if chain is None else {name: str(digest) for name, digest in chain.items()},
+            tuple(map(str, _at(internal, COMMAND, kind=list))) if COMMAND in internal else (),
+            str(metadata.get(UNREPEATABLE, "")),
+            str(metadata.get(COUNTED, "")),
+        )
+
+
+def _at(value: Any, *keys: str, kind: type = dict) -> Any:
+    """What lies at the end of some keys of nested mappings."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(value, kind):
+        raise ValueError(f"{'.'.join(keys)}: found {type(value).__name__}")
+    return value
 
 
 def _changes(notes: dict[str, Any]) -> str | None:
@@ -248,66 +256,32 @@ def _changes(notes: dict[str, Any]) -> str | None:
     return None if notes.get("dirty", False) is False else UNKNOWN
 
 
-def _artifact(value: Any, key: str, path: str | Path) -> Artifact:
-    about = _of_kind(value, key, path)
-    notes, digest = _notes(about), _of_kind(about.get("digest"), f"{key}.digest", path)
-    kind = str(notes.get("kind", ""))
-    algorithm = "gitCommit" if kind == COMMIT else "sha256"
-    name, sha = about.get("name"), digest.get(algorithm)
-    pattern = r"[0-9a-f]{40}|[0-9a-f]{64}" if kind == COMMIT else r"[0-9a-f]{64}"
-    if not isinstance(name, str) or not isinstance(sha, str) or not re.fullmatch(pattern, sha):
-        raise BadInput(path, key, f"{name!r} has no name or no SHA-256", WANTED)
-    if len(digest) > 1:
-        # Nothing here reads another one, so it could contradict the first, and be what somebody else reads.
-        raise BadInput(path, key, f"{name!r} has the digests {', '.join(sorted(digest))}", f"allowed: {algorithm}")
-    size = notes.get("size")
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
-        raise BadInput(path, key, f"{name!r} has a size of {size!r}", "a number of bytes")
-    made_by, uri = str(notes.get("statement", "")), str(about.get("uri", ""))
-    return Artifact(name, sha, size, str(notes.get("role", "")), kind, uri, notes.get("timed") is True, made_by)
+def _output(about: Any) -> Artifact:
+    artifact = _artifact(about, "sha256")
+    if artifact.size is None:
+        raise ValueError(f"{artifact.name!r} has no size")
+    return artifact
 
 
-def _notes(about: dict[str, Any]) -> dict[str, Any]:
-    notes = about.get("annotations", {})
+def _dependency(about: Any) -> Artifact:
+    kind = _notes(about).get("kind")
+    if kind not in KINDS:
+        raise ValueError(f"{kind!r} is no kind of dependency")
+    return _artifact(about, "gitCommit" if kind == COMMIT else "sha256")
+
+
+def _artifact(about: Any, algorithm: str) -> Artifact:
+    name, digest, notes = _at(about, "name", kind=str), _at(about, "digest"), _notes(about)
+    sha, size = _at(digest, algorithm, kind=str), notes.get("size")
+    # Nothing here reads a second digest, so it could contradict the first, and be what somebody else reads.
+    if len(digest) > 1 or not re.fullmatch(r"[0-9a-f]{64}" + "|[0-9a-f]{40}" * (algorithm == "gitCommit"), sha):
+        raise ValueError(f"{name!r} does not have one digest, {algorithm}")
+    if size is not None and (type(size) is not int or size < 0):
+        raise ValueError(f"{name!r} has a size of {size!r}")
+    role, kind, made_by = (str(notes.get(key, "")) for key in ("role", "kind", "statement"))
+    return Artifact(name, sha, size, role, kind, str(about.get("uri", "")), notes.get("timed") is True, made_by)
+
+
+def _notes(about: Any) -> dict[str, Any]:
+    notes = about.get("annotations") if isinstance(about, dict) else None
     return notes if isinstance(notes, dict) else {}
-
-
-def _of_kind(value: Any, key: str, path: str | Path, kind: type = dict) -> Any:
-    if not isinstance(value, kind):
-        raise BadInput(path, key, f"found {type(value).__name__}", WANTED)
-    return value
-
-
-def _time(metadata: dict[str, Any], key: str, path: str | Path) -> datetime:
-    try:
-        return datetime.strptime(metadata[key], TIME)
-    except (KeyError, TypeError, ValueError):
-        raise BadInput(
-            path, key, f"found {metadata.get(key)!r}", "a time such as 2026-01-31T12:00:00.000000Z"
-        ) from None
-
-
-def unpack(content: bytes, path: str | Path) -> Envelope:
-    """The envelope in a file's bytes, or the bare statement that they are; signatures are verified elsewhere."""
-    try:
-        value = parse_json(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise BadInput(path, "", f"damaged or truncated ({error})", ENVELOPE) from None
-    if not isinstance(value, dict) or "payload" not in value:
-        return Envelope(content)
-    if value.get("payloadType") != PAYLOAD_TYPE:
-        raise BadInput(path, "payloadType", f"found {value.get('payloadType')!r}", f"allowed: {PAYLOAD_TYPE}")
-    signatures = value.get("signatures")
-    if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
-        raise BadInput(path, "signatures", f"found {type(signatures).__name__}", "a list of signatures")
-    if len(signatures) > MOST_SIGNATURES:
-        raise BadInput(path, "signatures", f"found {len(signatures)}", f"at most {MOST_SIGNATURES}")
-    signed = (Signature(str(one.get("keyid", "")), _bytes(one.get("sig"), "sig", path)) for one in signatures)
-    return Envelope(_bytes(value["payload"], "payload", path), tuple(signed))
-
-
-def _bytes(value: Any, key: str, path: str | Path) -> bytes:
-    try:
-        return base64.b64decode(value, validate=True)
-    except (ValueError, TypeError):
-        raise BadInput(path, key, "is not valid base64", ENVELOPE) from None

@@ -7,15 +7,14 @@ names that were found, and never used as paths.
 
 import os
 import stat
-from collections import Counter, deque
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain
+from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, readable
 from toolnoise.provenance import statements
 from toolnoise.provenance.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
 
@@ -26,17 +25,18 @@ CHECKPOINTS = "checkpoints"
 # statement is that of no job.
 LEFT_OUT = "left-out.json"
 LARGE = (".npz", ".npy", ".ipynb", "report.html")
+WANTED = "a results folder, or the folder of one study in it"
 # It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
 LARGEST_STATEMENT = LARGEST_TEXT
 
 
 class Stated(NamedTuple):
-    """A statement, the path of its file in the study, its digest and the number of its signatures."""
+    """A statement, the path of its file in the study, its digest, and whether it has signatures."""
 
     path: str
     statement: Statement
     sha256: str = ""
-    signatures: int = 0
+    is_signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,13 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        return {path: size for path, size in self.files.items() if _is_artifact(path)}
+        aside = {FOLDER, CHECKPOINTS} | ({LEFT_OUT} if self.left_out else set())
+        return {path: size for path, size in self.files.items() if path.partition("/")[0] not in aside}
 
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
-        return _inside(self.name, name)
+        start = self.named("")
+        return name.removeprefix(start) if name.startswith(start) else None
 
     def named(self, path: str) -> str:
         """The name in statements of the file at a path in the study."""
@@ -79,9 +81,7 @@ class Tree:
 
     def producer(self, name: str) -> Stated | None:
         """The statement that has an artifact, by its name in statements, as an output."""
-        path = self.inside(name)
-        makers = self.producers.get(path, ()) if path is not None else ()
-        return makers[0] if makers else None
+        return next(iter(self.producers.get(self.inside(name) or "", ())), None)
 
     @property
     def top(self) -> Stated | None:
@@ -91,49 +91,44 @@ class Tree:
 
     def behind(self, path: str) -> "Tree":
         """What a file rests on: the statement of its job, those of its inputs and so on, with all of their files."""
-        waiting, wanted = list(self.producers.get(path, ())), {}
-        waiting += [one for one in self.statements if one.path == path]
+        waiting = [*self.producers.get(path, ()), *(one for one in self.statements if one.path == path)]
         if not waiting:
             raise BadInput(self.root / path, "", "has no statement", "a file that a job made, or its statement")
+        wanted: dict[str, Stated] = {}
         while waiting:
             stated = waiting.pop()
             if stated.path not in wanted:
                 wanted[stated.path] = stated
-                made_by = (self.producer(needed.name) for needed in stated.statement.inputs)
-                waiting += [one for one in made_by if one]
+                waiting += filter(None, (self.producer(needed.name) for needed in stated.statement.inputs))
         outputs = {self.inside(output.name) for one in wanted.values() for output in one.statement.outputs}
         kept = {path: size for path, size in self.files.items() if path in wanted or path in outputs}
         return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={})
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """The studies of a results folder, and stray files beside them."""
 
-    root: Path
     trees: tuple[Tree, ...]
-    strays: tuple[str, ...]
+    strays: tuple[str, ...] = ()
 
 
 def load(folder: str | Path) -> Results:
     """The results in a folder: one study's folder, or a folder with one folder per study."""
     root = Path(folder).absolute()
     if not root.is_dir():
-        found = "is not a folder" if root.exists() else "no such folder"
-        raise BadInput(folder, "", found, "a results folder, or the folder of one study in it")
-    try:
+        raise BadInput(folder, "", "is not a folder" if root.exists() else "no such folder", WANTED)
+    with readable(folder, WANTED):
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    except OSError as error:
-        raise BadInput(folder, "", f"cannot be read ({faults.called(error)})") from None
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
-    # A study without study.json and statements/ is recognised by its place in results/.
-    lost = root.resolve().parent.name == RESULTS and not any(_is_study(root / entry.name) for entry in folders)
-    if _is_study(root) or lost:
-        return Results(root, (load_study(root),), ())
+    # A study that has lost its marks is known by its place in results/.
+    marks, is_there = (STUDY_FILE, FOLDER), root.resolve().parent.name == RESULTS
+    is_lost = is_there and not any(Path(one.path, mark).exists() for one in folders for mark in marks)
+    if is_lost or any(entry.name in marks for entry in entries):
+        return Results((load_study(root),))
     if not folders:
-        raise BadInput(folder, "", "contains no results", "a results folder, or the folder of one study in it")
+        raise BadInput(folder, "", "contains no results", WANTED)
     strays = tuple(entry.name for entry in entries if entry not in folders)
-    return Results(root, tuple(load_study(root / entry.name) for entry in folders), strays)
+    return Results(tuple(load_study(root / entry.name) for entry in folders), strays)
 
 
 def study_of(path: str | Path) -> Path | None:
@@ -147,41 +142,33 @@ def load_study(root: Path) -> Tree:
     stated, unreadable = [], {}
     # Dependencies repeat in many statements: one object for each, or large studies fill the memory.
     seen: dict[Artifact, Artifact] = {}
-    of_list = f"{FOLDER}/{LEFT_OUT}{SUFFIX}"
-    for path in sorted(path for path in files if path.startswith(f"{FOLDER}/") and path != of_list):
-        try:
-            statement = read_statement(root, path, files[path])
-            stated.append(statement._replace(statement=_shared(statement.statement, seen)))
-        except BadInput as error:
-            unreadable[path] = error
+    for path in files:
+        if path.startswith(f"{FOLDER}/") and path != f"{FOLDER}/{LEFT_OUT}{SUFFIX}":
+            try:
+                one = _read_statement(root, path, files[path])
+                shared = tuple(seen.setdefault(needed, needed) for needed in one.statement.dependencies)
+                stated.append(one._replace(statement=one.statement._replace(dependencies=shared)))
+            except BadInput as error:
+                unreadable[path] = error
     # The folder may have another name than the study.
     names = Counter(one.statement.name.split("/")[1] for one in stated if one.statement.name.startswith(f"{RESULTS}/"))
     name = next((name for name, _ in names.most_common(1)), root.resolve().name)
-    listed = _listed(root, files, strange).items()
-    lacking = {path: digest for path, digest in listed if path not in files and path.endswith(LARGE)}
-    return Tree(name, root, files, strange, tuple(stated), unreadable, _producers(name, stated), lacking)
-
-
-def _is_study(root: Path) -> bool:
-    try:
-        return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
-    except OSError:
-        # What cannot be read is told where folders are listed.
-        return False
-
-
-def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS) and path != LEFT_OUT
+    tree = Tree(name, root, files, strange, tuple(stated), unreadable, {}, _left_out(root, files))
+    for one in stated:
+        for path in {tree.inside(output.name) for output in one.statement.outputs} - {None}:
+            tree.producers[path] = (*tree.producers.get(path, ()), one)
+    return tree
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
-    files, strange, folders = {}, {}, deque([""])
+    """The plain files below a folder with their sizes, and everything else with what it is."""
+    files, strange, folders = {}, {}, [""]
     while folders:
-        folder = folders.popleft()
+        folder = folders.pop()
         try:
-            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+            entries = list(os.scandir(root / folder))
         except OSError as error:
-            strange[folder or "."] = f"a folder that cannot be read ({faults.called(error)})"
+            strange[folder or "."] = f"is a folder that cannot be read ({faults.called(error)})"
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -190,58 +177,32 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
                 continue
             try:
                 about = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                strange[path] = "gone since the folder was listed"
             except OSError as error:
                 strange[path] = f"cannot be examined ({faults.called(error)})"
+                continue
+            if stat.S_ISDIR(about.st_mode):
+                folders.append(path)
+            elif stat.S_ISREG(about.st_mode):
+                files[path] = about.st_size
             else:
-                if stat.S_ISDIR(about.st_mode):
-                    folders.append(path)
-                elif stat.S_ISREG(about.st_mode):
-                    files[path] = about.st_size
-                else:
-                    strange[path] = "a symbolic link" if stat.S_ISLNK(about.st_mode) else "not a plain file"
+                strange[path] = "is a symbolic link" if stat.S_ISLNK(about.st_mode) else "is not a plain file"
     return dict(sorted(files.items())), dict(sorted(strange.items()))
 
 
-def _listed(root: Path, files: dict[str, int], strange: dict[str, str]) -> dict[str, str]:
-    """The files that an archive of an earlier version lacks, with their digests; a list of no use is strange."""
-    if LEFT_OUT not in files:
-        return {}
+def _left_out(root: Path, files: dict[str, int]) -> dict[str, str]:
+    """The large files that an archive of an earlier version lacks, with their digests."""
     try:
-        listed = read_json(root / LEFT_OUT)
-    except (BadInput, RecursionError):
-        listed = None
-    if isinstance(listed, dict) and all(isinstance(digest, str) for digest in listed.values()):
-        return listed
-    strange[LEFT_OUT] = "no list of files with their digests"
-    return {}
+        listed = read_json(root / LEFT_OUT) if LEFT_OUT in files else {}
+    except BadInput:
+        return {}
+    found = listed.items() if isinstance(listed, dict) else ()
+    return {path: str(digest) for path, digest in found if path not in files and path.endswith(LARGE)}
 
 
-def read_statement(root: Path, path: str, size: int) -> Stated:
+def _read_statement(root: Path, path: str, size: int) -> Stated:
     """The statement in a file of a study, of this size."""
-    if not path.endswith(SUFFIX):
-        raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
-    if size > LARGEST_STATEMENT:
-        raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
+    if not path.endswith(SUFFIX) or size > LARGEST_STATEMENT:
+        wanted = f"a name that ends in {SUFFIX}, and at most {LARGEST_STATEMENT} bytes"
+        raise BadInput(root / path, "", f"is no statement, with {size} bytes", wanted)
     signed = statements.unpack(read_plain(root / path, statements.WANTED), root / path)
-    return Stated(path, statements.opened(signed, root / path), signed.sha256(), len(signed.signatures))
-
-
-def _inside(study: str, name: str) -> str | None:
-    prefix = f"{RESULTS}/{study}/"
-    return name.removeprefix(prefix) if name.startswith(prefix) else None
-
-
-def _producers(study: str, stated: Iterable[Stated]) -> dict[str, tuple[Stated, ...]]:
-    made: dict[str, list[Stated]] = {}
-    for one in stated:
-        for output in one.statement.outputs:
-            path = _inside(study, output.name)
-            if path is not None:
-                made.setdefault(path, []).append(one)
-    return {path: tuple(found) for path, found in made.items()}
-
-
-def _shared(statement: Statement, seen: dict[Artifact, Artifact]) -> Statement:
-    return statement._replace(dependencies=tuple(seen.setdefault(one, one) for one in statement.dependencies))
+    return Stated(path, statements.opened(signed, root / path), signed.sha256(), bool(signed.signatures))

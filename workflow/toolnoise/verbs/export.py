@@ -33,22 +33,17 @@ def _run(options: argparse.Namespace) -> None:
 
 def study_here(study: "Study", root: Path) -> "StudyHere":
     """What `export` and `import` ask a study whose results are in the folder `root`."""
-    from toolnoise import streams
-    from toolnoise.base.spec import Spec
     from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
     from toolnoise.provenance.sharing import StudyHere
     from toolnoise.provenance.statements import path_for
     from toolnoise.study import job_code, layout
     from toolnoise.study.cells import Pair
 
-    def keys(spec: dict) -> dict:
-        return streams.keys(Spec.read(spec))
-
     def records(job: ExpectedJob) -> list[str]:
         return study.runs(layout.RECORD, job.place.cells[0] if isinstance(job.place, Pair) else job.place)
 
     jobs = {path_for(job.outputs[0]).as_posix(): job for job in expected_jobs(study)}
-    return StudyHere(study.name, root, jobs, keys, records, job_code.digests_of_sources)
+    return StudyHere(study.name, root, jobs, records, job_code.digests_of_sources)
 
 
 VERB = Verb(

@@ -4,23 +4,22 @@ import argparse
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.required_signature import SIGNATURE, required_key
+from toolnoise.commands.demands import DEMANDS, demanded
 from toolnoise.commands.verb import SHARE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import archive, root, sharing
+    from toolnoise.provenance import archive, sharing
     from toolnoise.study import grid
     from toolnoise.verbs.export import study_here
 
-    age = root.age_check(options.not_before) if options.not_before else None
     study = grid.load(options.study) if options.study else None
     into = Path(options.into or Path("results", study.name if study else archive.study_in(options.archive)))
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     here = study_here(study or grid.load(into / "study.json"), into)
-    with required_key(options) as key:
-        counts = sharing.take(options.archive, here, other_code=options.other_code, key=key, age=age)
+    with demanded(options) as demands:
+        counts = sharing.take(options.archive, here, other_code=options.other_code, demands=demands)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
@@ -34,6 +33,6 @@ VERB = Verb(
         "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
         "--study": option("FILE", "the study's configuration (study.json in that folder)"),
         "--other-code": flag("also accept results made by other code than the present one"),
-        **SIGNATURE,
+        **DEMANDS,
     },
 )

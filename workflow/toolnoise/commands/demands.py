@@ -1,16 +1,17 @@
-"""What `audit` and `import` may ask of the root, and the key that must have signed it."""
+"""What `audit` and `import` may demand of the root."""
 
 import argparse
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.verb import option
 
 if TYPE_CHECKING:
-    from toolnoise.provenance.signing import RequiredKey
+    from toolnoise.provenance.signing import Demand
 
-SIGNATURE = {
+DEMANDS = {
     "--require-signature": option(
         "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
     ),
@@ -25,12 +26,16 @@ SIGNATURE = {
 }
 
 
-def required_key(options: argparse.Namespace) -> "AbstractContextManager[RequiredKey | None]":
-    """The key that must have signed the root, if one must have."""
+@contextmanager
+def demanded(options: argparse.Namespace) -> "Iterator[list[Demand]]":
+    """What the options of a command line demand of the root."""
     from toolnoise.provenance import signing
 
-    if options.require_signature:
-        return signing.only(options.require_signature, options.revoked_keys)
-    if options.revoked_keys:
+    if options.revoked_keys and not options.require_signature:
         raise BadInput("command line", "--revoked-keys", "no signature is required", "--require-signature beside it")
-    return nullcontext()
+    demands = [signing.not_before(options.not_before)] if options.not_before else []
+    with ExitStack() as stack:
+        if options.require_signature:
+            key = signing.signed_by(options.require_signature, options.revoked_keys)
+            demands.append(stack.enter_context(key))
+        yield demands
