@@ -177,9 +177,9 @@ def test_it_is_welchs_interval_where_spreads_are_small():
     from scipy import stats
 
     generator = np.random.default_rng(5)
-    one, other = 3 + 1e-4 * generator.standard_normal(4), 2 + 3e-4 * generator.standard_normal(6)
+    one, other = 1 + 1e-4 * generator.standard_normal(4), 1 + 3e-4 * generator.standard_normal(6)
     welch = stats.ttest_ind(np.log(one), np.log(other), equal_var=False).confidence_interval(0.95)
-    np.testing.assert_allclose(np.log(ratio_of_means(one, other)[1:]), welch, rtol=1e-3, atol=1e-9)
+    np.testing.assert_allclose(np.log(ratio_of_means(one, other)[1:]), welch, rtol=1e-3)
 
 
 def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
