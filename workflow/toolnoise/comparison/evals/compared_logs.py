@@ -11,11 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import designs
-from toolnoise.comparison.clusters import mean_error
+from toolnoise.comparison import crossed, designs
 from toolnoise.comparison.comparison import counted_once
+from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import crossed
 from toolnoise.comparison.evals.aligned import Aligned, Answered, Cell, align
 from toolnoise.comparison.evals.log_files import Runs
 from toolnoise.comparison.read_arms import NAMES

@@ -41,9 +41,8 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
         allowed = "equal numbers of runs, two or more"
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", allowed)
     named = [(arm.names, arm.file) for arm in arms if arm.names is not None]
-    for each in named if paired else ():
-        if each[0] != named[0][0]:
-            raise read_arms.other_runs(named[0], each)
+    if paired:
+        read_arms.require_same_runs(named)
     return arms
 
 
