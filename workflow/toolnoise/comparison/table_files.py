@@ -1,0 +1,263 @@
+"""Tables in files, CSV, JSON lines or Parquet, as one frame of pandas.
+
+Each column of a frame has numbers, True and False, or texts, as `typed` says; its index has the numbers of the lines in
+the file. A file without names gives columns whose names are empty.
+
+Fields of CSV are separated by commas, semicolons, tabs or, as `numpy.savetxt` writes them, spaces. A byte order mark,
+Windows' line ends, quotes, spaces around a field, and `# ` before the names are accepted. The first line has the names
+unless it looks like the others; a column without a name is an index, and stands first.
+"""
+
+import csv
+import itertools
+import json
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENCODING = "utf-8-sig"
+LARGEST = 1e100  # of a metric or a score: its square is finite, too
+EXACT = 2**53  # from here on, whole numbers are not exact as floats
+LONGEST = 2**26  # characters in a line of JSON
+CHUNK = 2**20
+BOOLEANS = {"true": True, "false": False}
+LINE = "line"  # the name of an index that has the numbers of lines
+
+
+def read_table(path: str, wanted: str = "metrics", *, repeated: bool = False) -> "pd.DataFrame":
+    """The table in a file of any of the three kinds."""
+    if first_object(path):
+        numbers, lines = zip(*objects(path), strict=True)
+        return of_objects(lines, numbers)
+    if Path(path).suffix == ".parquet":
+        return _parquet(path)
+    return read_csv(path, wanted, repeated=repeated)
+
+
+def read_csv(
+    path: str, wanted: str = "predictions", *, examples: int | None = None, repeated: bool = False, typed: bool = True
+) -> "pd.DataFrame":
+    """The table in a CSV file; the number of examples, if known, tells names 0, 1, ... from data.
+
+    `wanted` is for messages; names may stand on several columns if `repeated` is true. Columns that are not `typed` are
+    the texts that the file has.
+    """
+    with readable(path, "CSV"):
+        head = _first_lines(path)
+        if not head:
+            raise BadInput(path, "", "found nothing", f"{wanted} in CSV")
+        (place, line), (_, below) = head[0], head[-1]
+        separator = _separator(line, below)
+        first = _fields(line.removeprefix("#"), separator)
+        # Names that are not the fields' are a comment.
+        commented = line.startswith("#") and len(first) != len(_fields(below, separator))
+        data = not line.startswith("#") and all(is_number(field) or field.lower() in BOOLEANS for field in first)
+        cells = _cells(path, separator, 0 if data else place, typed=typed)
+        named = line.startswith("#") or not typed
+        if not (data or named) and len(first) == len(cells) and _continues(first, cells):
+            data, cells = True, _cells(path, separator, 0, typed=typed)
+    if not cells:
+        raise BadInput(path, "", "found only names", f"{wanted} below them")
+    if data and first == [str(place) for place in range(len(first))]:
+        lines = len(cells[0])
+        if lines > 1 and (lines - 1 == examples or len(first) == examples != lines):
+            data, cells = False, [column[1:] for column in cells]
+    if data or commented:
+        return as_frame([""] * len(cells), cells, first=1 + commented)
+    _require_names(path, first, len(cells), repeated=repeated)
+    return as_frame(first, cells, first=2)
+
+
+def as_frame(names: list[str], columns: list[np.ndarray], first: int | None = None) -> "pd.DataFrame":
+    """A frame of columns; `first` is the number of its first line in the file."""
+    import pandas as pd  # slow to import
+
+    frame = pd.concat([pd.Series(column, dtype=column.dtype) for column in columns], axis=1, ignore_index=True)
+    frame.columns = pd.Index(names, dtype=object)
+    if first is not None:
+        frame.index = pd.RangeIndex(first, first + len(frame), name=LINE)
+    return frame
+
+
+def has_names(frame: "pd.DataFrame") -> bool:
+    """Whether the columns of a frame have names."""
+    return any(frame.columns)
+
+
+def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects in the lines of a file, each with the number of its line."""
+    with readable(path, "JSON lines"), Path(path).open(encoding=ENCODING) as file:
+        number = 0
+        while line := file.readline(LONGEST):
+            number += 1
+            if len(line) == LONGEST:
+                raise BadInput(path, f"line {number}", f"has {LONGEST} characters or more", "JSON lines")
+            if not line.strip():
+                continue
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise BadInput(path, f"line {number}", f"damaged or truncated ({error})", "JSON lines") from None
+            if not isinstance(found, dict):
+                raise BadInput(path, f"line {number}", f"found {type(found).__name__}", "an object")
+            yield number, found
+
+
+def first_object(path: str) -> dict[str, Any] | None:
+    """The object in the first line of a file; None if there is none, and an empty one if it goes on below."""
+    try:
+        with Path(path).open(encoding=ENCODING) as file:
+            line = file.readline(LONGEST).strip()
+    except (OSError, ValueError):
+        return None
+    if not line.startswith("{"):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else None
+
+
+def of_objects(lines: Iterable[Mapping[str, Any]], numbers: Sequence[int] | None = None) -> "pd.DataFrame":
+    """The fields of all lines as columns, blank where a line lacks one; a field of a field is config.lr."""
+    import pandas as pd
+
+    rows = [dict(_fields_of(line)) for line in lines]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    frame = as_frame(names, [typed_cells([row.get(name, "") for row in rows]) for name in names])
+    return frame if numbers is None else frame.set_axis(pd.Index(numbers, name=LINE), axis=0)
+
+
+def _fields_of(line: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in line.items():
+        if isinstance(value, dict):
+            yield from _fields_of(value, f"{above}{name}.")
+        else:
+            yield above + name, "" if value is None else str(value).strip()
+
+
+def of_frame(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The same of a frame of any kinds of cells; an index that has names is among the columns."""
+    table = table.reset_index() if any(name is not None for name in table.index.names) else table
+    return of_objects(table.astype(object).where(table.notna(), None).rename(columns=str).to_dict("records"))
+
+
+def _parquet(path: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        with readable(path, "Parquet"):
+            return of_frame(pd.read_parquet(path))
+    except ImportError:
+        raise BadInput(path, "", "is Parquet", "pip install pyarrow; or CSV") from None
+
+
+def _first_lines(path: str) -> list[tuple[int, str]]:
+    """The first line, and the next that is not empty, each with its number."""
+    with Path(path).open("rb") as file:
+        # A file that lost its end in a crash may have zeros there, any number of them in a line.
+        if any(b"\0" in chunk for chunk in iter(partial(file.read, CHUNK), b"")):
+            raise BadInput(path, "", "damaged (a zero byte)", "CSV")
+    with Path(path).open(encoding=ENCODING) as file:
+        lines = ((number, line.strip("\r\n")) for number, line in enumerate(file, 1) if line.strip())
+        return list(itertools.islice(lines, 2))
+
+
+def _separator(first: str, line: str) -> str:
+    """What stands between the fields of a line of data; a comma may be a decimal one if names have other separators."""
+    likely = [separator for separator in ",\t;" if separator in line]
+    for separator in (*(each for each in likely if each in first), *likely):
+        return separator
+    parts = line.split()
+    return " " if len(parts) > 1 and all(map(is_number, parts)) else ","
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    if separator == " ":
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
+
+
+def _cells(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.ndarray]:
+    """The columns below so many lines, none if there are no fields; a line that lacks fields is refused."""
+    import pandas as pd
+
+    how = {"header": None, "skiprows": skipped, "dtype": object, "na_filter": False, "skipinitialspace": True}
+    try:
+        if typed:
+            return _numbers(path, separator, skipped)
+    except UnicodeDecodeError:
+        raise
+    except ValueError:
+        pass  # not only numbers
+    try:
+        frame = pd.read_csv(path, sep=r"\s+" if separator == " " else separator, encoding=ENCODING, **how)
+    except pd.errors.EmptyDataError:
+        return []
+    columns = [[field.strip() for field in frame[name]] for name in frame]
+    if "" in columns[-1]:
+        _require_fields(path, separator, len(columns))
+    return [typed_cells(column) if typed else np.array(column, object) for column in columns]
+
+
+def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray]:
+    """The columns of a file that has only numbers below its names: a table of scores may be large."""
+    how = {"delimiter": None if separator == " " else separator, "comments": None, "quotechar": '"'}
+    with Path(path).open(encoding=ENCODING) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no data below the names
+        table = np.loadtxt(file, skiprows=skipped, ndmin=2, **how)
+    return list(table.T) if len(table) else []
+
+
+def _require_fields(path: str, separator: str, width: int) -> None:
+    """Refuse a line with fewer fields than the others, which pandas fills with blank ones."""
+    with Path(path).open(encoding=ENCODING, newline="") as file:
+        lines = map(str.split, file) if separator == " " else csv.reader(file, delimiter=separator)
+        for number, fields in enumerate(filter(None, lines), 1):
+            if not len(fields) == width and any(field.strip() for field in fields):
+                raise BadInput(path, f"row {number}", f"found {len(fields)} fields", f"{width}, as in the others")
+
+
+def typed_cells(cells: list[str]) -> np.ndarray:
+    """Cells as True and False or as numbers, if all of them are such."""
+    if {cell.lower() for cell in set(cells)} <= BOOLEANS.keys():
+        return np.array([BOOLEANS[cell.lower()] for cell in cells])
+    return np.array(cells, float if all(map(is_number, cells)) else object)
+
+
+def _continues(first: list[str], columns: list[np.ndarray]) -> bool:
+    """Whether each field of the first line is also one of the texts below it, so that it is no name."""
+    return all(
+        column.dtype.kind == "O" and (column == field).any() for field, column in zip(first, columns, strict=True)
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python reads 1_0 as 10
+
+
+def _require_names(path: str, names: list[str], columns: int, *, repeated: bool) -> None:
+    if len(names) != columns:
+        raise BadInput(path, "row 1", f"found {columns} fields", f"{len(names)}, as names")
+    if "" in names[1:]:
+        raise BadInput(path, f"column {names.index('', 1) + 1}", "no name", "a name for each column but an index")
+    (name, times), *_ = Counter(names).most_common(1)
+    if times > 1 and not repeated:
+        raise BadInput(path, f"column {name}", f"found {times} of this name", "one")
