@@ -4,29 +4,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from toolnoise.api import given, tables
 from toolnoise.api.results import Compared, of_intervals, rows_of
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import (
-    array_files,
-    compared_numbers,
-    comparison,
-    comparison_text,
-    label_files,
-    numbers,
-    numbers_text,
-    prediction_files,
-    read_arms,
-)
-from toolnoise.comparison.comparison_text import Block, laid_out
+from toolnoise.comparison import arms as arms_on_examples
+from toolnoise.comparison import comparison, comparison_text, label_files, read_arms
+from toolnoise.comparison.arms import PREDICTIONS, Arm
+from toolnoise.comparison.comparison_text import WORDS, Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals import compared_logs, log_files, logs_text
 from toolnoise.comparison.evals.scored import Asked as Scores
-from toolnoise.comparison.label_files import Labels, Values
-from toolnoise.comparison.numbers import Numbers
-from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.sniff import sniff
 from toolnoise.comparison.tables import arguments
 from toolnoise.formulas.outcomes import LOSSES
@@ -82,7 +70,9 @@ def compare(
     of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
     of_pairs = {"against": against, "all_pairs": all_pairs}
     assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
-    kind = sniff(named, metrics, numbers.kind_asked(values=values, losses=losses), correct=correct, cluster=cluster)
+    kind = sniff(
+        named, metrics, arms_on_examples.kind_asked(values=values, losses=losses), correct=correct, cluster=cluster
+    )
     if kind == "questions":
         _require_two(arms)
         given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
@@ -95,21 +85,22 @@ def compare(
         return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
     given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
     _require_two(arms)
-    if kind != "predictions":
-        if by_label:
-            raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
-        measured = _numbers(arms, named, kind, labels)
-        read_arms.require_possible(measured, paired, same_start)
-        return _of_numbers(measured, assumption)
-    if labels is None and named[0] is None:
+    if kind != PREDICTIONS and by_label:
+        raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
+    if kind == PREDICTIONS and labels is None and named[0] is None:
         tables.require_predictions(_name(0), arms[0])
-    of_all = _labels(labels, arms[0])
-    if by_label and not of_all.asked:
-        what = f"found labels of {of_all.source} that are not many, of 0 and 1, for each example"
+    truth = _truth(labels, arms[0], named[0], kind)
+    asked = truth.asked if truth and by_label else ()
+    if truth and by_label and not asked:
+        what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
         raise BadInput("command line", "--by-label", what, "examples x labels")
-    answers = [_answers(place, arm, of_all) for place, arm in enumerate(arms)]
-    read_arms.require_comparable(answers, paired, same_start)
-    return _of_predictions(answers, of_all, assumption, of_all.asked if by_label else ())
+    read = [_read(place, arm, kind, truth) for place, arm in enumerate(arms)]
+    arms_on_examples.require_comparable(read, paired, same_start)
+    found = comparison.compare_all(read, assumption, asked)
+    words = WORDS[found[0].kind]
+    label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
+    blocks, as_json = comparison_text.blocks(found), comparison_text.as_json(found)
+    return _result(blocks, as_json, f"{words.key}difference", label, words.scale)
 
 
 def _of_logs(
@@ -123,23 +114,6 @@ def _of_logs(
     scale, unit = (100, ", points") if logs[0].shares else (1, "")
     label = f"difference in {logs[0].metric}{unit}"
     return _result(logs_text.blocks(logs), logs_text.as_json(logs), "difference", label, scale)
-
-
-def _of_numbers(arms: Sequence[Numbers], assumption: Assumption) -> Compared:
-    """The errors of a regression, or the losses of tokens."""
-    found = compared_numbers.compare_all(arms, assumption)
-    label = f"difference in {numbers_text.name_of(found[0])}"
-    return _result(numbers_text.blocks(found), numbers_text.as_json(found), "difference", label)
-
-
-def _of_predictions(
-    arms: Sequence[Answers], labels: Labels, assumption: Assumption, by_label: Sequence[str]
-) -> Compared:
-    """Classes, scores, or right and wrong answers."""
-    judged, right = read_arms.right_or_wrong(arms, labels)
-    found = comparison.compare_all(judged, right, assumption, by_label)
-    blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
-    return _result(blocks, values, "accuracy_difference", "difference in accuracy, points", 100)
 
 
 def _require_two(arms: Sequence[Any]) -> None:
@@ -170,50 +144,27 @@ def _name(place: int) -> str:
     return f"arm {read_arms.NAMES[place % len(read_arms.NAMES)]}"
 
 
-def _labels(labels: Any, first: Any) -> Labels:
-    if labels is None:
-        if (paths := given.paths(first)) is not None:
-            return read_arms.labels_of(paths)
+def _truth(labels: Any, first: Any, paths: list[str] | None, kind: str) -> Truth | None:
+    """The labels or the true values: in an array, in a file, or those that the first arm has or its study."""
+    if kind == LOSSES:
+        if labels is not None:
+            allowed = "none: a loss is no prediction of a label"
+            raise BadInput("command line", "--labels", "found it with losses", allowed)
+        return None
+    if kind == PREDICTIONS:
+        if labels is not None:
+            return given.labels(labels)
         # Right and wrong answers, run x N, need none; whatever else does is told so.
-        return Labels("", None, given.arrays(_name(0), first)[0].shape[-1])
-    return given.labels(labels)
-
-
-def _answers(place: int, arm: Any, labels: Labels) -> Answers:
-    if (paths := given.paths(arm)) is not None:
-        return read_arms.read(paths, labels)
-    name = _name(place)
-    runs = [prediction_files.of_array(name, array, labels)._replace(scores=None) for array in given.arrays(name, arm)]
-    return read_arms.joined(name, runs, labels)
-
-
-def _numbers(arms: Sequence[Any], named: Sequence[list[str] | None], kind: str, labels: Any) -> list[Numbers]:
-    if kind == LOSSES and labels is not None:
-        raise BadInput("command line", "--labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = None if kind == LOSSES else _truth(labels, named[0])
-    found = []
-    for place, (arm, paths) in enumerate(zip(arms, named, strict=True)):
-        if paths is None:
-            found.append(_numbers_of(_name(place), given.arrays(_name(place), arm), truth))
-        else:
-            found.append(numbers.read_arm(paths, kind, truth))
-    numbers.require_alike(found)
-    return found
-
-
-def _truth(labels: Any, first: list[str] | None) -> Values:
-    """The true values: an array, or in a file, which is that of the study if the first arm is its dump."""
-    if labels is None and first is not None:
-        labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
+        count = None if paths else given.arrays(_name(0), first)[0].shape[-1]
+        return arms_on_examples.labels_of(paths) if paths else Truth("", None, count)
+    if labels is None and paths is not None:
+        labels = arms_on_examples.data_of(paths)
     if given.is_path(labels):
         return label_files.numbers(str(labels))
-    array = given.array("labels", labels)
-    array_files.require_array("labels", array, 3)
-    return label_files.numbers_of("labels", array)
+    return label_files.of_numbers("labels", given.array("labels", labels))
 
 
-def _numbers_of(name: str, arrays: Sequence[np.ndarray], truth: Values | None) -> Numbers:
-    """The losses in an arm's arrays, or values beside the true ones."""
-    if truth is None:
-        return numbers.of_losses(name, arrays)
-    return numbers.joined(name, [numbers.of_values(Values(name, array), truth) for array in arrays])
+def _read(place: int, arm: Any, kind: str, truth: Truth | None) -> Arm:
+    if (paths := given.paths(arm)) is not None:
+        return arms_on_examples.read(paths, kind, truth)
+    return arms_on_examples.of_arrays(_name(place), given.arrays(_name(place), arm), kind, truth)

@@ -11,7 +11,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import label_files
-from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.label_files import Truth
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
@@ -75,11 +75,11 @@ def array(name: str, given: Any) -> np.ndarray:
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
 
-def labels(given: Any) -> Labels:
+def labels(given: Any) -> Truth:
     """The labels in a file, or in an array."""
     if is_path(given):
         return label_files.read(str(given))
-    return label_files.of_values("labels", array("labels", given))
+    return label_files.of_array("labels", array("labels", given))
 
 
 def texts(given: str | Sequence[str] | None) -> list[str] | None:

@@ -12,9 +12,9 @@ from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import prediction_files, read_arms
-from toolnoise.comparison.label_files import Labels
-from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison import arms
+from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
+from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas import Row, stability
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.probabilities import kind
@@ -39,9 +39,9 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     """
     of_all = given.labels(labels)
     answers = _answers(predictions, of_all)
-    if answers.rights or of_all.classes is None or of_all.units > 1:
+    if answers.kind == RIGHTS or of_all.answers is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
-    rows = _measured(answers, of_all.classes, streams.key(seed, streams.ANALYSIS, 0, "noise"))
+    rows = _measured(answers, of_all.answers, streams.key(seed, streams.ANALYSIS, 0, "noise"))
     by_group: dict[str, dict[str, Any]] = {}
     for metric, group, estimate in rows:
         by_group.setdefault(group, {})[metric] = plain(estimate)
@@ -60,16 +60,16 @@ def _table(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
     return [row_of(*row) for row in rows]
 
 
-def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
-    classes = 1 + max(int(answers.predicted.max()), int(labels.max()))
+def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
+    classes = 1 + max(int(answers.answers.max()), int(labels.max()))
     weights = Apart({}, equal=False)
     groups: dict[str, np.ndarray] = {}
     logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
     # The logarithm of a probability of 0 has no correlation: rows without a value are left out.
     with np.errstate(invalid="ignore"):
-        rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream, logits=logits)
+        rows = stability.of_classes(answers.answers, classes, labels, groups, weights, stream, logits=logits)
     together = [np.arange(answers.runs)]
-    rows += stability.of_all_draws(answers.predicted, labels, classes, groups, together, rows)
+    rows += stability.of_all_draws(answers.answers, labels, classes, groups, together, rows)
     # Of the runs, only their answers are known, not their bits.
     return [row for row in rows if not np.isnan(row[-1].value) and row[0] != BIT_EQUAL]
 
@@ -88,7 +88,7 @@ def _logits(scores: np.ndarray) -> np.ndarray:
     return np.stack(logs)
 
 
-def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
+def _text(rows: Sequence[Row], runs: int, labels: Truth) -> str:
     of = {metric: estimate for metric, group, estimate in rows if group == "all"}
     mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
     lines = [f"{counted(runs, 'run')} of {labels.examples} examples"]
@@ -100,12 +100,8 @@ def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     return "\n".join(lines)
 
 
-def _answers(predictions: Any, labels: Labels) -> Answers:
+def _answers(predictions: Any, labels: Truth) -> Arm:
     if (paths := given.paths(predictions)) is not None:
-        return prediction_files.read(paths[0], labels) if len(paths) == 1 else read_arms.read(paths, labels)
-    arrays = given.arrays("predictions", predictions)
-    runs = [prediction_files.of_array("predictions", array, labels) for array in arrays]
-    if len(runs) > 1 and all(run.scores is not None for run in runs):
-        joined = read_arms.joined("predictions", runs, labels)
-        return joined._replace(scores=np.concatenate([run.scores for run in runs if run.scores is not None]))
-    return read_arms.joined("predictions", runs, labels)
+        one = len(paths) == 1
+        return arms.read_file(paths[0], PREDICTIONS, labels) if one else arms.read(paths, PREDICTIONS, labels)
+    return arms.of_arrays("predictions", given.arrays("predictions", predictions), PREDICTIONS, labels)

@@ -14,7 +14,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import csv_columns
 from toolnoise.comparison.csv_columns import LARGEST, Table
-from toolnoise.comparison.evals import json_text
+from toolnoise.comparison.table_files import first_object, objects
 from toolnoise.comparison.tables.directions import words_of
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.
@@ -60,8 +60,8 @@ class Cells(NamedTuple):
 
 def read(path: str) -> Frame:
     """The columns of a file; one without names has empty ones."""
-    if json_text.first(path):
-        return Frame(path, *_of_objects(line for _, line in json_text.lines(path)), turned=True)
+    if first_object(path):
+        return Frame(path, *_of_objects(line for _, line in objects(path)), turned=True)
     if Path(path).suffix == ".parquet":
         return Frame(path, *_of_objects(_parquet(path)), turned=True)
     table = csv_columns.read(path, None, "metrics", repeated=True)
