@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -46,7 +47,7 @@ def write_cifar(folder: Path, count: int, classes: int) -> None:
         records = np.concatenate([head, images.transpose(0, 3, 1, 2).reshape(len(images), -1)], axis=1)
         for file, batch in zip(files, np.array_split(records, len(files)), strict=True):
             members[f"{name}/{file}"] = batch.tobytes()
-    (folder / f"cifar-{classes}-binary.tar.gz").write_bytes(gzip.compress(_tar(members), mtime=0))
+    (folder / f"cifar-{classes}-binary.tar.gz").write_bytes(gzip.compress(packed(members), mtime=0))
 
 
 def write_celeba(folder: Path, count: int) -> None:
@@ -66,11 +67,11 @@ def write_celeba(folder: Path, count: int) -> None:
             images[f"img_align_celeba/{name}"] = _jpeg(Image.fromarray(face).resize((178, 218)))
     (folder / "list_attr_celeba.txt").write_bytes("\n".join([str(len(rows)), " ".join(attributes), *rows, ""]).encode())
     (folder / "list_eval_partition.txt").write_bytes("".join(partition).encode())
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as archive:
         for name, content in images.items():
             archive.writestr(zipfile.ZipInfo(name), content)
-    (folder / "img_align_celeba.zip").write_bytes(packed.getvalue())
+    (folder / "img_align_celeba.zip").write_bytes(zipped.getvalue())
 
 
 def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
@@ -85,14 +86,14 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
     for number, (image, label) in enumerate(zip(images, labels, strict=True)):
         tars[kinds[label]][f"{kinds[label]}_{number}.JPEG"] = _jpeg(_of_some_size(image, number))
     (folder / "ILSVRC2012_img_train.tar").write_bytes(
-        _tar({f"{kind}.tar": _tar(files) for kind, files in tars.items()})
+        packed({f"{kind}.tar": packed(files) for kind, files in tars.items()})
     )
     images, labels = draw_pictures("test", classes, _count("test", count, classes), 64)
     pictures = {
         f"ILSVRC2012_val_{number:08}.JPEG": _jpeg(_of_some_size(image, number))
         for number, image in enumerate(images, 1)
     }
-    (folder / "ILSVRC2012_img_val.tar").write_bytes(_tar(pictures))
+    (folder / "ILSVRC2012_img_val.tar").write_bytes(packed(pictures))
     synsets = [(number, kind, 0) for number, kind in zip(numbers, kinds, strict=True)]
     synsets.append((classes + 1, "n00000001", classes))  # the parent of all classes
     table = np.array(synsets, [("ILSVRC2012_ID", object), ("WNID", object), ("num_children", object)])
@@ -102,7 +103,7 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
     matlab = b"MATLAB 5.0 MAT-file".ljust(116) + meta.getvalue()[116:]
     truth = "".join(f"{numbers[label]}\n" for label in labels).encode()
     root = "ILSVRC2012_devkit_t12"
-    devkit = _tar({f"{root}/{imagenet.TRUTH}": truth, f"{root}/{imagenet.SYNSETS}": matlab})
+    devkit = packed({f"{root}/{imagenet.TRUTH}": truth, f"{root}/{imagenet.SYNSETS}": matlab})
     (folder / "ILSVRC2012_devkit_t12.tar.gz").write_bytes(gzip.compress(devkit, mtime=0))
 
 
@@ -115,8 +116,8 @@ def write_mnist(folder: Path, count: int) -> None:
         images, labels = draw_pictures(part, 10, _count(part, count, 10), 28)
         for kind, values in (("images", images[..., 0]), ("labels", labels.astype(np.uint8))):
             header = bytes((0, 0, mnist.UNSIGNED_BYTES, values.ndim)) + np.array(values.shape, ">u4").tobytes()
-            packed = gzip.compress(header + values.tobytes(), mtime=0)
-            (folder / f"{name}-{kind}-idx{values.ndim}-ubyte.gz").write_bytes(packed)
+            content = gzip.compress(header + values.tobytes(), mtime=0)
+            (folder / f"{name}-{kind}-idx{values.ndim}-ubyte.gz").write_bytes(content)
 
 
 def write_image_folder(folder: Path, count: int, classes: int = 4) -> None:
@@ -126,7 +127,7 @@ def write_image_folder(folder: Path, count: int, classes: int = 4) -> None:
         images, labels = draw_pictures(part, classes, _count(part, count, classes), 32)
         for number, (image, label) in enumerate(zip(images, labels, strict=True)):
             members[f"{part}/class_{label}/{number:05}.jpg"] = _jpeg(Image.fromarray(image))
-    (folder / "pictures.tar").write_bytes(_tar(members))
+    (folder / "pictures.tar").write_bytes(packed(members))
 
 
 WRITERS = {
@@ -154,14 +155,20 @@ def _of_some_size(image: np.ndarray, number: int) -> Image.Image:
 
 
 def _jpeg(image: Image.Image) -> bytes:
+    return encoded(np.asarray(image), "JPEG", quality=95)
+
+
+def encoded(pixels: np.ndarray, form: str = "PNG", **options: Any) -> bytes:
+    """A picture as the bytes of a file."""
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=95)
+    Image.fromarray(pixels).save(out, form, **options)
     return out.getvalue()
 
 
-def _tar(members: Mapping[str, bytes]) -> bytes:
+def packed(members: Mapping[str, bytes], mode: str = "w:") -> bytes:
+    """Files as the bytes of a tar."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
+    with tarfile.open(fileobj=out, mode=mode) as archive:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)

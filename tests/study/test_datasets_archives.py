@@ -12,6 +12,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from official_formats import encoded, packed
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
@@ -201,12 +202,6 @@ PICTURES = {
 }
 
 
-def encoded(pixels, form="PNG", **options):
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, form, **options)
-    return out.getvalue()
-
-
 @pytest.fixture
 def pictures():
     """An image folder's files, to be changed by the test."""
@@ -220,11 +215,7 @@ def prepare(tmp_path):
     def make(pictures, pack=None, **entry):
         path = tmp_path / ("pictures.tar" if pack else "pictures")
         if pack:
-            with tarfile.open(path, pack) as archive:
-                for name, content in pictures.items():
-                    member = tarfile.TarInfo(name)
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
+            path.write_bytes(packed(pictures, pack))
         else:
             for name, content in pictures.items():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -4,11 +4,11 @@ import csv
 import gzip
 import io
 import struct
-import tarfile
 import zipfile
 
 import numpy as np
 import pytest
+from official_formats import encoded, packed
 from PIL import Image
 from scipy.io import savemat
 
@@ -19,25 +19,9 @@ from toolnoise.datasets.readers import celeba
 GENERATOR = np.random.default_rng(11)
 
 
-def encoded(pixels, form="JPEG"):
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, form)
-    return out.getvalue()
-
-
 def decoded(data):
     with Image.open(io.BytesIO(data)) as image:
         return np.array(image.convert("RGB"))
-
-
-def packed(members, mode="w:"):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return out.getvalue()
 
 
 @pytest.fixture
@@ -234,7 +218,8 @@ GROUPS = {"Male": "Male", "Female": "not Male", "Young": "Young", "Old": "not Yo
 def faces(tmp_path):
     """CelebA's files, as a registry entry; `images` are what the zip holds."""
     images = {
-        f"img_align_celeba/{name}": encoded(GENERATOR.integers(0, 256, (218, 178, 3), np.uint8)) for name in FACES
+        f"img_align_celeba/{name}": encoded(GENERATOR.integers(0, 256, (218, 178, 3), np.uint8), "JPEG")
+        for name in FACES
     }
     with zipfile.ZipFile(tmp_path / "img_align_celeba.zip", "w") as archive:
         for name in reversed(images):
@@ -422,7 +407,7 @@ TRUTH = [2, 1, 3, 3, 1, 2]
 def some_jpegs(names):
     shapes = [(40, 30), (30, 40), (33, 33), (64, 50), (31, 90)]
     return {
-        name: encoded(GENERATOR.integers(0, 256, (*shapes[number % 5], 3), np.uint8))
+        name: encoded(GENERATOR.integers(0, 256, (*shapes[number % 5], 3), np.uint8), "JPEG")
         for number, name in enumerate(names)
     }
 
@@ -432,7 +417,7 @@ def ilsvrc(tmp_path):
     """ImageNet's files, as a registry entry; `train` and `test` are their images by name."""
     train = {kind: some_jpegs(f"{kind}_{number}.JPEG" for number in (11, 2)) for kind in KINDS}
     # One of the real ones is a PNG, whatever its name says, and some are grey or in four inks.
-    train[KINDS[1]][f"{KINDS[1]}_5.JPEG"] = encoded(GENERATOR.integers(0, 256, (30, 40), np.uint8), "PNG")
+    train[KINDS[1]][f"{KINDS[1]}_5.JPEG"] = encoded(GENERATOR.integers(0, 256, (30, 40), np.uint8))
     inks = io.BytesIO()
     Image.fromarray(GENERATOR.integers(0, 256, (30, 40, 4), np.uint8), "CMYK").save(inks, "JPEG")
     train[KINDS[2]][f"{KINDS[2]}_5.JPEG"] = inks.getvalue()

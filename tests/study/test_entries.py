@@ -36,6 +36,6 @@ def test_preparing_data_gets_what_the_data_set_asks_for(dataset, cores, memory):
 def test_a_site_whose_gpus_have_no_model_is_asked_for_features_of_the_node(written, built):
     written["hardware"]["noisy"] |= {"gpu_model": "", "constraint": "v100|v100s"}
     study = built(written)
-    assert entries.constraint(study.tooling("noisy")) == "v100|v100s"
+    assert entries.needs(study.tooling("noisy"))["constraint"] == "v100|v100s"
     # No registry entry names one: an empty one would be a constraint, too.
-    assert {entries.constraint(entry) for entry in config.registered("hardware").values()} == {None}
+    assert {entries.needs(entry)["constraint"] for entry in config.registered("hardware").values()} == {None}

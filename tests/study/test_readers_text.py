@@ -1,10 +1,8 @@
 """The reader of text, against a few lines that do the same in another way, and on files in their published form."""
 
 import hashlib
-import io
 import itertools
 import re
-import tarfile
 import zipfile
 from collections import Counter
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from official_formats import packed
 
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import text
@@ -285,19 +284,6 @@ def test_penn_treebank_is_read_from_its_files(tmp_path):
     assert (again.test.images == raw.test.images).all()
 
 
-def archive(path, members):
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as packed:
-            for name, content in members.items():
-                packed.writestr(name, content)
-    else:
-        with tarfile.open(path, "w:gz") as packed:
-            for name, content in members.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(content.encode())
-                packed.addfile(member, io.BytesIO(content.encode()))
-
-
 @pytest.mark.parametrize("name", ["wikitext-2-v1.zip", "wikitext-2.tar.gz", "folder"])
 def test_wikitext_is_read_from_its_archive_and_from_its_folder(name, tmp_path):
     members = {f"wikitext-2/wiki.{part}.tokens": content for part, content in WIKITEXT.items()}
@@ -306,8 +292,12 @@ def test_wikitext_is_read_from_its_archive_and_from_its_folder(name, tmp_path):
         (path / "wikitext-2").mkdir(parents=True)
         for member, content in members.items():
             (path / member).write_text(content)
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, content in members.items():
+                archive.writestr(member, content)
     else:
-        archive(path, members)
+        path.write_bytes(packed({member: content.encode() for member, content in members.items()}, "w:gz"))
     raw = read(path=str(path), tokens="words", length=3)
     words = WIKITEXT["train"].replace("\n", "<eos>").split()
     assert names(raw, raw.train)[:9] == ["<eos>", "=", "Valkyria", "Chronicles", "III", "=", "<eos>", "<eos>", "Senjō"]

@@ -75,7 +75,7 @@ def test_a_module_has_the_configuration_that_it_is_given_and_a_mistake_in_it_is_
     assert "noise_train_run" in said
     # A dry run writes nothing.
     assert not (tmp_path / "results").exists()
-    done = whole(config, "noise_estimate", "--config", "study=not-this")
+    done = whole(config, "results/part/study.json", "--config", "study=not-this")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "results/part/study.json").read_text())["study"] == "part"
 

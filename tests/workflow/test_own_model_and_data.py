@@ -17,7 +17,6 @@ from toolnoise.commands.trial import is_current
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.provenance import statements
-from toolnoise.study import config
 
 pytestmark = pytest.mark.long
 
@@ -171,9 +170,3 @@ def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, chang
     if dry:
         assert done.stderr.splitlines()[-1].startswith(line)
     assert not (copy / "results/mine/runs/soft").exists()
-
-
-def test_the_study_kept_with_the_results_is_complete(first):
-    kept = config.read(first / "results/mine/study.json")
-    assert kept["recipes"]["my-recipe"]["optimizer"] == "adam"
-    assert kept["hardware"]["cpu"]["isa"] == "avx2"

@@ -13,8 +13,6 @@ from toolnoise.provenance.statements import path_for
 from toolnoise.study import grid, job_code
 from toolnoise.study.expected import first_output
 
-# The verbs that are no jobs, and that rules call all the same.
-FOR_PEOPLE = {"estimate", "audit", "crate"}
 # What only the order of jobs follows from, by verb: a part of each path. Jobs do not read it.
 BEFORE = {
     "fetch": ("mine.npz", "text.npz", "folder"),
@@ -55,7 +53,7 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     verbs = Counter(re.search(r"toolnoise ([\w-]+)", rule["command"])[1] for rule in calling.values())
     # One for each set of formats.
     assert verbs.pop("render") == 3
-    assert verbs == dict.fromkeys((job_code.JOBS.keys() - {"render"}) | FOR_PEOPLE, 1)
+    assert verbs == dict.fromkeys(job_code.JOBS.keys() - {"render"}, 1)
     assert [name for name, rule in calling.items() if not (rule["log"] and rule["conda"])] == []
     assert [name for name, rule in every_kind_of_job["rules"].items() if not rule["docstring"]] == []
     # Not a wildcard: a plan of many runs looks for the rule of each file by what its path begins with.

@@ -1,5 +1,6 @@
 # The study, read and checked, and what rules ask of it. All the work is in the package.
 import functools
+import json
 import os
 import re
 import shlex
@@ -10,18 +11,19 @@ from snakemake.utils import update_config
 from toolnoise.estimate import gpu_memory
 from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
-from toolnoise.base import command_words, program
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
-from toolnoise.base.files import canonical_sha256, read_json
+from toolnoise.base.files import canonical_sha256
 from toolnoise.base.key_values import text
 from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
 from toolnoise.checks import parameters as parameters_at
 from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, grid
-from toolnoise.study import job_code, layout as patterns, places, study_files
+from toolnoise.study import job_code, layout as patterns, places, programs, study_files
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
+from toolnoise.warm import template
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
@@ -97,8 +99,6 @@ def among(names):
 NAME = r"[A-Za-z0-9][A-Za-z0-9_+-]*"
 BUILT = among(cell.model for cell in places.built(study))
 PROGRAMS = among(cell.model for cell in places.of_programs(study))
-RUN_PROGRAMS = among(run.model for run in places.run_programs(study))
-ADOPTED = among(run.model for run in places.adopted(study))
 
 
 wildcard_constraints:
@@ -112,24 +112,22 @@ wildcard_constraints:
     repeat=r"[1-9][0-9]*",
 
 
-# Places, from the names in a job's paths
-# ---------------------------------------
+# Places, from the names in a job's paths.
 def cell_at(wildcards):
     """The cell that a job computes for; models are checked as in Control."""
     hardware = wildcards.get("other_hardware", wildcards.hardware)
     return Cell(wildcards.model, wildcards.dataset, hardware, wildcards.get("variant", "control"))
 
 
-def pair_at(wildcards):
-    return Pair(**{name: wildcards[name] for name in Pair._fields})
+def place_at(kind):
+    """The place of a kind that a job is for."""
+    return lambda wildcards: kind(**{name: wildcards[name] for name in kind._fields})
 
 
-def task_at(wildcards):
-    return Variants(wildcards.model, wildcards.dataset, wildcards.hardware)
+dataset_at, network_at, pair_at, task_at = map(place_at, (Dataset, Network, Pair, Variants))
 
 
-# Parameters: what a job is, as text that people can read, and the digest of the code that makes it
-# -------------------------------------------------------------------------------------------------
+# Parameters: what a job is, as text that people can read, and the digest of the code that makes it.
 @functools.cache
 def spec_of(cell):
     """The spec of the cell's runs, without their seeds, as text by its parts."""
@@ -147,7 +145,7 @@ def seed_of(wildcards):
     return text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", study.seeds[trained][0]))))
 
 
-# What everything that computes on a tooling is told.
+# What everything that computes on a tooling is told, and how its verb is told it.
 SPEC = {
     "model": part_of_spec("model"),
     "data": part_of_spec("dataset"),
@@ -156,10 +154,14 @@ SPEC = {
     "variant": part_of_spec("variant"),
     "seed": seed_of,
 }
+SPEC_OPTIONS = (
+    "--model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q} --tooling {params.tooling:q}"
+    " --variant {params.variant:q} --seed {params.seed:q}"
+)
 
 
-def name_of_cell(wildcards):
-    return "/".join(cell_at(wildcards))
+def name_of(place_at):
+    return lambda wildcards: "/".join(place_at(wildcards))
 
 
 @functools.cache
@@ -179,8 +181,7 @@ def code_of_spec(verb):
     return lambda wildcards: code_digest(verb, **cell_at(wildcards)._replace(variant="control")._asdict())
 
 
-# What a job needs of the machine that it is sent to
-# --------------------------------------------------
+# What a job needs of the machine that it is sent to.
 def tooling_at(wildcards):
     return study.tooling(wildcards.get("other_hardware", wildcards.hardware))
 
@@ -205,23 +206,14 @@ def memory(wildcards, attempt):
     return entries.memory(data_at(wildcards)) * attempt
 
 
-def gpus(tooling):
-    """A tooling that names a scheduler's GPU model goes to that model's nodes, whatever it computes on there."""
-    return int(tooling["accelerator"] == "gpu" or bool(tooling["gpu_model"]))
-
-
-def gpu_model(tooling):
-    return tooling["gpu_model"]
-
-
 def of_tooling(need):
-    return lambda wildcards: need(tooling_at(wildcards))
+    return lambda wildcards: entries.needs(tooling_at(wildcards))[need]
 
 
 # The profile of a cluster maps them to the site. What no tooling of the study needs is not asked for each job.
-NEEDS = {"gpu": gpus, "gpu_model": gpu_model, "constraint": entries.constraint}
-NEEDED = {name: need for name, need in NEEDS.items() if any(map(need, study.config["hardware"].values()))}
-ON_TOOLING = {"mem_mb": memory} | {name: of_tooling(need) for name, need in NEEDED.items()}
+OF_TOOLINGS = [entries.needs(tooling).items() for tooling in study.config["hardware"].values()]
+NEEDED = dict.fromkeys(need for needs in OF_TOOLINGS for need, value in needs if value)
+ON_TOOLING = {"mem_mb": memory} | {need: of_tooling(need) for need in NEEDED}
 
 
 def minutes_of_training(wildcards, attempt):
@@ -234,11 +226,7 @@ def group_of_cell(wildcards):
     return "cells" if len(study.seeds[cell_at(wildcards)]) <= 100 else None
 
 
-# Inputs
-# ------
-@functools.cache
-def places_of(kind):
-    return expected.places_of(study, kind)
+places_of = functools.cache(lambda kind: expected.places_of(study, kind))
 
 
 def in_grid(kind):
@@ -252,25 +240,24 @@ def in_grid(kind):
     return no_file
 
 
-def runs_of_cell(pattern):
-    """A file of each run of the job's cell."""
-    return lambda wildcards: study.runs(pattern, cell_at(wildcards))
+def files_of_cell(pattern, cell):
+    """The file of a cell, or one of each of its runs."""
+    return study.runs(pattern, cell) if "{seed}" in pattern else study.path(pattern, cell)
 
 
-TRAINED_RUNS = {"records": runs_of_cell(layout.RECORD), "weights": runs_of_cell(layout.WEIGHTS)}
-WHOLE_RUNS = TRAINED_RUNS | {"histories": runs_of_cell(layout.HISTORY)}
+def of_cell(pattern):
+    return lambda wildcards: files_of_cell(pattern, cell_at(wildcards))
+
+
+TRAINED_RUNS = {"records": of_cell(layout.RECORD), "weights": of_cell(layout.WEIGHTS)}
+WHOLE_RUNS = TRAINED_RUNS | {"histories": of_cell(layout.HISTORY)}
 # What dumps say of the test set of a data set.
 DUMPED = {"data": layout.DATA, "logits": layout.LOGITS, "index": layout.PREDICTIONS}
 
 
-def runs_of_pair(pattern, which):
-    """A file of each run on the first or the second of two toolings."""
-    return lambda wildcards: study.runs(pattern, pair_at(wildcards).cells[which])
-
-
 def of_pair(pattern, which):
-    """The file of the cell on the first or the second of two toolings."""
-    return lambda wildcards: study.path(pattern, pair_at(wildcards).cells[which])
+    """The same of the cell on the first or the second of two toolings."""
+    return lambda wildcards: files_of_cell(pattern, pair_at(wildcards).cells[which])
 
 
 def statement_of(first_output):

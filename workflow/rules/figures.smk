@@ -11,10 +11,12 @@ rule render_figure:
         metrics=metrics_of_figure,
         gates=gates_of_figure,
     output:
-        svg=report(f"{layout.FIGURE}.svg", **IN_REPORT),
-        pdf=f"{layout.FIGURE}.pdf",
-        png=f"{layout.FIGURE}.png",
-        narrow=f"{layout.FIGURE}.narrow.svg",
+        formats=[
+            report(f"{layout.FIGURE}.svg", **IN_REPORT),
+            f"{layout.FIGURE}.pdf",
+            f"{layout.FIGURE}.png",
+            f"{layout.FIGURE}.narrow.svg",
+        ],
         notebook=layout.NOTEBOOK,
         statement=statement_of(f"{layout.FIGURE}.svg"),
     log:
@@ -27,66 +29,40 @@ rule render_figure:
     conda:
         ENVIRONMENT
     params:
-        **RENDERED,
+        notebook=notebook_of,
+        shown=lambda wildcards: text(notebook_values.values(study, figure_at(wildcards))),
+        # A digest, not an input: touching a notebook changes nothing.
+        code=lambda wildcards: code_digest("render", notebook=notebook_of(wildcards)),
+        caption=lambda wildcards: figure_kinds.caption_in(notebook_of(wildcards), study.name),
     shell:
         "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
-        " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q} {output.narrow:q}"
-        " --executed {output.notebook:q} >{log:q} 2>&1"
+        " --metrics {input.metrics:q} --out {output.formats:q} --executed {output.notebook:q} >{log:q} 2>&1"
 
 
-rule render_wide_figure:
+# The two rules below differ from it by their outputs alone.
+use rule render_figure as render_wide_figure with:
     """Draw a figure that no small screen has room for."""
-    input:
-        metrics=metrics_of_figure,
-        gates=gates_of_figure,
     output:
-        svg=report(f"{layout.FIGURE}.svg", **IN_REPORT),
-        pdf=f"{layout.FIGURE}.pdf",
-        png=f"{layout.FIGURE}.png",
+        formats=[report(f"{layout.FIGURE}.svg", **IN_REPORT), f"{layout.FIGURE}.pdf", f"{layout.FIGURE}.png"],
         notebook=layout.NOTEBOOK,
         statement=statement_of(f"{layout.FIGURE}.svg"),
-    log:
-        in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
         figure=rendered_as("svg", "pdf", "png"),
-    group:
-        "figures"
-    conda:
-        ENVIRONMENT
-    params:
-        **RENDERED,
-    shell:
-        "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
-        " --metrics {input.metrics:q} --out {output.svg:q} {output.pdf:q} {output.png:q}"
-        " --executed {output.notebook:q} >{log:q} 2>&1"
 
 
-rule render_table:
+use rule render_figure as render_table with:
     """Write a table for browsers, spreadsheets and papers."""
-    input:
-        metrics=metrics_of_figure,
-        gates=gates_of_figure,
     output:
-        html=report(f"{layout.FIGURE}.html", **IN_REPORT),
-        csv=f"{layout.FIGURE}.csv",
-        md=f"{layout.FIGURE}.md",
-        tex=f"{layout.FIGURE}.tex",
+        formats=[
+            report(f"{layout.FIGURE}.html", **IN_REPORT),
+            f"{layout.FIGURE}.csv",
+            f"{layout.FIGURE}.md",
+            f"{layout.FIGURE}.tex",
+        ],
         notebook=layout.NOTEBOOK,
         statement=statement_of(f"{layout.FIGURE}.html"),
-    log:
-        in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
         figure=rendered_as("html", "csv", "md", "tex"),
-    group:
-        "figures"
-    conda:
-        ENVIRONMENT
-    params:
-        **RENDERED,
-    shell:
-        "toolnoise render --figure {wildcards.figure:q} --notebook {params.notebook} --shown {params.shown:q}"
-        " --metrics {input.metrics:q} --out {output.html:q} {output.csv:q} {output.md:q} {output.tex:q}"
-        " --executed {output.notebook:q} >{log:q} 2>&1"
 
 
 for item in paper_items.TARGETS:

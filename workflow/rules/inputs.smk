@@ -1,19 +1,9 @@
 # Inputs, parameters and needs that single rules ask for, as functions of the names in a job's paths.
-import json
 
 
-# Data sets
-# ---------
+# Data sets.
 def data_set(wildcards):
-    return parameters_at.data(study, Dataset(wildcards.dataset))
-
-
-def require_current_study():
-    # Snakemake writes it again if it is of another configuration, unless it has lost its record of it.
-    path = layout.STUDY
-    if read_json(path) != study.config:
-        problem = "is of another configuration, and Snakemake has no record of it"
-        raise BadInput(path, "", problem, "remove it, and run the same command again")
+    return parameters_at.data(study, dataset_at(wildcards))
 
 
 def own_files(wildcards):
@@ -27,16 +17,14 @@ def own_files(wildcards):
 
 
 def fetched(wildcards):
-    declared = sources.sources(study.config["datasets"][wildcards.dataset])
-    return study.path(layout.SOURCES, dataset=wildcards.dataset) if declared else []
+    return study.path(layout.SOURCES, dataset=wildcards.dataset) if sources.sources(data_at(wildcards)) else []
 
 
 def first_outcome(wildcards):
-    return parameters_at.first_outcome(study, Dataset(wildcards.dataset))
+    return parameters_at.first_outcome(study, dataset_at(wildcards))
 
 
-# Runs
-# ----
+# Runs.
 @functools.cache
 def call_builder(model, dataset):
     # A dry run says what the job would refuse.
@@ -68,31 +56,17 @@ def start_of(wildcards):
     return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
 
 
-def require_variables(models):
-    # Of the training programs that will run: before anything is trained, not when the first of them starts.
-    for model in dict.fromkeys(models):
-        entry = study.config["models"][model]
-        texts = [entry.get(key, "") for key in ("command", "deterministic")]
-        command_words.variables(texts, f"{FILE}: models.{model}.command")
-
-
-def warn_unless_set(model):
-    # A dry run says what the start would refuse.
-    try:
-        require_variables([model])
-    except BadInput as error:
-        warn_once(str(error))
-
-
 def gate_of_program(wildcards):
     if IS_DRY_RUN:
-        warn_unless_set(wildcards.model)
+        # It says what the start would refuse.
+        try:
+            programs.require_variables(study.config["models"], [wildcards.model], FILE)
+        except BadInput as error:
+            warn_once(str(error))
     return parameters_at.gate_of(study, Training(*cell_at(wildcards), int(wildcards.seed)))
 
 
-# Measures of cells, and metric files of the whole study
-# ------------------------------------------------------
-# By the names of their files.
+# The kinds of metric files of the whole study, by the names of their files.
 KIND_OF = {os.path.basename(path).removesuffix(".csv"): kind for kind, path in COLLECTED.items()}
 
 
@@ -103,15 +77,10 @@ def parts_of_kind(wildcards):
 
 def gates_of_kind(wildcards):
     # Only a study whose control cells pass the gate is measured.
-    return [] if KIND_OF[wildcards.file] in figure_files.WITHOUT_RUNS else figure_files.gates(study)
+    return figure_files.gates_before(study, [KIND_OF[wildcards.file]])
 
 
-# What the papers measured besides
-# --------------------------------
-def network_at(wildcards):
-    return Network(wildcards.model, wildcards.hardware)
-
-
+# What the papers measured besides.
 def asked(question, place_at):
     """Files of the study that follow from the place of a job."""
     return lambda wildcards: question(study, place_at(wildcards))
@@ -122,33 +91,21 @@ def beside(files, last, other):
     return lambda wildcards: [path.removesuffix(last) + other for path in files(wildcards)]
 
 
-def name_of_pair(wildcards):
-    return "/".join(pair_at(wildcards))
-
-
 def dumped(which, before=""):
     """What the runs on the first or the second of two toolings left, and the dump of them."""
-    whole = {
-        "logits": of_pair(layout.LOGITS, which),
-        "index": of_pair(layout.PREDICTIONS, which),
-        "records": runs_of_pair(layout.RECORD, which),
-        "weights": runs_of_pair(layout.WEIGHTS, which),
-        "histories": runs_of_pair(layout.HISTORY, which),
-    }
-    return {f"{before}{name}": files for name, files in whole.items()}
+    dump = {"logits": layout.LOGITS, "index": layout.PREDICTIONS}
+    runs = {"records": layout.RECORD, "weights": layout.WEIGHTS, "histories": layout.HISTORY}
+    return {f"{before}{name}": of_pair(pattern, which) for name, pattern in (dump | runs).items()}
 
 
 def exchanged_back(pattern):
     return lambda wildcards: study.path(pattern, pair_at(wildcards).reversed)
 
 
-# The metric files of the whole study that it has of these kinds.
-JUDGED = {kind: COLLECTED.get(kind, []) for kind in job_code.JUDGED}
 CLAIMS = parameters_at.claims(study, Whole())
 
 
-# The cost of determinism
-# -----------------------
+# The cost of determinism.
 def profile_at(wildcards):
     return Profile(wildcards.model, wildcards.hardware, wildcards.mode, int(wildcards.repeat))
 
@@ -162,15 +119,12 @@ def code_of_profile(wildcards):
     return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
 
 
-# Figures and tables
-# ------------------
+# Figures and tables.
+shown_in = functools.cache(lambda figure: figure_files.shown(study, FIGURES[figure]))
+
+
 def figure_at(wildcards):
     return FIGURES[wildcards.figure]
-
-
-@functools.cache
-def shown_in(figure):
-    return figure_files.shown(study, FIGURES[figure])
 
 
 def metrics_of_figure(wildcards):
@@ -178,24 +132,14 @@ def metrics_of_figure(wildcards):
 
 
 def gates_of_figure(wildcards):
-    # Counts of examples, names of classes and times of steps do not come from runs; verdicts on claims have their own.
-    of_runs = METRIC.keys() - figure_files.WITHOUT_RUNS
-    is_free = of_runs.isdisjoint(shown_in(wildcards.figure))
-    return [] if is_free else figure_files.gates(study, figure_at(wildcards))
+    return figure_files.gates_before(study, shown_in(wildcards.figure), figure_at(wildcards))
 
 
 def notebook_of(wildcards):
     return figure_at(wildcards).notebook
 
 
-# What a notebook is told, and what Snakemake's report says of its figure.
-RENDERED = {
-    "notebook": notebook_of,
-    "shown": lambda wildcards: text(notebook_values.values(study, figure_at(wildcards))),
-    # A digest, not an input: touching a notebook changes nothing.
-    "code": lambda wildcards: code_digest("render", notebook=notebook_of(wildcards)),
-    "caption": lambda wildcards: figure_kinds.caption_in(notebook_of(wildcards), study.name),
-}
+# What Snakemake's report says of a figure.
 IN_REPORT = {
     "caption": "../report/figure.rst",
     "category": lambda wildcards: figure_kinds.KINDS[notebook_of(wildcards)].category,
@@ -208,8 +152,6 @@ def rendered_as(*suffixes):
     return among(name for name, one in FIGURES.items() if figure_kinds.KINDS[one.notebook].suffixes == suffixes)
 
 
-# The papers' items, by their names
-# ---------------------------------
 def files_of(figures):
     return [file for figure in figures for file in figure_files.files_of(study, figure)]
 
@@ -222,6 +164,5 @@ def files_of_item(item):
     return files
 
 
-# The page
-# --------
+# What the page and the report show.
 SHOWN = [*figure_files.summaries(study), *files_of(study.figures)]

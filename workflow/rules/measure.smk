@@ -6,8 +6,8 @@ rule check_control:
     input:
         in_grid("check-control"),
         **WHOLE_RUNS,
-        logits=lambda wildcards: study.path(layout.LOGITS, cell_at(wildcards)),
-        index=lambda wildcards: study.path(layout.PREDICTIONS, cell_at(wildcards)),
+        logits=of_cell(layout.LOGITS),
+        index=of_cell(layout.PREDICTIONS),
     output:
         gate=layout.GATE,
         statement=statement_of(layout.GATE),
@@ -18,7 +18,7 @@ rule check_control:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         code=code_of("check-control"),
     shell:
         "toolnoise check-control --cell {params.cell:q} --logits {input.logits:q} --index {input.index:q}"
@@ -40,7 +40,7 @@ rule check_program:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         command=lambda wildcards: study.config["models"][wildcards.model].get("command", ""),
         code=code_of("check-program"),
     shell:
@@ -70,7 +70,7 @@ rule measure_cell:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         study_seed=study.config["seed"],
         identical=text(study.config["identical"]),
         code=code_of("measure"),
@@ -99,7 +99,7 @@ rule measure_program:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         study_seed=study.config["seed"],
         code=code_of("measure-program"),
     shell:
@@ -125,7 +125,7 @@ rule measure_outcomes:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         study_seed=study.config["seed"],
         outcome=lambda wildcards: parameters_at.outcomes(study, cell_at(wildcards))["outcome"],
         code=code_of("measure-outcomes"),

@@ -80,6 +80,5 @@ rule measure_speed:
         code=code_of_spec("measure-speed"),
     # Cold: it measures how long a start takes.
     shell:
-        "TOOLNOISE_START=cold toolnoise measure-speed --model {params.model:q} --dataset {params.data:q}"
-        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"TOOLNOISE_START=cold toolnoise measure-speed {SPEC_OPTIONS}"
         " --data {input.data:q} --out {output.speed:q} >{log:q} 2>&1"

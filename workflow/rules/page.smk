@@ -1,4 +1,4 @@
-# The page of the study, which all its jobs lead to, and what reads finished results.
+# The page of the study, which all its jobs lead to; Snakemake's own report; and times for estimates.
 
 
 rule show_cell:
@@ -20,7 +20,7 @@ rule show_cell:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         code=code_of("show-cell"),
     shell:
         "toolnoise show-cell --cell {params.cell:q} --data {input.data:q}"
@@ -72,43 +72,3 @@ rule speed:
     input:
         layout.STUDY,
         [study.path(layout.SPEED, cells[0]) for cells in study.alike if not study.is_program(cells[0])],
-
-
-rule estimate:
-    """Print the time and money that the rest of the study takes, and run nothing."""
-    input:
-        study=layout.STUDY,
-    log:
-        in_study("logs/{study}/estimate.log"),
-    localrule: True
-    conda:
-        ENVIRONMENT
-    shell:
-        "toolnoise estimate --study {input.study:q} 2>&1 | tee {log:q}"
-
-
-rule audit:
-    """Verify the present results, print the findings, and fail if there are any."""
-    log:
-        in_study("logs/{study}/audit.log"),
-    localrule: True
-    conda:
-        ENVIRONMENT
-    params:
-        results=in_study("results/{study}"),
-    shell:
-        "toolnoise audit {params.results:q} 2>&1 | tee {log:q}"
-
-
-rule crate:
-    """Export the present results, complete or not, as a research object."""
-    log:
-        in_study("logs/{study}/crate.log"),
-    localrule: True
-    conda:
-        ENVIRONMENT
-    params:
-        results=in_study("results/{study}"),
-        crate=in_study("crates/{study}.zip"),
-    shell:
-        "toolnoise crate {params.results:q} --out {params.crate:q} 2>&1 | tee {log:q}"

@@ -18,7 +18,7 @@ rule measure_remedies:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         study_seed=study.config["seed"],
         code=code_of("measure-remedies"),
     shell:
@@ -41,7 +41,7 @@ rule measure_layers:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         code=code_of("measure-layers"),
     shell:
         "toolnoise measure-layers --cell {params.cell:q} --grams {input.grams:q} --index {input.index:q}"
@@ -85,7 +85,7 @@ rule measure_language:
     conda:
         ENVIRONMENT
     params:
-        cell=name_of_cell,
+        cell=name_of(cell_at),
         study_seed=study.config["seed"],
         code=code_of("measure-language"),
     shell:
@@ -109,7 +109,7 @@ rule measure_pair:
     conda:
         ENVIRONMENT
     params:
-        pair=name_of_pair,
+        pair=name_of(pair_at),
         code=code_of("measure-pair"),
     shell:
         "toolnoise measure-pair --pair {params.pair:q} --data {input.data:q} --logits {input.logits:q}"
@@ -137,7 +137,7 @@ rule measure_frameworks:
     conda:
         ENVIRONMENT
     params:
-        pair=name_of_pair,
+        pair=name_of(pair_at),
         code=code_of("measure-frameworks"),
     shell:
         "toolnoise measure-frameworks --pair {params.pair:q} --logits {input.logits:q}"
@@ -149,7 +149,8 @@ rule measure_frameworks:
 rule judge_claims:
     """Judge claims on published numbers and on this study."""
     input:
-        **JUDGED,
+        # The metric files of the whole study that it has of these kinds.
+        **{kind: COLLECTED.get(kind, []) for kind in job_code.JUDGED},
     output:
         claims=report(layout.CLAIMS, caption="../report/metrics.rst", category="5 Metric files"),
         statement=statement_of(layout.CLAIMS),

@@ -24,8 +24,7 @@ rule dump_predictions:
         **SPEC,
         code=code_of_spec("predict"),
     shell:
-        "toolnoise predict --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise predict {SPEC_OPTIONS}"
         " --data {input.data:q} --records {input.records:q} --logits {output.logits:q} --index {output.index:q}"
         " >{log:q} 2>&1"
 
@@ -50,8 +49,7 @@ rule dump_outcomes:
         **SPEC,
         code=code_of_spec("dump-outcomes"),
     shell:
-        "toolnoise dump-outcomes --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise dump-outcomes {SPEC_OPTIONS}"
         " --data {input.data:q} --records {input.records:q} --logits {output.logits:q} --index {output.index:q}"
         " >{log:q} 2>&1"
 
@@ -80,8 +78,7 @@ rule dump_remedies:
         remedies=lambda wildcards: list(study.remedies_of(cell_at(wildcards))),
         code=code_of_spec("remedy"),
     shell:
-        "toolnoise remedy --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise remedy {SPEC_OPTIONS}"
         " --remedies {params.remedies:q} --data {input.data:q} --records {input.records:q}"
         " --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
 
@@ -91,8 +88,8 @@ rule exchange_predictions:
     input:
         in_grid("predict-elsewhere"),
         data=layout.DATA,
-        records=runs_of_pair(layout.RECORD, 0),
-        weights=runs_of_pair(layout.WEIGHTS, 0),
+        records=of_pair(layout.RECORD, 0),
+        weights=of_pair(layout.WEIGHTS, 0),
     output:
         logits=layout.EXCHANGED,
         index=layout.EXCHANGED_INDEX,
@@ -109,8 +106,7 @@ rule exchange_predictions:
         **SPEC,
         code=code_of_spec("predict-elsewhere"),
     shell:
-        "toolnoise predict-elsewhere --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise predict-elsewhere {SPEC_OPTIONS}"
         " --trained-on {wildcards.hardware:q} --data {input.data:q} --records {input.records:q}"
         " --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
 
@@ -139,8 +135,7 @@ rule dump_layers:
         examples=lambda wildcards: study.layers[cell_at(wildcards)],
         code=code_of_spec("dump-layers"),
     shell:
-        "toolnoise dump-layers --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise dump-layers {SPEC_OPTIONS}"
         " --examples {params.examples} --data {input.data:q} --records {input.records:q}"
         " --grams {output.grams:q} --index {output.index:q} >{log:q} 2>&1"
 
@@ -167,7 +162,6 @@ rule dump_continuations:
         **SPEC,
         code=code_of_spec("dump-continuations"),
     shell:
-        "toolnoise dump-continuations --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise dump-continuations {SPEC_OPTIONS}"
         " --data {input.data:q} --records {input.records:q} --texts {output.texts:q} --index {output.index:q}"
         " >{log:q} 2>&1"

@@ -22,9 +22,7 @@ rule check_model:
         **SPEC | {"seed": lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1))},
         code=code_of_spec("check-model"),
     shell:
-        "toolnoise check-model --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
-        " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"
+        f"toolnoise check-model {SPEC_OPTIONS}" " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"
 
 
 rule train_run:
@@ -57,8 +55,8 @@ rule train_run:
         checkpoint=layout.CHECKPOINT,
         start=start_of,
     shell:
-        "TOOLNOISE_START={params.start} toolnoise train --model {params.model:q} --dataset {params.data:q}"
-        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        "TOOLNOISE_START={params.start} "
+        f"toolnoise train {SPEC_OPTIONS}"
         " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
 
@@ -76,7 +74,7 @@ rule run_program:
     log:
         in_study("logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
-        model=RUN_PROGRAMS,
+        model=among(run.model for run in places.run_programs(study)),
     priority: 1
     conda:
         environment_of
@@ -90,8 +88,8 @@ rule run_program:
         checkpoint=layout.CHECKPOINT,
         study=study.name,
     shell:
-        "toolnoise run-program --study {params.study} --model {params.model:q} --dataset {params.data:q}"
-        " --recipe {params.recipe:q} --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        "toolnoise run-program --study {params.study} "
+        f"{SPEC_OPTIONS}"
         " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
 
@@ -108,13 +106,12 @@ rule adopt_run:
     log:
         in_study("logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
-        model=ADOPTED,
+        model=among(run.model for run in places.adopted(study)),
     conda:
         ENVIRONMENT
     params:
         **SPEC,
         code=code_of_spec("adopt-run"),
     shell:
-        "toolnoise adopt-run --model {params.model:q} --dataset {params.data:q} --recipe {params.recipe:q}"
-        " --tooling {params.tooling:q} --variant {params.variant:q} --seed {params.seed:q}"
+        f"toolnoise adopt-run {SPEC_OPTIONS}"
         " --weights {output.weights:q} --history {output.history:q} --record {output.record:q} >{log:q} 2>&1"

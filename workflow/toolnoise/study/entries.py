@@ -77,6 +77,10 @@ def preparing_cores(dataset: Mapping[str, Any]) -> int:
     return dataset.get("cores", 8 if dataset["streamed"] else 1)
 
 
-def constraint(tooling: Mapping[str, Any]) -> str | None:
-    """The features of a node that a scheduler is asked for, by the entry of a tooling, if it names any."""
-    return tooling.get("constraint")
+def needs(tooling: Mapping[str, Any]) -> dict[str, Any]:
+    """What a scheduler is asked for, by the entry of a tooling: GPUs, their model in its words, features of a node.
+
+    A tooling that names a scheduler's GPU model goes to that model's nodes, whatever it computes on there.
+    """
+    gpus = int(tooling["accelerator"] == "gpu" or bool(tooling["gpu_model"]))
+    return {"gpu": gpus, "gpu_model": tooling["gpu_model"], "constraint": tooling.get("constraint")}

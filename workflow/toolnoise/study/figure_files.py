@@ -41,6 +41,14 @@ def gates(study: Study, figure: Figure | None = None) -> list[str]:
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
 
 
+def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = None) -> list[str]:
+    """The verdicts without which metric files of these kinds are not shown: none if no run is behind them.
+
+    Verdicts on claims have been through their own.
+    """
+    return gates(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
+
+
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
     kind, by_kind = KINDS[figure.notebook], metric_files(study, figure)

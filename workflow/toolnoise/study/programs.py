@@ -4,7 +4,7 @@ A program has no recipe, and its tooling runs nothing but programs. Its data set
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,13 @@ def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
     for name in config.get("overhead", {}).get("hardware", []):
         if config["hardware"][name]["engine"] == ENGINE:
             raise BadInput(file, "overhead.hardware", f"found {name!r}, for training programs", "toolings of engines")
+
+
+def require_variables(models: Models, names: Iterable[str], file: str | Path) -> None:
+    """Refuse a command of these programs that names a variable which the environment lacks."""
+    for name in dict.fromkeys(names):
+        texts = [models[name].get(key, "") for key in ("command", "deterministic")]
+        command_words.variables(texts, f"{file}: models.{name}.command")
 
 
 def require_separable(

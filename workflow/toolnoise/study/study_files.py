@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_text
+from toolnoise.base.files import read_json, read_text
 from toolnoise.study import config, grid, layout, strict_yaml
 from toolnoise.study.study import Study
 
@@ -63,6 +63,13 @@ def _only(files: Sequence[str], option: str) -> str:
     if len(files) > 1:
         raise BadInput("command line", option, f"{len(files)} studies in this folder", f"one of: {', '.join(files)}")
     return files[0]
+
+
+def require_kept(path: str, resolved: config.Config) -> None:
+    """Refuse a study.json of another configuration: Snakemake writes it again, unless it lost its record of it."""
+    if read_json(path) != resolved:
+        problem = "is of another configuration, and Snakemake has no record of it"
+        raise BadInput(path, "", problem, "remove it, and run the same command again")
 
 
 # What Snakemake is given
