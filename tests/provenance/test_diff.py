@@ -13,7 +13,8 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.measures import two_runs
-from toolnoise.provenance import diff_text, differences
+from toolnoise.provenance import diff as differences
+from toolnoise.provenance import diff_text
 from toolnoise.provenance.statements import Artifact, Statement
 from toolnoise.verbs import diff
 
