@@ -15,7 +15,7 @@ import pytest
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.checks import audit_rules
 from toolnoise.checks.expected_jobs import expected_jobs
-from toolnoise.provenance import origins, repository
+from toolnoise.provenance import repository
 from toolnoise.provenance.statements import CODE, COMMIT, Artifact, Statement
 from toolnoise.study import config, grid, job_code
 
@@ -36,7 +36,7 @@ def package(tmp_path, monkeypatch):
 
 def forget():
     """What a new process would not remember."""
-    for module in (code_digest, origins, audit_rules):
+    for module in (code_digest, repository, audit_rules):
         for cached in (one for one in vars(module).values() if hasattr(one, "cache_clear")):
             cached.cache_clear()
 
@@ -260,7 +260,7 @@ def test_the_audit_calls_stale_what_the_next_run_would_make_again(own_package):
 
     def stale(statement):
         forget()
-        return origins.changed_since(statement, own_package.parents[1] / "results/mine", audit_rules.counted)
+        return repository.changed_since(statement, own_package.parents[1] / "results/mine", audit_rules.counted)
 
     # Of the second nothing but messages makes use.
     for name in ("base/errors.py", "base/printing.py"):

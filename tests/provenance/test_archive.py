@@ -8,12 +8,12 @@ import tempfile
 from types import SimpleNamespace
 
 import pytest
+from forging import said
 
-from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.program import ROOT
-from toolnoise.provenance import archive, tree
+from toolnoise.provenance import archive
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"
@@ -147,15 +147,6 @@ def test_a_folder_with_the_name_of_an_archive_is_a_folder(tmp_path):
         assert paths == [tmp_path / "mine.tar", tmp_path / "none.tar.xz"]
 
 
-def test_messages_name_the_archive(packed):
-    path = packed(PLAIN, "results/mine/statements/a.intoto.json", "results/mine/run.json")
-    with archive.opened(path) as (folder,):
-        found = tree.load(folder).trees[0]
-        assert found.name == "mine"
-        (error,) = found.unreadable.values()
-        assert str(error).startswith(f"{path}/statements/a.intoto.json: ")
-
-
 def test_a_name_that_no_tar_holds_is_one_line(tmp_path, refused):
     for name, size in (("results/" + "a" * 300, 0), ("results/a", 2**33)):
         member = archive.Member(name, size, iter(()))
@@ -163,34 +154,19 @@ def test_a_name_that_no_tar_holds_is_one_line(tmp_path, refused):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture
-def said(capsys):
-    """What a verb prints, and its exit code."""
-
-    def say(*words):
-        code = 0
-        try:
-            cli.main([str(word) for word in words])
-        except SystemExit as ended:
-            code = ended.code
-        return capsys.readouterr().out, code
-
-    return say
-
-
-def test_a_summary_and_a_diff_of_an_archive_are_those_of_its_folder(said, evidence):
+def test_a_summary_and_a_diff_of_an_archive_are_those_of_its_folder(evidence):
     folder = evidence("outside-small")
-    text, _ = said("summary", "--study", PACKED, "--json")
+    text = said("summary", "--study", PACKED, "--json").out
     assert json.loads(text)["page"] == f"{PACKED}/index.html"
-    of_folder, _ = said("summary", "--study", folder / "study.json", "--json")
+    _, of_folder, _ = said("summary", "--study", folder / "study.json", "--json")
     assert json.loads(text)["cells"] == json.loads(of_folder)["cells"]
-    text, code = said("diff", PACKED, folder, "--json")
+    code, text, _ = said("diff", PACKED, folder, "--json")
     assert (code, json.loads(text)["a"]) == (0, str(PACKED))
 
 
-def test_an_audit_names_the_files_of_an_archive(said, packed, room):
+def test_an_audit_names_the_files_of_an_archive(packed, room):
     path = packed(PLAIN, "results/mine/statements/a.intoto.json")
-    text, code = said("audit", path, "--json")
+    code, text, _ = said("audit", path, "--json")
     found = json.loads(text)
     assert (code, found["studies"][0]["folder"]) == (1, str(path))
     assert f"{path}/statements/a.intoto.json: " in " ".join(one["what"] for one in found["findings"])

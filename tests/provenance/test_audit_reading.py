@@ -69,19 +69,13 @@ def test_json_of_any_shape_is_a_finding(number, small):
     assert_lines_can_be_printed(small)
 
 
-UNREADABLE = [
-    b"",
-    b"{",
-    DEEP,
-    b'{"_type": ' + DEEP,
-    b'{"_type": ' + b"9" * 100_000 + b"}",
-    b"null",
-    b"[1, 2]",
+UNREADABLE = [b"", b"{", DEEP, b'{"_type": ' + DEEP, b'{"_type": ' + b"9" * 100_000 + b"}", b"null", b"[1, 2]"]
+UNREADABLE += [
     b'"text"',
+    b'{"_type": "\xff\xfe"}',
+    '{"_type": 1}'.encode("utf-16"),
+    b'{"payload": "", "signatures": []}',
 ]
-UNREADABLE += [b'{"_type": "\xff\xfe"}', '{"_type": 1}'.encode("utf-16")]
-UNREADABLE += [b'{"payload": "", "payloadType": "x", "signatures": []}']
-UNREADABLE += [b'{"payload": "//8=", "payloadType": "application/vnd.in-toto+json", "signatures": 1}']
 
 
 def test_statements_that_cannot_be_read_are_unknown(small):

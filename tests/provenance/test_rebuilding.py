@@ -13,7 +13,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
 from toolnoise.provenance import audit, rebuild, recorder, repository, statements
-from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Statement
+from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Envelope, Statement
 from toolnoise.provenance.tree import Stated, Tree
 
 NOON = datetime(2026, 1, 31, 12)
@@ -156,7 +156,7 @@ def stated_of_commit(made_by):
     dependencies = (Artifact("repository", made_by.sha, kind=COMMIT),) if made_by.sha else ()
     made = Statement("count", (Artifact("x", "0" * 64, 1),), dependencies, {}, {}, NOON, NOON, {}, made_by.changes)
     written = made.as_json()
-    return written, statements.parse(json.dumps(written).encode(), "x")
+    return written, statements.opened(Envelope(json.dumps(written).encode()), "x")
 
 
 def found(statement):
@@ -230,7 +230,7 @@ def test_only_what_is_said_to_be_unchanged_is(notes, changes):
     written, _ = stated_of_commit(repository.Commit("0" * 40, None))
     (commit,) = written["predicate"]["buildDefinition"]["resolvedDependencies"]
     commit["annotations"] = {"kind": COMMIT, **notes}
-    assert statements.parse(json.dumps(written).encode(), "x").changes == changes
+    assert statements.opened(Envelope(json.dumps(written).encode()), "x").changes == changes
 
 
 @pytest.mark.usefixtures("folder")

@@ -52,7 +52,7 @@ STUDY = {
         CELL | {"models": ["linear"], "datasets": ["drawn"], "hardware": ["cpu"], "recipe": "short"},
     ],
     "recipes": {"short": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
-    "figures": ["table2"],
+    "figures": ["noise_by_source"],
 }
 RESULTS, LOG = "results/leaky", "logs/leaky/run-program/mine/outcome/command/init/1.log"
 # Before a stream of a PDF, and before a compressed text of a PNG.
@@ -156,7 +156,6 @@ def test_without_its_variable_a_study_is_planned_and_nothing_starts(write_study,
     assert not (folder / "results").exists()
 
 
-@pytest.mark.long
 def test_no_file_of_a_study_and_none_that_is_shared_has_a_key(leaky, toolnoise, tmp_path):
     assert having(leaky, *PLANTED) == []
     assert (leaky / LOG).read_text().count("{env:MY_TOKEN}") == 4
@@ -196,7 +195,6 @@ def test_a_program_that_fails_says_so_without_the_value(leaky, snakemake, tmp_pa
     assert not any(one in (done.stdout + done.stderr).encode() for one in spellings(TOKEN))
 
 
-@pytest.mark.long
 def test_the_audit_notes_whose_values_are_not_recorded(leaky, toolnoise):
     found = json.loads(toolnoise(leaky, "audit", RESULTS, "--json").stdout)
     assert found["findings"] == []

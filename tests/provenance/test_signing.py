@@ -111,13 +111,6 @@ def test_a_key_that_an_agent_has_signs_by_its_public_half(results, root, keys, t
     assert check(keys, root) == ""
 
 
-def test_what_was_read_before_is_what_must_be_signed(root, sign, keys):
-    sign()
-    other = statements.read(root)._replace(verb="report")
-    with signing.signed_by(keys / "ann.pub") as key:
-        assert key.why_not(root, other) == "changed since it was read"
-
-
 def payload(change):
     def changed(envelope):
         text = base64.b64decode(envelope["payload"]).decode()

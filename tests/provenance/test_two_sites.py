@@ -14,7 +14,6 @@ STUDY = {
     "figures": ["across_toolings"],
 }
 DUMP = "results/shared/predictions/smallcnn/digits/cpu/control.npy"
-DATA = "results/shared/data/digits.npz"
 ANYWHERE = {"measure_cell": 1, "check_control": 1, "measure_pair": 1}
 
 
@@ -78,17 +77,3 @@ def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
         shutil.rmtree(site / f"results/shared/{part}/smallcnn/digits/cpu", ignore_errors=True)
     imported(toolnoise, site, sites / "a.tar.gz")
     assert without_figures(planned(site)) == ANYWHERE
-
-
-def test_a_site_that_has_prepared_the_data_and_nothing_else_takes_runs(
-    sites, tmp_path, write_study, snakemake, toolnoise
-):
-    site = write_study(tmp_path / "c", STUDY)
-    line = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml").stderr
-    assert (
-        line == "toolnoise: results/shared: no such folder; the folder of the study's results, with its data prepared\n"
-    )
-    done = snakemake(site, "--", DATA)
-    assert done.returncode == 0, done.stdout + done.stderr
-    done = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml")
-    assert done.stdout == "imported 2 runs, 1 dumps of predictions\n", done.stderr

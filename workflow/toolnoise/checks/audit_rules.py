@@ -29,7 +29,7 @@ from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
-from toolnoise.provenance.differences import changes
+from toolnoise.provenance.diff import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
 from toolnoise.study import config, environments, grid, job_code, kept_weights, layout, programs, runs

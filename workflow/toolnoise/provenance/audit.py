@@ -24,9 +24,9 @@ from toolnoise.base.files import open_plain
 from toolnoise.base.printing import counted as number_of
 from toolnoise.base.printing import escaped, size
 from toolnoise.base.progress import progress
-from toolnoise.provenance import origins, repository
+from toolnoise.provenance import repository
 from toolnoise.provenance.archive import TRAVELS
-from toolnoise.provenance.origins import Counted
+from toolnoise.provenance.repository import Counted
 from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, output_of, path_for
 from toolnoise.provenance.tree import CHECKPOINTS, Results, Stated, Tree
 
@@ -238,15 +238,15 @@ def circles(evidence: Evidence) -> Found:
 def code(evidence: Evidence, stated: Stated) -> Found:
     """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
     statement = stated.statement
-    for file, standing in origins.standings(statement, evidence.tree.root):
+    for file, standing in repository.standings(statement, evidence.tree.root):
         if standing == UNKNOWN:
             yield statement.name, f"was made by a {file.name} that is neither here nor in its commit"
-        elif standing == origins.DENIED:
+        elif standing == repository.DENIED:
             yield statement.name, f"was made by a {file.name} that differs from its commit, but states no difference"
     if not statement.made_of(CODE):
         yield statement.name, "was made by no code"
     for file in statement.made_of(PACKAGE):
-        if origins.is_other_in_package(file):
+        if repository.is_other_in_package(file):
             yield statement.name, f"comes from a {file.name} that differs from the one in {file.uri}"
 
 
@@ -276,7 +276,7 @@ def lock(_evidence: Evidence, stated: Stated) -> Found:
         yield stated.statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
         return
     for needed in locks:
-        for wrong in origins.unpinned(stated.statement, needed):
+        for wrong in repository.unpinned(stated.statement, needed):
             yield stated.statement.name, f"was made with {wrong}"
 
 
@@ -357,7 +357,7 @@ def _stale(tree: Tree, counted: Counted) -> dict[str, list[str]]:
     for stated in tree.statements:
         # Rules find what is wrong with a statement of which this cannot be known.
         with contextlib.suppress(BadInput, *ODD):
-            found[stated.path] = origins.changed_since(stated.statement, tree.root, counted)
+            found[stated.path] = repository.changed_since(stated.statement, tree.root, counted)
     return {path: what for path, what in found.items() if what}
 
 

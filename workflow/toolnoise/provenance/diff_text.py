@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, escaped
-from toolnoise.provenance.differences import NULL_OR_MISSING, shown
+from toolnoise.provenance.diff import NULL_OR_MISSING, shown
 
 # Items shown of a long list, and rows of a long table.
 SHOWN = 10

@@ -24,7 +24,7 @@ from toolnoise.base import environment, files, program
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import counted, escaped
-from toolnoise.provenance import differences, repository, statements, tree
+from toolnoise.provenance import diff, repository, statements, tree
 from toolnoise.provenance.statements import CODE, FOLDER, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.provenance.tree import Tree
 
@@ -308,7 +308,7 @@ def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
     lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
     now = statements.read(folder / statements.path_for(job.statement.name))
-    changed = list(differences.changes(_circumstances(job.statement), _circumstances(now)))
+    changed = list(diff.changes(_circumstances(job.statement), _circumstances(now)))
     lines += [f"its command is for other {change.key}" for change in changed if change.key.startswith("parameters")]
     if lines:
         record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
@@ -332,11 +332,11 @@ def _remark(job: Job, output: Artifact, again: Path) -> str:
     if inside not in job.tree.files:
         return "" if as_stated else "the rebuilt file differs from the stated one, which is not here for a comparison"
     here = job.tree.root / inside
-    first = differences.compare(here, again)
+    first = diff.compare(here, again)
     if sha256(here) != output.sha256:
         rebuilt = "rebuilt as stated, but" if as_stated else "not rebuilt as stated, and"
         return f"{rebuilt} the file here, which is not as stated, differs {first}"
-    return "" if first in ("", differences.TIMES) else f"differs {first}"
+    return "" if first in ("", diff.TIMES) else f"differs {first}"
 
 
 def _circumstances(statement: Statement) -> dict[str, Any]:

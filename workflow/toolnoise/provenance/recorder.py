@@ -5,7 +5,6 @@ removes what it left.
 """
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,20 +23,13 @@ ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill",
 ROOT = "write-page"
 
 
-class Read(NamedTuple):
-    """A file that a job reads, its role, and the first output of the job that made it, if that is known."""
+class JobFile(NamedTuple):
+    """A file that a job reads or writes, and its role."""
 
     path: str
     role: str
-    made_with: str | None = None
-
-
-class Written(NamedTuple):
-    """A file that a job writes, its role, and whether it has times in it."""
-
-    path: str
-    role: str
-    timed: bool = False
+    timed: bool = False  # of one that it writes: whether it has times in it
+    made_with: str | None = None  # of one that it reads: the first output of the job that made it, if that is known
 
 
 class Job(NamedTuple):
@@ -51,8 +43,8 @@ class Job(NamedTuple):
     verb: str
     parameters: Mapping[str, Any]
     command: tuple[str, ...]
-    reads: tuple[Read, ...]
-    writes: tuple[Written, ...]
+    reads: tuple[JobFile, ...]
+    writes: tuple[JobFile, ...]
     perform: Callable[[], Mapping[str, Any] | None]
     code: Callable[[], Mapping[str, str]]
     counted: Callable[[], str]
@@ -91,33 +83,29 @@ def run(job: Job, process: str, done: Callable[[], object] = lambda: None) -> No
 def _perform(job: Job, process: str) -> None:
     started = _now()
     before = {read.path: _stat(read.path) for read in job.reads}
-    inputs = [_input(read) for read in job.reads]
+    inputs = tuple(map(_input, job.reads))
     kept = sha256(job.checkpoint) if job.checkpoint and Path(job.checkpoint).is_file() else ""
     observed = job.perform()
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
-    outputs = [_artifact(one.path, one.role)._replace(timed=one.timed) for one in job.writes]
-    sources = _sources(job.outside(outputs[0].name))
+    outputs = tuple(_artifact(one.path, one.role)._replace(timed=one.timed) for one in job.writes)
+    made_from = (*inputs, *_sources(job.outside(outputs[0].name)), *_code(job.code()), *_repository(job.engine))
     # It may have refused the checkpoint that it found.
     after = job.resumed() if kept else None
     _write(
-        Statement(
-            job.verb,
-            tuple(outputs),
-            (*inputs, *sources, *_code(job.code()), *_repository(job.engine)),
-            dict(job.parameters),
-            dict(observed or this_machine()),
-            started,
-            _now(),
-            programs(),
-            process=process,
-            resumed={"after_epochs": after, "checkpoint_sha256": kept} if after else None,
-            chain=_chain(path_for(outputs[0].name)) if job.verb == ROOT else None,
-            command=job.command,
-            unrepeatable=job.unrepeatable,
-            counted=job.counted(),
-        )
+        job.verb,
+        outputs,
+        made_from,
+        started,
+        job.parameters,
+        observed,
+        process=process,
+        resumed={"after_epochs": after, "checkpoint_sha256": kept} if after else None,
+        chain=_chain(path_for(outputs[0].name)) if job.verb == ROOT else None,
+        command=job.command,
+        unrepeatable=job.unrepeatable,
+        counted=job.counted(),
     )
 
 
@@ -136,8 +124,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
         *_repository(""),
     )
     why = "Snakemake writes the study from its configuration and its command line"
-    written, here = (_artifact(path, "out"),), this_machine()
-    _write(Statement("configure", written, dependencies, {}, here, started, _now(), programs(), unrepeatable=why))
+    _write("configure", (_artifact(path, "out"),), dependencies, started, unrepeatable=why)
 
 
 def this_machine() -> dict[str, Any]:
@@ -151,13 +138,19 @@ def programs() -> dict[str, str]:
     return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
 
 
-def _write(statement: Statement) -> None:
+def _write(
+    verb: str,
+    outputs: tuple[Artifact, ...],
+    made_from: tuple[Artifact, ...],
+    started: datetime,
+    parameters: Mapping[str, Any] | None = None,
+    observed: Mapping[str, Any] | None = None,
+    **about: Any,
+) -> None:
     commit = repository.commit() or repository.packed()
-    # As JSON has it: tuples are lists.
-    parameters, observed = (json.loads(json.dumps(value)) for value in (statement.parameters, statement.observed))
     changes = commit.changes if commit else None
-    statement = statement._replace(parameters=parameters, observed=observed, changes=changes)
-    files.write_json(path_for(statement.name), statement.as_json())
+    told = dict(parameters or {}), dict(observed or this_machine()), started, _now(), programs(), changes
+    files.write_json(path_for(outputs[0].name), Statement(verb, outputs, made_from, *told, **about).as_json())
 
 
 def _chain(own: Path) -> dict[str, str]:
@@ -172,7 +165,7 @@ def _chain(own: Path) -> dict[str, str]:
     return digests
 
 
-def _input(read: Read) -> Artifact:
+def _input(read: JobFile) -> Artifact:
     """An input, with the digest of the statement of the job that made it, if there is one."""
     stated = path_for(read.made_with) if read.made_with else None
     made_by = sha256(stated) if stated and stated.is_file() else ""

@@ -177,12 +177,7 @@ def output_of(statement: str) -> str:
 def read(path: str | Path) -> Statement:
     """Read and check a statement, with or without a signed envelope."""
     with readable(path, WANTED):
-        return parse(read_bytes(path), path)
-
-
-def parse(content: bytes, path: str | Path) -> Statement:
-    """The statement in bytes read from `path`, with or without a signed envelope."""
-    return opened(unpack(content, path), path)
+        return opened(unpack(read_bytes(path), path), path)
 
 
 def unpack(content: bytes, path: str | Path) -> Envelope:
@@ -195,7 +190,7 @@ def unpack(content: bytes, path: str | Path) -> Envelope:
             raise ValueError(f"payloadType: found {value.get('payloadType')!r}; allowed: {PAYLOAD_TYPE}")
         if len(listed := _at(value, "signatures", kind=list)) > MOST_SIGNATURES:
             raise ValueError(f"signatures: found {len(listed)}; at most {MOST_SIGNATURES}")
-        signatures = [{key: _at(one, key, kind=str) for key in ("keyid", "sig")} for one in listed]
+        signatures = [{"sig": _at(one, "sig", kind=str), "keyid": str(one.get("keyid", ""))} for one in listed]
         for one in signatures:
             base64.b64decode(one["sig"], validate=True)
         return Envelope(base64.b64decode(_at(value, "payload", kind=str), validate=True), tuple(signatures))
