@@ -165,9 +165,10 @@ def test_values_are_in_the_unit_of_their_axis_and_an_exact_zero_has_a_mark_of_it
 
 def test_each_run_is_a_dot_and_what_occurs_is_in_the_legend():
     rows, key = three_bars(), ("smallcnn\ndigits", "algo")
-    figure = drawn(rows, runs={key: [0.08, 0.12, np.nan]}, chance={key: 0.05}, alone={key: 0.09})
+    figure = drawn(rows, runs={key: [0.08, 0.3, np.nan]}, chance={key: 0.05}, alone={key: 0.09})
     (runs,) = of(figure, "run")
-    assert list(runs.get_xdata()) == pytest.approx([8, 12])
+    assert list(runs.get_xdata()) == pytest.approx([8, 30])
+    assert figure.axes[0].get_xlim()[1] > 30, "every run is on the axis, and the interval ends at 12"
     assert [line.get_xdata()[0] for line in of(figure, "chance")] == pytest.approx([5])
     assert [line.get_xdata()[0] for line in of(figure, "alone")] == pytest.approx([9])
     said = [text.get_text() for text in figure.legends[0].get_texts()]
