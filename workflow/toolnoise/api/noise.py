@@ -8,11 +8,10 @@ import numpy as np
 from scipy.special import log_softmax
 
 from toolnoise import streams
-from toolnoise.api import given
+from toolnoise.api.compare import answers_of, labels_of
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import prediction_files, read_arms
 from toolnoise.comparison.label_files import Labels
 from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import Row, stability
@@ -37,8 +36,8 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     >>> round(found["accuracy_mean"]["value"], 3), round(found["churn"]["value"], 3)
     (0.921, 0.142)
     """
-    of_all = given.labels(labels)
-    answers = _answers(predictions, of_all)
+    of_all = labels_of(labels)
+    answers = answers_of("predictions", predictions, of_all, scores=True)
     if answers.rights or of_all.classes is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
     rows = _measured(answers, of_all.classes, streams.key(seed, streams.ANALYSIS, 0, "noise"))
@@ -98,14 +97,3 @@ def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
     lines += [f"  if examples erred independently: {nulls[0]} points"] if sd and nulls else []
     lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
     return "\n".join(lines)
-
-
-def _answers(predictions: Any, labels: Labels) -> Answers:
-    if (paths := given.paths(predictions)) is not None:
-        return prediction_files.read(paths[0], labels) if len(paths) == 1 else read_arms.read(paths, labels)
-    arrays = given.arrays("predictions", predictions)
-    runs = [prediction_files.of_array("predictions", array, labels) for array in arrays]
-    if len(runs) > 1 and all(run.scores is not None for run in runs):
-        joined = read_arms.joined("predictions", runs, labels)
-        return joined._replace(scores=np.concatenate([run.scores for run in runs if run.scores is not None]))
-    return read_arms.joined("predictions", runs, labels)

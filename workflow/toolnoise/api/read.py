@@ -1,4 +1,4 @@
-"""`tn.read`: the results of a study, and dumps of predictions."""
+"""`tn.read_results`: the results of a study, and dumps of predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,10 +50,11 @@ class Dump(Result):
     seeds: tuple[int, ...] = ()
 
 
-def read(path: str | Path) -> StudyResults | Dump:
+def read_results(path: str | Path) -> StudyResults | Dump:
     """Read a study's results folder, its study.json or archive, or the dump of one of its cells.
 
-    `tn.read("results/demo").metrics("stability")` is a table of pandas; `tn.read(dump).predictions` goes to `tn.noise`.
+    `tn.read_results("results/demo").metrics("stability")` is a table of pandas; the `predictions` of a dump go to
+    `tn.noise`.
     """
     place = Path(path)
     if prediction_files.is_dump(place):

@@ -12,8 +12,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import read_arms, sniff
 from toolnoise.comparison.evals import tables
 from toolnoise.comparison.evals.scored import Asked, Log, Scored
+from toolnoise.comparison.metric_names import require_one_scale
 from toolnoise.comparison.table_rows import by_number
-from toolnoise.comparison.tables.directions import require_one_scale
 
 
 class Runs(NamedTuple):
