@@ -17,15 +17,14 @@ import pandas as pd
 from scipy import special, stats
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.comparison import compared_metrics, pairs_of_units
-from toolnoise.comparison.clusters import mean_over_examples
+from toolnoise.comparison import compared_metrics, crossed, pairs_of_units
+from toolnoise.comparison.arms import Arm as ArmOnExamples
 from toolnoise.comparison.comparison import compare_all, side, tested
+from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import crossed
 from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_tables import as_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
@@ -39,6 +38,7 @@ from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.papers.claims.claim_parts import arms_together
 from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
@@ -207,7 +207,7 @@ def study(
 ) -> tuple[bool, bool]:
     """Whether `compare` names a winner: without a difference, with one. A draw moves a run's share of right answers."""
     difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
-    common, labels = COMMON * rng.standard_normal(20), np.zeros(EXAMPLES, np.int64)
+    common = COMMON * rng.standard_normal(20)
     drawn, shifts, chances = [], [], []
     for draws in map(np.asarray, (a, b)):
         known = [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)]
@@ -222,11 +222,16 @@ def study(
             for chance, shift, more in zip(chances, shifts, (0, gain), strict=True)
         ]
         arms = [
-            side(name, Answers("", answers, None, None, drawn=own), labels, assumption or "independent")
+            side(name, arm_of(answers, own), assumption or "independent")
             for name, answers, own in zip("AB", wrong, drawn, strict=True)
         ]
         named.append(tested(*arms)[1].pvalue < LEVEL)
     return tuple(named)
+
+
+def arm_of(wrong: np.ndarray, drawn: Sequence[Drawn] | None) -> ArmOnExamples:
+    """Runs of which these answers are not class 0, the label of each example."""
+    return ArmOnExamples("", wrong, np.zeros(EXAMPLES, np.int64), np.ones(EXAMPLES, int), drawn=drawn)
 
 
 def partly_paired(rng: Draws, studies: int) -> None:
@@ -344,7 +349,6 @@ def differ(a: np.ndarray, b: np.ndarray) -> bool:
 def intervals(rng: Draws, studies: int) -> None:
     """95 % intervals of `compare` between two methods that differ, 5 draws each."""
     alike, methods = 0.2, ((0.0, 0.1), (0.15, 0.2))  # SD of a draw in both, mean and SD of a draw in each
-    labels = np.zeros(EXAMPLES, np.int64)
     for pairs in (5, 3, 0):
         kept: dict[str, tuple[list[Estimate], list[float]]] = {}
         for _ in range(studies // 8):
@@ -354,16 +358,20 @@ def intervals(rng: Draws, studies: int) -> None:
                 shift = mean + common[draws] + sd * rng.standard_normal(5)
                 wrong = (rng.random((5, EXAMPLES)) >= special.ndtr(difficulty + shift[:, np.newaxis])).astype(np.int64)
                 known = [dict.fromkeys(ALGORITHMIC, draw) for draw in draws]
-                arms.append(Answers("", wrong, None, None, drawn=known))
+                arms.append(arm_of(wrong, known))
                 truths.append(truth_of(difficulty + mean, np.hypot(alike, sd)))
             (accuracy_a, churn_a, sd_a, right_a), (accuracy_b, churn_b, sd_b, right_b) = truths
-            (found,) = compare_all(arms, labels)
+            (found,) = compare_all(arms)
             for quantity, estimate, true in (
-                ("difference of accuracy", found.accuracy_difference, accuracy_b - accuracy_a),
-                ("ratio of SDs", found.accuracy_sd_ratio, sd_b / sd_a),
-                ("difference of churn", found.churn_difference, churn_b - churn_a),
-                ("ratio of churn", found.churn_ratio, churn_b / churn_a),
-                ("churn between arms", found.other_draws.churn, np.mean(right_a + right_b - 2 * right_a * right_b)),
+                ("difference of accuracy", found.difference, accuracy_b - accuracy_a),
+                ("ratio of SDs", found.sd_ratio, sd_b / sd_a),
+                ("difference of churn", found.further["churn_difference"], churn_b - churn_a),
+                ("ratio of churn", found.further["churn_ratio"], churn_b / churn_a),
+                (
+                    "churn between arms",
+                    found.further["other_draws"]["churn"],
+                    np.mean(right_a + right_b - 2 * right_a * right_b),
+                ),
             ):
                 estimates, true_ones = kept.setdefault(quantity, ([], []))
                 estimates.append(estimate)

@@ -9,9 +9,9 @@ from scipy import stats
 
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
-from toolnoise.comparison import comparison, comparison_text, read_arms
-from toolnoise.comparison.label_files import Labels
-from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison import arms, comparison, comparison_text, read_arms
+from toolnoise.comparison.arms import PREDICTIONS, Arm
+from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
 from toolnoise.stats.two_means import mean_difference
@@ -24,11 +24,16 @@ LABELS = np.arange(400) % 4
 ALL = list(noise_sources.ALGORITHMIC)
 
 
+def answers_of(predicted, file="a", **more):
+    return Arm(file, predicted, LABELS, np.ones(len(LABELS), int), **more)
+
+
 def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
     """Runs that err on their own examples."""
     rng = np.random.Generator(np.random.Philox(seed))
     wrong = rng.random((runs, len(LABELS))) < share_wrong
-    return Answers(file, np.where(wrong, (LABELS + rng.integers(1, 4, wrong.shape)) % 4, LABELS), entropies, None)
+    predicted = np.where(wrong, (LABELS + rng.integers(1, 4, wrong.shape)) % 4, LABELS)
+    return answers_of(predicted, file, entropies=entropies)
 
 
 def drawn(variant, seeds, **more):
@@ -46,11 +51,15 @@ def of_draws(numbers, shift=0.0, seed=1):
     share = 0.3 - shift + 0.1 * np.sin(np.array(numbers, float))[:, np.newaxis]
     wrong = np.random.Generator(np.random.Philox(9)).random((len(numbers), len(LABELS))) < share
     wrong[rng.random(wrong.shape) < 0.02] ^= True
-    return Answers("a.npy", (LABELS + wrong) % 4, None, None, drawn=[dict.fromkeys(ALL, draw) for draw in numbers])
+    return answers_of((LABELS + wrong) % 4, drawn=[dict.fromkeys(ALL, draw) for draw in numbers])
+
+
+def measured(found, quantity):
+    return found.further[quantity] if quantity in found.further else getattr(found, quantity)
 
 
 def compared(a, b, assumption="independent"):
-    (found,) = comparison.compare_all([a, b], LABELS, assumption)
+    (found,) = comparison.compare_all([a, b], assumption)
     return found
 
 
@@ -65,15 +74,15 @@ def verdict(found):
 def test_the_difference_is_b_less_a_with_welchs_interval():
     a, b = arm(0.4, 6), arm(0.3, 9, 2)
     found = compared(a, b)
-    scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
-    assert found.accuracy_difference == pytest.approx(mean_difference(*scores).effect)
+    scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
+    assert found.difference == pytest.approx(mean_difference(*scores).effect)
     assert found.pvalue == found.pvalue_holm == pytest.approx(mean_difference(*scores).pvalue)
     assert found.probability_of_improvement == probability_of_improvement(*scores)
-    change = found.other_draws
-    assert found.accuracy_difference.value == pytest.approx(change.good_flips.value - change.bad_flips.value)
-    assert change.churn.value >= change.good_flips.value + change.bad_flips.value
+    change = found.further["other_draws"]
+    assert found.difference.value == pytest.approx(change["good_flips"].value - change["bad_flips"].value)
+    assert change["churn"].value >= change["good_flips"].value + change["bad_flips"].value
     assert (found.a.n_runs, found.b.n_runs, found.n_examples, found.way) == (6, 9, 400, "independent")
-    assert np.isnan(found.same_draw.churn.value)
+    assert np.isnan(found.further["same_draw"]["churn"].value)
 
 
 def test_paired_arms_are_compared_draw_by_draw():
@@ -81,17 +90,21 @@ def test_paired_arms_are_compared_draw_by_draw():
     paired = compared(a, b)
     apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
     assert (paired.way, paired.n_draws, paired.same_draws) == ("paired", 6, ALL)
-    assert paired.accuracy_difference.value == pytest.approx(apart.accuracy_difference.value)
-    for quantity in ("accuracy_difference", "accuracy_sd_ratio", "churn_difference", "churn_ratio"):
-        one, other = getattr(paired, quantity), getattr(apart, quantity)
+    assert paired.difference.value == pytest.approx(apart.difference.value)
+    for quantity in ("difference", "sd_ratio", "churn_difference", "churn_ratio"):
+        one, other = measured(paired, quantity), measured(apart, quantity)
         assert one.high - one.low < other.high - other.low, quantity
-    scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
+    scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
     without = [np.log([np.std(np.delete(runs, unit), ddof=1) for unit in range(6)]) for runs in scores]
     half = stats.t.ppf(0.975, 5) * np.sqrt(5 / 6) * np.linalg.norm(np.subtract(*without) - np.subtract(*without).mean())
     ratio = np.std(scores[1]) / np.std(scores[0])
-    assert paired.accuracy_sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
+    assert paired.sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
     # Pairs of the same draw are no part of the churn of other draws.
-    assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
+    assert (
+        paired.further["same_draw"]["churn"].value
+        < apart.further["other_draws"]["churn"].value
+        < paired.further["other_draws"]["churn"].value
+    )
     text = printed([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
     assert "paired t over 6 draws" in verdict(paired)
@@ -101,30 +114,30 @@ def test_paired_arms_are_compared_draw_by_draw():
 def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
     a, b = of_draws(range(3)), of_draws(range(10, 13), 0.05, 2)
     found = compared(a, b)
-    scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
-    assert found.accuracy_sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
-    assert np.isnan(found.accuracy_sd_ratio[1:]).all()
+    scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
+    assert found.sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
+    assert np.isnan(found.sd_ratio[1:]).all()
     (line,) = (line for line in printed([found]).splitlines() if line.startswith("  SD "))
     assert line.rstrip().endswith("too few runs to tell")
 
 
 def test_the_sd_of_two_runs_ends_at_a_half():
     a, b = (
-        answers._replace(predicted=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
+        answers._replace(answers=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
         for answers in (arm(0.3, 2), arm(0.3, 2))
     )
-    a.predicted[0, :40] = 9
-    found = compared(a, b).a.accuracy_sd
+    a.answers[0, :40] = 9
+    found = compared(a, b).a.sd
     assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
     assert (found.low < found.value, found.high) == (True, 0.5)
 
 
 def test_the_order_of_runs_does_not_matter_to_pairs():
     a, b = of_draws(range(5)), of_draws(range(5), 0.05, 2)
-    turned = b._replace(predicted=b.predicted[::-1], drawn=b.drawn[::-1])
+    turned = b._replace(answers=b.answers[::-1], drawn=b.drawn[::-1])
     one, other = compared(a, b), compared(a, turned)
-    assert one.accuracy_difference == pytest.approx(other.accuracy_difference)
-    assert one.same_draw.churn == pytest.approx(other.same_draw.churn)
+    assert one.difference == pytest.approx(other.difference)
+    assert one.further["same_draw"]["churn"] == pytest.approx(other.further["same_draw"]["churn"])
 
 
 @pytest.mark.parametrize("shared", [1, 2, 4])
@@ -134,14 +147,16 @@ def test_draws_of_one_arm_alone_count_too(shared):
     apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
     assert (found.way, found.n_draws, found.n_draws_each) == ("partly paired", shared, (6, 6))
     # A draw that is in both arms gives all quantities an interval, and no run of it is left out.
-    for quantity in ("churn_difference", "churn_ratio", "accuracy_sd_ratio"):
-        one, other = getattr(found, quantity), getattr(apart, quantity)
+    for quantity in ("churn_difference", "churn_ratio", "sd_ratio"):
+        one, other = measured(found, quantity), measured(apart, quantity)
         assert one.value == pytest.approx(other.value), quantity
         assert one.low < one.value < one.high, quantity
-    of_pairs = np.isfinite(found.same_draw.churn.low)
+    of_pairs = np.isfinite(found.further["same_draw"]["churn"].low)
     assert of_pairs == (shared > 1)
-    of_all = (shared * found.same_draw.churn.value + (36 - shared) * found.other_draws.churn.value) / 36
-    assert of_all == pytest.approx(apart.other_draws.churn.value)
+    of_all = (
+        shared * found.further["same_draw"]["churn"].value + (36 - shared) * found.further["other_draws"]["churn"].value
+    ) / 36
+    assert of_all == pytest.approx(apart.further["other_draws"]["churn"].value)
     sources = "init, shuffle, augment and dropout"
     said = f"Partly paired: {shared} of 6 draws of {sources} are in both arms; all runs count."
     assert said in printed([found])
@@ -150,14 +165,14 @@ def test_draws_of_one_arm_alone_count_too(shared):
 def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
     a, b = of_draws(range(8)), of_draws(range(2, 12), 0.05, 2)
     found = compared(a, b)
-    means = found.b.accuracy_mean.value - found.a.accuracy_mean.value
+    means = found.b.mean.value - found.a.mean.value
     both = ((a, slice(2, 8)), (b, slice(0, 6)))
-    alone = compared(*(of._replace(predicted=of.predicted[rows], drawn=of.drawn[rows]) for of, rows in both))
+    alone = compared(*(of._replace(answers=of.answers[rows], drawn=of.drawn[rows]) for of, rows in both))
     assert alone.way == "paired"
     weight = found.pair_weight
     assert 0.2 < weight < 1
-    expected = weight * alone.accuracy_difference.value + (1 - weight) * means
-    assert found.accuracy_difference.value == pytest.approx(expected)
+    expected = weight * alone.difference.value + (1 - weight) * means
+    assert found.difference.value == pytest.approx(expected)
     text = printed([found])
     assert "draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; all runs count" in text
     share = round(100 * weight)
@@ -168,11 +183,11 @@ def test_runs_of_a_draw_count_as_one_of_it():
     numbers = np.repeat(range(4), 3)
     a, b = of_draws(numbers), of_draws(numbers + 10, 0.2, 2)
     found = compared(a, b)
-    means = [accuracies(answers.predicted, LABELS).reshape(4, 3).mean(axis=1) for answers in (a, b)]
-    assert found.accuracy_difference == pytest.approx(mean_difference(*means).effect)
+    means = [accuracies(answers.answers, LABELS).reshape(4, 3).mean(axis=1) for answers in (a, b)]
+    assert found.difference == pytest.approx(mean_difference(*means).effect)
     assert (found.a.n_runs, found.a.n_draws) == (12, 4)
-    assert found.a.churn_same_draw.value < found.a.churn.value
-    assert found.a.accuracy_sd_same_draw.value < found.a.accuracy_sd.value
+    assert found.a.further["churn_same_draw"].value < found.a.further["churn"].value
+    assert found.a.further["accuracy_sd_same_draw"].value < found.a.sd.value
     assert "over 4 and 4 draws" in verdict(found)
 
 
@@ -191,8 +206,8 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
         return
     assert "is better" not in text
     assert "No winner: " in text
-    assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.low]).all()
-    assert found.accuracy_difference_over_examples.low > 0
+    assert np.isnan([found.pvalue, found.difference.low, found.hedges_g.low]).all()
+    assert found.difference_over_examples.low > 0
     fixed = [source for source in ALL if any(source not in VARIANTS[name] for name in (one, other))]
     assert any(source in text for source in fixed)
 
@@ -218,33 +233,31 @@ def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
     a = np.where(np.random.Generator(np.random.Philox(1)).random((20, 400)) < 0.3, (LABELS + 1) % 4, LABELS)
     b = a.copy()
     b[np.arange(10), (a[:10] == LABELS).argmax(axis=1)] = 9
-    found = compared(Answers("a", a, None, None), Answers("b", b, None, None), "paired")
+    found = compared(answers_of(a), answers_of(b), "paired")
     half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
     assert 0.01 < half < 0.1
     line = next(line for line in printed([found]).splitlines() if line.startswith("accuracy %"))
     means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
     assert line.split()[2:5] == [*means, "-0.125"]
-    apart = compared(
-        *(Answers("a", np.where(arm(share, 3, 4).predicted > 0, LABELS, 9), None, None) for share in (0.3, 0.1))
-    )
+    apart = compared(*(answers_of(np.where(arm(share, 3, 4).answers > 0, LABELS, 9)) for share in (0.3, 0.1)))
     line = next(line for line in printed([apart]).splitlines() if line.startswith("accuracy %"))
-    half = 50 * (apart.accuracy_difference.high - apart.accuracy_difference.low)
+    half = 50 * (apart.difference.high - apart.difference.low)
     decimals = max(0, 1 - int(np.floor(np.log10(half))))
-    assert line.split()[2] == f"{100 * apart.a.accuracy_mean.value:.{decimals}f}"
+    assert line.split()[2] == f"{100 * apart.a.mean.value:.{decimals}f}"
 
 
 def test_a_difference_within_noise_is_not_called_a_gain():
     found = compared(arm(0.3, 5), arm(0.3, 5, 2))
-    assert found.accuracy_difference.low < 0 < found.accuracy_difference.high
+    assert found.difference.low < 0 < found.difference.high
     assert verdict(found).startswith("No significant difference between B and A: accuracy ")
 
 
 def test_single_runs_have_a_difference_but_no_winner():
     found = compared(arm(0.4, 1), arm(0.1, 1, 2))
-    assert found.accuracy_difference.value > 0.2
-    assert np.isnan([found.accuracy_difference.low, found.pvalue, found.other_draws.churn.low]).all()
-    low, high = found.accuracy_difference_over_examples[1:]
-    assert 0 < low < found.accuracy_difference.value < high
+    assert found.difference.value > 0.2
+    assert np.isnan([found.difference.low, found.pvalue, found.further["other_draws"]["churn"].low]).all()
+    low, high = found.difference_over_examples[1:]
+    assert 0 < low < found.difference.value < high
     assert "No winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
     assert "trained again" not in verdict(found)
 
@@ -256,20 +269,66 @@ def test_what_holds_on_these_examples_alone_says_so():
     b[1:, 100] = LABELS[100]
     for answers in (a, b):
         answers[np.arange(6), np.arange(300, 306)] = (LABELS[300:306] + 2) % 4
-    found = comparison.compare_all([Answers("a", each, None, None) for each in (a, b)], LABELS)[0]
+    found = comparison.compare_all([answers_of(each) for each in (a, b)])[0]
     assert verdict(found).startswith("B is better than A: accuracy +0.21 points")
-    assert "On other examples of the same kind this may not hold" in verdict(found)
+    low, high = (f"{100 * end:.2f}" for end in found.difference_over_both[1:])
+    assert float(low) < 0 < float(high)
+    assert f"Over new runs and new examples: {low} to {high}, which includes 0." in verdict(found)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_interval_over_runs_and_examples_has_the_mean_squares_of_both(paired):
+    a, b = arm(0.4, 5), arm(0.3, 5, 2)
+    found = compared(a, b, "paired" if paired else "independent")
+    rights = [(each.answers == LABELS).astype(float) for each in (a, b)]
+    d = rights[1].mean(axis=0) - rights[0].mean(axis=0)
+    sides = [rights[1] - rights[0]] if paired else rights
+    of_runs = [side.mean(axis=1).var(ddof=1) / 5 for side in sides]
+    of_both = 0.0
+    for side in sides:
+        rest = side - side.mean(axis=0) - side.mean(axis=1, keepdims=True) + side.mean()
+        of_both += np.square(rest).sum() / 4 / 399 / 5 / 400
+    welch = 4 if paired else sum(of_runs) ** 2 / sum(part**2 / 4 for part in of_runs)
+    quantiles = stats.t.isf(0.025, [399, welch, 399 * 4 * len(sides)])
+    squares = quantiles**2 * [d.var(ddof=1) / 400, sum(of_runs), of_both]
+    half = np.sqrt(max(squares[0] + squares[1] - squares[2], *squares[:2]))
+    assert found.difference_over_both == pytest.approx((d.mean(), d.mean() - half, d.mean() + half), rel=1e-9)
+    assert np.isnan(compared(arm(0.4, 1), b).difference_over_both.low)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_of_new_runs_on_new_examples_95_percent_of_intervals_have_the_true_difference(paired):
+    """Whether a run is right: the sum of what the run, the example and both have in common is above a threshold."""
+    draw = np.random.Generator(np.random.Philox(11))
+    studies, count, sds = 300, 60, (0.25, 0.7, 1.0)
+    means = np.array([0.5, 0.8])
+    true = np.diff(stats.norm.cdf(means / np.linalg.norm(sds)))[0]
+    covered = {"difference": 0, "difference_over_examples": 0, "difference_over_both": 0}
+    for _ in range(studies):
+        seeds, arms_drawn = draw.normal(size=(5, 1)), []
+        for mean in means:
+            of_runs = (0.6 * seeds + 0.8 * draw.normal(size=(5, 1))) if paired else draw.normal(size=(5, 1))
+            parts = (of_runs, draw.normal(size=count), draw.normal(size=(5, count)))
+            right = mean + sum(sd * part for sd, part in zip(sds, parts, strict=True)) > 0
+            arms_drawn.append(Arm("", right.astype(int), np.ones(count, int), np.ones(count, int)))
+        (found,) = comparison.compare_all(arms_drawn, "paired" if paired else "independent")
+        for name in covered:
+            _, low, high = getattr(found, name)
+            covered[name] += low <= true <= high
+    shares = {name: times / studies for name, times in covered.items()}
+    assert shares["difference_over_both"] >= 0.93, shares
+    assert max(shares["difference"], shares["difference_over_examples"]) < 0.92, shares
 
 
 def test_bit_identical_runs_are_one_run():
     a, b = arm(0.3, 1), arm(0.2, 1, 2)
     of_bits = ((a, "x"), (b, "y"))
-    copies = [one._replace(predicted=one.predicted.repeat(5, axis=0), bits=[bits] * 5) for one, bits in of_bits]
+    copies = [one._replace(answers=one.answers.repeat(5, axis=0), bits=[bits] * 5) for one, bits in of_bits]
     found = compared(*copies)
     assert "is better" not in verdict(found)
-    assert (found.a.n_draws, found.a.churn_same_draw.value) == (1, 0)
+    assert (found.a.n_draws, found.a.further["churn_same_draw"].value) == (1, 0)
     assert "The 5 runs of B are bit-identical and count as one." in found.notes
-    half = copies[0]._replace(predicted=arm(0.3, 5).predicted, bits=["x", "x", "y", "z", "w"])
+    half = copies[0]._replace(answers=arm(0.3, 5).answers, bits=["x", "x", "y", "z", "w"])
     assert "Of the 5 runs of A, 4 differ; runs that are bit-identical count as one." in compared(half, b).notes
 
 
@@ -277,19 +336,19 @@ def test_the_same_runs_twice_are_equal_for_sure():
     a = arm(0.3, 4)._replace(bits=list("wxyz"))
     found = compared(a, a._replace(file="b.npy"))
     assert (found.way, found.n_draws) == ("paired", 4)
-    assert found.accuracy_difference == (0, 0, 0)
-    assert verdict(found).startswith("All runs are equally accurate.")
+    assert found.difference == (0, 0, 0)
+    assert verdict(found).startswith("Both have the same accuracy.")
     assert "4 runs of B are bit-identical with runs of A." in found.notes
 
 
 def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
     a, more = arm(0.4, 5), arm(0.1, 6, 2)
-    copied = more._replace(predicted=np.concatenate([more.predicted, a.predicted]))
+    copied = more._replace(answers=np.concatenate([more.answers, a.answers]))
     for bits in (None, list("vwxyz")):
         first = a._replace(bits=bits)
         found = compared(first, copied._replace(bits=bits and [*"abcdef", *bits]))
         assert found.way == "same runs"
-        assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.value]).all()
+        assert np.isnan([found.pvalue, found.difference.low, found.hedges_g.value]).all()
         alike = "bit-identical with" if bits else "equal in all predictions to"
         assert f"5 runs of B are {alike} runs of A." in found.notes
         assert "No winner: 5 runs are in both arms" in verdict(found)
@@ -297,11 +356,11 @@ def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
     # Of equal scores one is enough, of equal predictions not: on an easy test set they may be luck.
     found = compared(a._replace(bits=list("vwxyz")), more._replace(bits=list("abcdez")))
     assert found.way == "same runs" and "1 run is in both arms" in verdict(found)
-    assert compared(a, more._replace(predicted=np.concatenate([more.predicted, a.predicted[:1]]))).pvalue < 0.05
+    assert compared(a, more._replace(answers=np.concatenate([more.answers, a.answers[:1]]))).pvalue < 0.05
     # The draws of a study's cells are known: equal runs of two variants are a finding.
     numbers = [dict.fromkeys(ALL, draw) for draw in range(5)]
     known = a._replace(bits=list("vwxyz"), drawn=numbers)
-    other = more._replace(predicted=more.predicted[:5], bits=list("vbcde"), drawn=numbers)
+    other = more._replace(answers=more.answers[:5], bits=list("vbcde"), drawn=numbers)
     assert compared(known, other).way == "paired"
 
 
@@ -309,17 +368,17 @@ def test_equal_predictions_of_two_arms_may_be_luck():
     """On an easy test set two runs may both be right on everything and yet be two runs."""
     a, b = arm(0, 1), arm(0, 1)
     assert compared(a, b).same_draws == []
-    assert np.isnan(compared(a, b).same_draw.churn.value)
-    assert verdict(compared(a, b)) == "All runs are equally accurate. No prediction changes if B replaces A."
+    assert np.isnan(compared(a, b).further["same_draw"]["churn"].value)
+    assert verdict(compared(a, b)) == "Both have the same accuracy. No prediction changes if B replaces A."
 
 
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
-    assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
+    assert compared(a, b).further["cross_entropy_difference"].value == pytest.approx(-0.1)
     assert "cross-entropy" in printed([compared(a, b)])
     other = b._replace(entropies=None, notes=["no scores"])
     found = compared(a, other)
-    assert found.cross_entropy_difference is found.b.cross_entropy_mean is None
+    assert found.further["cross_entropy_difference"] is found.b.further["cross_entropy_mean"] is None
     assert "cross-entropy" not in printed([found])
     assert "B: no scores." in found.notes
 
@@ -343,9 +402,9 @@ def test_what_is_assumed_is_said(assumption, said, way):
 
 def test_more_than_two_arms_are_compared_with_the_first_by_holm():
     arms = [arm(0.3, 6), arm(0.29, 6, 2), arm(0.2, 6, 3), arm(0.28, 1, 4)]
-    found = comparison.compare_all(arms, LABELS)
+    found = comparison.compare_all(arms)
     assert [one.b.name for one in found] == ["B", "C", "D"]
-    assert len({one.a.accuracy_mean for one in found}) == 1
+    assert len({one.a.mean for one in found}) == 1
     assert found[1].pvalue_holm == pytest.approx(2 * found[1].pvalue)
     assert np.isnan(found[2].pvalue_holm)  # one run is no test, and not counted as one
     plain = json.loads(json.dumps(comparison_text.as_json(found), allow_nan=False))["comparisons"]
@@ -369,8 +428,8 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert "nan" not in text
     assert f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)" in text.splitlines()
     plain = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
-    assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
-    assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
+    assert plain["accuracy_difference"]["value"] == found.difference.value
+    assert plain["other_draws"]["churn"]["value"] == found.further["other_draws"]["churn"].value
     assert plain["verdict"].startswith(text.splitlines()[0])
     assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
@@ -382,9 +441,9 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
     for one, other, few in ((a, b, "A"), (b, a, "B")):
         found = compared(one, other)
         assert found.way == "two draws"
-        assert np.isnan([found.pvalue, found.pvalue_holm, found.accuracy_difference.low, found.hedges_g.value]).all()
-        means = [accuracies(arm.predicted, LABELS).mean() for arm in (one, other)]
-        assert found.accuracy_difference.value == pytest.approx(means[1] - means[0])
+        assert np.isnan([found.pvalue, found.pvalue_holm, found.difference.low, found.hedges_g.value]).all()
+        means = [accuracies(arm.answers, LABELS).mean() for arm in (one, other)]
+        assert found.difference.value == pytest.approx(means[1] - means[0])
         assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
         assert "two runs" in verdict(found) and "make a third" in verdict(found)
         text = printed([found])
@@ -393,17 +452,17 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
 
 
 def test_holm_counts_no_comparison_of_two_runs():
-    found = comparison.compare_all([arm(0.3, 6), arm(0.2, 6, 2), arm(0.1, 2, 3)], LABELS)
+    found = comparison.compare_all([arm(0.3, 6), arm(0.2, 6, 2), arm(0.1, 2, 3)])
     assert found[0].pvalue_holm == found[0].pvalue
     assert np.isnan(found[1].pvalue_holm)
 
 
 def test_arms_far_apart_and_hardly_noisy_are_compared_too():
-    a = arm(0.5, 1).predicted.repeat(3, axis=0)
+    a = arm(0.5, 1).answers.repeat(3, axis=0)
     a[[1, 2], [0, 1]] = (a[0, :2] + 1) % 4
     b = LABELS[np.newaxis].repeat(3, axis=0)
     b[[1, 2], [0, 1]] = 3
-    found = comparison.compare_all([Answers("a", a, None, None), Answers("b", b, None, None)], LABELS)[0]
+    found = comparison.compare_all([answers_of(a), answers_of(b)])[0]
     assert verdict(found).startswith("B is better than A: accuracy +")
 
 
@@ -424,7 +483,7 @@ def folder(tmp_path):
 
 
 def read(*given, source="y.npy"):
-    return read_arms.read([str(one) for one in given], Labels(str(source), TRUE, len(TRUE)))
+    return arms.read([str(one) for one in given], PREDICTIONS, Truth(str(source), TRUE, len(TRUE)))
 
 
 def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folder, monkeypatch):
@@ -432,7 +491,7 @@ def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folde
     files = [folder / f"run{run}.npy" for run in range(3)]
     for given in ([folder], [folder / "*.npy"], files, [f"{folder.name}/run[0-9].npy"]):
         found = read(*given)
-        np.testing.assert_array_equal(found.predicted, CLASSES)
+        np.testing.assert_array_equal(found.answers, CLASSES)
         assert (len(found.entropies), found.classes, len(set(found.bits)), found.drawn) == (3, 3, 3, None)
     assert read(*files).file == f"{files[0]} ... {files[2]}"
     assert read(folder).file == str(folder)
@@ -441,13 +500,13 @@ def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folde
 def test_runs_of_classes_and_of_scores_can_stand_together(folder):
     np.savetxt(folder / "run3.csv", CLASSES[0], fmt="%d")
     found = read(folder)
-    assert (len(found.predicted), found.entropies, found.bits, found.classes) == (4, None, None, 3)
+    assert (len(found.answers), found.entropies, found.bits, found.classes) == (4, None, None, 3)
 
 
 def test_of_several_files_each_is_one_run(folder, refused):
     np.save(folder / "run1.npy", LOGITS)
     assert refused(read, folder) == f"{folder}/run1.npy: found 3 runs; one run in each of 3 files"
-    assert len(read(folder / "run1.npy").predicted) == 3
+    assert len(read(folder / "run1.npy").answers) == 3
 
 
 def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
@@ -463,7 +522,7 @@ def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
 def test_more_is_not_assumed_than_can_be(folder, refused):
     three, two, one = read(folder), read(*sorted(folder.glob("*.npy"))[:2]), read(folder / "run0.npy")
     known = three._replace(drawn=[{}] * 3, file="known.npy")
-    read_arms.require_comparable([three, three], True, False)
+    arms.require_comparable([three, three], True, False)
     for of, options, line in (
         ([three, two], (True, False), "--paired: found 3, 2 runs; equal numbers of runs"),
         ([three, three], (True, True), "--paired: found --same-start, too; one of them"),
@@ -471,7 +530,7 @@ def test_more_is_not_assumed_than_can_be(folder, refused):
         ([one, one, one], (False, False), "ARMS: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
         ([three] * 27, (False, False), "ARMS: found 27 arms; at most 26"),
     ):
-        assert line in refused(read_arms.require_comparable, of, *options)
+        assert line in refused(arms.require_comparable, of, *options)
 
 
 @pytest.mark.parametrize(
@@ -488,12 +547,12 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
         else:
             np.save(path, predicted)
     shell, ordered, other = (read(*(paths[number] for number in of)) for of in ((1, 10, 2), (1, 2, 10), (2, 10, 11)))
-    np.testing.assert_array_equal(shell.predicted, ordered.predicted)
-    np.testing.assert_array_equal(ordered.predicted, [np.roll(TRUE, number) for number in (1, 2, 10)])
-    read_arms.require_comparable([shell, ordered], True, False)
-    read_arms.require_comparable([shell, other], False, False)
+    np.testing.assert_array_equal(shell.answers, ordered.answers)
+    np.testing.assert_array_equal(ordered.answers, [np.roll(TRUE, number) for number in (1, 2, 10)])
+    arms.require_comparable([shell, ordered], True, False)
+    arms.require_comparable([shell, other], False, False)
     first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
-    line = refused(read_arms.require_comparable, [shell, other], True, False)
+    line = refused(arms.require_comparable, [shell, other], True, False)
     assert line.startswith(f"command line: --paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")
 

@@ -13,17 +13,10 @@ from scipy import stats
 
 from toolnoise.api.compare import compare
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import (
-    compared_numbers,
-    comparison,
-    comparison_text,
-    label_files,
-    numbers,
-    numbers_text,
-    read_arms,
-)
-from toolnoise.comparison.clusters import mean_over_examples
+from toolnoise.comparison import arms, comparison, comparison_text, label_files
+from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import laid_out
+from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.verbs import compare as verb
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.outcomes import LEFT, LOSSES, OUTCOMES, SCORED, VALUES
@@ -32,19 +25,16 @@ from toolnoise.study import config
 RUNS, EXAMPLES = 4, 12
 
 
-def compared(*arms, labels="y.npy", by_label=False, assumption="independent"):
-    known = label_files.read(labels)
-    read = [read_arms.read([arm], known) for arm in arms]
-    read_arms.require_comparable(read, assumption == "paired", False)
-    judged, right = read_arms.right_or_wrong(read, known)
-    return comparison.compare_all(judged, right, assumption, known.asked if by_label else ())
+def compared(*paths, of=PREDICTIONS, labels="y.npy", by_label=False, assumption="independent"):
+    read_truth = label_files.read if of == PREDICTIONS else label_files.numbers
+    truth = None if labels is None else read_truth(labels)
+    read = [arms.read([path], of, truth) for path in paths]
+    arms.require_comparable(read, assumption == "paired", False)
+    return comparison.compare_all(read, assumption, truth.asked if by_label else ())
 
 
-def compared_as(kind, *arms, labels=None, assumption="independent"):
-    truth = None if labels is None else label_files.numbers(labels)
-    read = [numbers.read_arm([arm], kind, truth) for arm in arms]
-    numbers.require_alike(read)
-    return compared_numbers.compare_all(read, assumption)
+def compared_as(kind, *paths, labels=None, assumption="independent"):
+    return compared(*paths, of=kind, labels=labels, assumption=assumption)
 
 
 def near(value):
@@ -69,22 +59,22 @@ def test_many_labels_have_accuracies_exact_matches_and_each_label_by_holm(saved,
     rights = [(scores > 0) == truth for scores in (a, b)]
     means = [right.reshape(RUNS, -1).mean(axis=1) for right in rights]
     difference, low, high, pvalue = welch(*means)
-    assert (found.accuracy_difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
-    assert (found.n_examples, found.units_each, found.outcome) == (EXAMPLES, 3, "labels")
+    assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
+    assert (found.n_examples, found.further["units_each"], found.outcome) == (EXAMPLES, 3, "labels")
     whole = [right.all(axis=2).mean(axis=1) for right in rights]
-    assert found.exact_match.a == near(whole[0].mean())
-    assert found.exact_match.difference == near(welch(*whole)[:3])
+    assert found.further["exact_match"]["a"] == near(whole[0].mean())
+    assert found.further["exact_match"]["difference"] == near(welch(*whole)[:3])
     entropies = [np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean(axis=(1, 2)) for scores in (a, b)]
-    assert found.cross_entropy_difference == near(welch(*entropies)[:3])
+    assert found.further["cross_entropy_difference"] == near(welch(*entropies)[:3])
     # The interval over examples: an example's labels together.
     each = (rights[1].mean(axis=0) - rights[0].mean(axis=0)).mean(axis=1)
     over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
-    assert found.accuracy_difference_over_examples[1:] == near(over)
+    assert found.difference_over_examples[1:] == near(over)
     of_labels = [welch(*(right[:, :, label].mean(axis=1) for right in rights)) for label in range(3)]
-    assert [label.pvalue for label in found.by_label] == near([pvalue for *_, pvalue in of_labels])
-    assert [label.difference.value for label in found.by_label] == near([value for value, *_ in of_labels])
+    assert [label.pvalue for label in found.further["by_label"]] == near([pvalue for *_, pvalue in of_labels])
+    assert [label.difference.value for label in found.further["by_label"]] == near([value for value, *_ in of_labels])
     smallest = min(pvalue for *_, pvalue in of_labels)
-    assert min(label.pvalue_holm for label in found.by_label) == near(min(1, 3 * smallest))
+    assert min(label.pvalue_holm for label in found.further["by_label"]) == near(min(1, 3 * smallest))
     text = laid_out(comparison_text.blocks([found]))
     assert f"{EXAMPLES} examples of 3 labels; accuracy and churn count labels" in text
     assert "all labels right %" in text
@@ -99,17 +89,17 @@ def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved
     chances = 1 / (1 + np.exp(-logits))
     saved(y=truth, logits=logits, chances=chances, said=(logits > 0).astype(int))
     labels = label_files.read("y.npy")
-    read = {name: read_arms.read([f"{name}.npy"], labels) for name in ("logits", "chances", "said")}
+    read = {name: arms.read([f"{name}.npy"], PREDICTIONS, labels) for name in ("logits", "chances", "said")}
     for answers in read.values():
-        np.testing.assert_array_equal(answers.predicted, (logits > 0).reshape(RUNS, -1))
+        np.testing.assert_array_equal(answers.answers, (logits > 0).reshape(RUNS, -1))
     assert read["chances"].entropies == near(read["logits"].entropies)
     assert read["said"].entropies is None
     assert "log-odds of yes against no" in read["logits"].notes[0]
     assert "probabilities of yes" in read["chances"].notes[0]
     saved(percent=100 * chances, all_logits=100 * chances)
     line = "none below 0 as log-odds of no are; probabilities, from 0 to 1; log-odds in a file or array named logits"
-    assert line in refused(read_arms.read, ["percent.npy"], labels)
-    assert read_arms.read(["all_logits.npy"], labels).predicted.all()
+    assert line in refused(arms.read, ["percent.npy"], PREDICTIONS, labels)
+    assert arms.read(["all_logits.npy"], PREDICTIONS, labels).answers.all()
 
 
 @pytest.mark.parametrize("shape", [(EXAMPLES, 5), (EXAMPLES, 4, 3)])
@@ -121,12 +111,12 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     labels = label_files.read("y.npy")
     said = scores.argmax(axis=-1).reshape(RUNS, -1)
     for name, runs in (("a.npy", RUNS), ("one.npy", 1), ("classes.npy", RUNS), ("class_of_one.npy", 1)):
-        np.testing.assert_array_equal(read_arms.read([name], labels).predicted, said[:runs])
-    np.testing.assert_array_equal(read_arms.read(["each.npz"], labels).predicted, said)
+        np.testing.assert_array_equal(arms.read([name], PREDICTIONS, labels).answers, said[:runs])
+    np.testing.assert_array_equal(arms.read(["each.npz"], PREDICTIONS, labels).answers, said)
     (found,) = compared("a.npy", "each.npz")
     units = int(np.prod(shape[1:]))
-    assert (found.n_examples, found.units_each) == (EXAMPLES, units)
-    assert found.accuracy_difference.value == 0
+    assert (found.n_examples, found.further["units_each"]) == (EXAMPLES, units)
+    assert found.difference.value == 0
     assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in laid_out(
         comparison_text.blocks([found])
     )
@@ -145,13 +135,13 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
 def test_arms_of_other_shapes_are_refused(labels, arm, line, saved, drawn, refused):
     saved(y=drawn.integers(0, 6, labels), a=arm)
     known = label_files.read("y.npy")
-    assert refused(read_arms.read, ["a.npy"], known).startswith(line)
+    assert refused(arms.read, ["a.npy"], PREDICTIONS, known).startswith(line)
 
 
 def test_a_table_is_no_file_of_tokens(saved, drawn, tmp_path, refused):
     saved(y=drawn.integers(0, 6, (EXAMPLES, 5)))
     (tmp_path / "a.csv").write_text("pred\n1\n2\n")
-    found, _, allowed = refused(read_arms.read, ["a.csv"], label_files.read("y.npy")).partition("; ")
+    found, _, allowed = refused(arms.read, ["a.csv"], PREDICTIONS, label_files.read("y.npy")).partition("; ")
     assert found == "a.csv: found no array, and labels of shape (12, 5) in y.npy"
     assert allowed == ".npy or .npz where examples have several labels"
 
@@ -169,14 +159,16 @@ def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples
     difference, low, high, pvalue = welch(*(each.mean(axis=1) for each in wrong))
     assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
     rmses = [np.sqrt(np.square(each).mean(axis=1)) for each in wrong]
-    assert found.rmse_difference == near(welch(*rmses)[:3])
+    assert found.further["rmse_difference"] == near(welch(*rmses)[:3])
     assert found.a.sd.value == near(wrong[0].mean(axis=1).std(ddof=1))
     each = (wrong[1].mean(axis=0) - wrong[0].mean(axis=0)).reshape(EXAMPLES, -1).mean(axis=1)
     over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
     assert found.difference_over_examples == near((each.mean(), *over))
-    assert found.apart_other_draws.value == near(np.mean([np.abs(one - other).mean() for one in a for other in b]))
-    assert found.perplexity_ratio is None
-    assert "B is better than A: mean absolute error -" in laid_out(numbers_text.blocks([found]))
+    assert found.further["apart_other_draws"].value == near(
+        np.mean([np.abs(one - other).mean() for one in a for other in b])
+    )
+    assert found.further["perplexity_ratio"] is None
+    assert "B is better than A: mean absolute error -" in laid_out(comparison_text.blocks([found]))
 
 
 def test_values_of_two_runs_decide_nothing(saved, drawn):
@@ -185,9 +177,11 @@ def test_values_of_two_runs_decide_nothing(saved, drawn):
     saved(y=truth, a=a, b=b)
     (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
     assert found.way == "two draws"
-    assert np.isnan([found.pvalue, found.difference.low, found.rmse_difference.low, found.hedges_g.value]).all()
+    assert np.isnan(
+        [found.pvalue, found.difference.low, found.further["rmse_difference"].low, found.hedges_g.value]
+    ).all()
     assert found.difference.value == near(np.abs(b - truth).mean() - np.abs(a - truth).mean())
-    text = laid_out(numbers_text.blocks([found]))
+    text = laid_out(comparison_text.blocks([found]))
     assert "two runs of A" in text and "make a third" in text and "is better" not in text and "nan" not in text
 
 
@@ -197,7 +191,7 @@ def test_runs_of_values_that_stand_in_both_arms_are_named(saved, drawn):
     saved(y=truth, a=a, b=np.concatenate([more, a[:1]]))
     (found,) = compared_as(VALUES, "a.npy", "b.npy", labels="y.npy")
     assert found.way == "same runs" and np.isnan([found.pvalue, found.difference.low]).all()
-    text = laid_out(numbers_text.blocks([found]))
+    text = laid_out(comparison_text.blocks([found]))
     assert "1 run of B is bit-identical with a run of A." in text and "No winner: 1 run is in both arms" in text
 
 
@@ -221,51 +215,51 @@ def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refu
     true = label_files.numbers("y.csv")
     found = frame.add(1).iloc[order, ::-1].add_prefix("pred_")
     found.to_csv("a.csv")
-    read = numbers.read("a.csv", VALUES, true)
-    np.testing.assert_allclose(read.values, [truth.ravel() + 1])
+    read = arms.read_file("a.csv", VALUES, true)
+    np.testing.assert_allclose(read.answers, [truth.ravel() + 1])
     found["pred_y"].to_csv("a.csv")
     frame["y"].to_csv("one.csv")
-    read = numbers.read("a.csv", VALUES, label_files.numbers("one.csv"))
-    np.testing.assert_allclose(read.values, [truth[:, 1] + 1])
+    read = arms.read_file("a.csv", VALUES, label_files.numbers("one.csv"))
+    np.testing.assert_allclose(read.answers, [truth[:, 1] + 1])
     found.set_axis(list("ABCDEFGHIJKL")).to_csv("a.csv", index_label="id")
     if name or isinstance(ids, list) or ids[0]:
-        assert "a.csv: found other examples than in y.csv" in refused(numbers.read, "a.csv", VALUES, true)
+        assert "a.csv: found other examples than in y.csv" in refused(arms.read_file, "a.csv", VALUES, true)
 
 
 @pytest.mark.usefixtures("here")
 def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refused):
     truth, order = drawn.normal(size=EXAMPLES), drawn.permutation(EXAMPLES)
-    true = label_files.numbers_of("y", truth)
+    true = label_files.of_numbers("y", truth)
     np.savez("a.npz", predictions=truth[order] + 1, ids=order, weight=truth)
-    found = numbers.read("a.npz", VALUES, true)
-    np.testing.assert_allclose(found.values, [truth + 1])
+    found = arms.read_file("a.npz", VALUES, true)
+    np.testing.assert_allclose(found.answers, [truth + 1])
     np.savez("a.npz", predictions=truth, ids=order[1:])
     line = f"a.npz: ids: found {EXAMPLES - 1} for {EXAMPLES} examples; one for each, or another name"
-    assert refused(numbers.read, "a.npz", VALUES, true) == line
+    assert refused(arms.read_file, "a.npz", VALUES, true) == line
     np.savez("y.npz", y=truth[order], sample_ids=order)
-    np.testing.assert_allclose(label_files.numbers("y.npz").values, truth)
+    np.testing.assert_allclose(label_files.numbers("y.npz").answers, truth)
     runs = {f"seed{run}": np.full(EXAMPLES, float(run)) for run in (2, 10, 1)}
     np.savez("a.npz", **runs, id=np.arange(EXAMPLES))
     for kind in (VALUES, LOSSES):
-        found = numbers.read_arm(["a.npz"], kind, true if kind == VALUES else None)
-        np.testing.assert_array_equal(found.values, np.repeat([[1], [2], [10]], EXAMPLES, axis=1))
+        found = arms.read(["a.npz"], kind, true if kind == VALUES else None)
+        np.testing.assert_array_equal(found.answers, np.repeat([[1], [2], [10]], EXAMPLES, axis=1))
         assert found.numbers == [1, 2, 10]
     for shape, units in (((EXAMPLES, 3), "segments"), ((EXAMPLES,), "tokens")):
         np.savez("a.npz", losses=np.ones(shape), ids=order)
         line = f"a.npz: found {units} in another order than their ids; the order of their ids"
-        assert refused(numbers.read, "a.npz", LOSSES, None) == line
+        assert refused(arms.read_file, "a.npz", LOSSES, None) == line
 
 
 @pytest.mark.usefixtures("here")
 def test_values_of_other_examples_are_not_compared(drawn, refused):
     truth = drawn.normal(size=EXAMPLES)
     frame = pd.DataFrame({"id": list("abcdefghijkl"), "pred": truth})
-    arms = []
+    read = []
     for name, lines in (("a.csv", frame), ("b.csv", frame[::-1])):
         lines.to_csv(name, index=False)
-        arms.append(numbers.read(name, VALUES, label_files.numbers_of("y", truth)))
-    line = "b.csv: found other examples than in a.csv, or in another order; the same ids in the same order"
-    assert refused(numbers.require_alike, arms) == line
+        read.append(arms.read_file(name, VALUES, label_files.of_numbers("y", truth)))
+    line = "b.csv: found other examples than in a.csv, or in another order; the same order; or ids in --labels, too"
+    assert line in refused(arms.require_comparable, read, False, False)
 
 
 def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):
@@ -274,7 +268,7 @@ def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):
     saved(**{f"a{run}": values for run, values in enumerate(a)})
     found = compare("a*.npy", b, labels=truth, values=True)
     assert found["difference"] == compare(a, b, labels=truth, values=True)["difference"]
-    assert (found["a"]["file"], found["a"]["n_runs"]) == ("a0.npy ... a3.npy", RUNS)
+    assert (found["a"]["file"], found["a"]["n_runs"]) == ("a*.npy", RUNS)
 
 
 # Losses
@@ -289,16 +283,16 @@ def test_losses_have_a_difference_and_a_ratio_of_perplexities_and_no_labels(save
     means = [np.nanmean(runs.reshape(RUNS, -1), axis=1) for runs in (a, b)]
     difference, low, high, pvalue = welch(*means)
     assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
-    assert found.perplexity_ratio == near(np.exp([difference, low, high]))
-    assert found.a.perplexity.value == near(np.exp(means[0].mean()))
+    assert found.further["perplexity_ratio"] == near(np.exp([difference, low, high]))
+    assert found.a.further["perplexity"].value == near(np.exp(means[0].mean()))
     apart = np.nanmean(b.mean(axis=0) - a.mean(axis=0))
     assert found.difference_over_examples.value == near(apart)
     assert (found.n_examples, found.n_units) == (EXAMPLES, EXAMPLES * 7 - 2 * 3)
-    assert found.rmse_difference is None
-    text = laid_out(numbers_text.blocks([found]))
+    assert found.further["rmse_difference"] is None
+    text = laid_out(comparison_text.blocks([found]))
     assert "B is better than A: loss (nats) -" in text
     assert "error" not in text
-    assert json.loads(json.dumps(numbers_text.as_json([found]), allow_nan=False))["outcome"] == "losses"
+    assert json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))["outcome"] == "losses"
 
 
 def test_losses_of_runs_that_share_draws_are_paired(saved, drawn):
@@ -311,7 +305,7 @@ def test_losses_of_runs_that_share_draws_are_paired(saved, drawn):
     assert found.way == "paired"
     (other,) = compared_as(LOSSES, "a.npy", "b.npy")
     assert found.pvalue < 0.001 < 0.05 < other.pvalue
-    assert "Paired: 4 draws" in laid_out(numbers_text.blocks([found]))
+    assert "Paired: 4 draws" in laid_out(comparison_text.blocks([found]))
 
 
 def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved, drawn):
@@ -320,7 +314,7 @@ def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved,
     (found,) = compared_as(LOSSES, "a.npy", "b.npy")
     assert (found.n_examples, found.n_units) == (1, 50)
     assert found.difference_over_examples == pytest.approx((b.mean() - a.mean(), np.nan, np.nan), nan_ok=True)
-    assert "No winner: A is one run and B is one run" in laid_out(numbers_text.blocks([found]))
+    assert "No winner: A is one run and B is one run" in laid_out(comparison_text.blocks([found]))
 
 
 def test_paired_files_of_losses_are_paired_by_the_numbers_in_their_names(saved, drawn, refused):
@@ -336,7 +330,7 @@ def test_one_run_twice_differs_in_nothing(saved, drawn):
     saved(a=drawn.exponential(size=(EXAMPLES, 5)))
     (found,) = compared_as(LOSSES, "a.npy", "a.npy")
     assert found.difference_over_examples == (0, 0, 0)
-    assert "Both have the same loss (nats)." in laid_out(numbers_text.blocks([found]))
+    assert "Both have the same loss (nats)." in laid_out(comparison_text.blocks([found]))
 
 
 SEGMENTS = np.ones((EXAMPLES, 5))
@@ -367,7 +361,7 @@ def test_losses_and_labels_do_not_go_together(saved, refused):
     line = refused(lambda: compare("nll.npy", "nll.npy", labels="y.npy", losses=True))
     assert line == "command line: --labels: found it with losses; none: a loss is no prediction of a label"
     for asked in (None, VALUES):
-        line = refused(numbers.require_no_losses, "nll.npy", asked)
+        line = refused(arms.require_no_losses, "nll.npy", asked)
         assert line.startswith("nll.npy: found losses by its name, which are no predictions; --losses: ")
 
 
@@ -403,19 +397,16 @@ def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
         # Half of the segments are easier for A, half for B, and all of their tokens with them.
         easier = 0.5 * segments(drawn, 60)
         a, b = 5 + drawn.normal(size=(2, 60, TOKENS)) * 0.1
-        arms = (("a", np.abs(a)), ("b", np.abs(b + easier)))
-        each = [numbers.Numbers(name, LOSSES, of.reshape(1, -1), np.full(60, TOKENS), None) for name, of in arms]
-        (found,) = compared_numbers.compare_all(each)
+        read = [arms.of_arrays(name, [of], LOSSES, None) for name, of in (("a", np.abs(a)), ("b", np.abs(b + easier)))]
+        (found,) = comparison.compare_all(read)
         _, low, high = found.difference_over_examples
         false["losses"] += not low <= 0 <= high
         sure = drawn.normal(size=(60, 1)) > 0
         right = [(sure == side) | (drawn.random((60, TOKENS)) < 0.5) for side in (True, False)]
-        arms = [
-            comparison.Answers(name, rights.reshape(1, -1).astype(int), None, None, units=TOKENS, outcome="tokens")
-            for name, rights in zip("ab", right, strict=True)
-        ]
-        (found,) = comparison.compare_all(arms, np.ones(60 * TOKENS, int))
-        _, low, high = found.accuracy_difference_over_examples
+        about = {"lengths": np.full(60, TOKENS), "outcome": "tokens", "truth": np.ones(60 * TOKENS, int)}
+        read = [Arm(name, rights.reshape(1, -1).astype(int), **about) for name, rights in zip("ab", right, strict=True)]
+        (found,) = comparison.compare_all(read)
+        _, low, high = found.difference_over_examples
         false["accuracy"] += not low <= 0 <= high
     # Of 120 studies at 5 %, 19 of 20 have no more than 8.3 %; with tokens as examples it is 40 % and more.
     assert max(false.values()) / nulls <= 0.083, false

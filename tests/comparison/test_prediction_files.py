@@ -8,8 +8,9 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.comparison import csv_columns, label_files, prediction_files
-from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison import arms, csv_columns, label_files
+from toolnoise.comparison.arms import PREDICTIONS
+from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
@@ -35,7 +36,7 @@ def saved(tmp_path):
 
 
 def read(path):
-    return prediction_files.read(path, Labels("y.npy", LABELS, len(LABELS)))
+    return arms.read_file(path, PREDICTIONS, Truth("y.npy", LABELS, len(LABELS)))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def read(path):
     ],
 )
 def test_the_shape_says_what_an_array_holds(saved, value, predicted):
-    np.testing.assert_array_equal(read(saved(value)).predicted, predicted)
+    np.testing.assert_array_equal(read(saved(value)).answers, predicted)
 
 
 def test_scores_have_cross_entropies_and_classes_none(saved):
@@ -66,7 +67,7 @@ def test_scores_have_cross_entropies_and_classes_none(saved):
 def test_probabilities_have_the_cross_entropies_of_their_logits(saved, dtype):
     found = read(saved((np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)).astype(dtype)))
     np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS, LABELS), rtol=0.002)
-    np.testing.assert_array_equal(found.predicted, CLASSES)
+    np.testing.assert_array_equal(found.answers, CLASSES)
 
 
 def test_what_is_taken_for_logits_or_not_is_said(saved):
@@ -77,7 +78,7 @@ def test_what_is_taken_for_logits_or_not_is_said(saved):
         found = read(saved(bad))
         assert found.entropies is None
         assert "neither logits nor probabilities" in found.notes[1]
-        np.testing.assert_array_equal(found.predicted, bad.argmax(axis=2))
+        np.testing.assert_array_equal(found.answers, bad.argmax(axis=2))
 
 
 def test_a_label_of_probability_zero_has_no_cross_entropy(saved):
@@ -94,10 +95,10 @@ def test_npz_has_one_stack_or_an_array_a_run(tmp_path, refused):
         {f"seed{run}": LOGITS[run] for run in range(3)},
     ):
         np.savez(path, **content)
-        np.testing.assert_array_equal(read(path).predicted, CLASSES)
+        np.testing.assert_array_equal(read(path).answers, CLASSES)
         np.testing.assert_allclose(read(path).entropies, cross_entropies(LOGITS, LABELS), rtol=1e-12)
     np.savez_compressed(path, one=CLASSES[0], other=CLASSES[1])
-    np.testing.assert_array_equal(read(path).predicted, CLASSES[:2])
+    np.testing.assert_array_equal(read(path).answers, CLASSES[:2])
     for bad in ({"a": LOGITS[0], "b": LOGITS[0, :4]}, {"a": LOGITS, "b": LOGITS}, {"logits": LOGITS, "scores": LOGITS}):
         np.savez(path, **bad)
         names = "logits or probabilities or predictions or scores or correct"
@@ -134,24 +135,24 @@ TABLE = "\n".join(",".join(map(str, row)) for row in LOGITS[0])
 )
 def test_csv_has_an_example_a_line_with_or_without_names(saved, text):
     found = read(saved(text, "a.csv"))
-    np.testing.assert_array_equal(found.predicted, CLASSES[:1])
+    np.testing.assert_array_equal(found.answers, CLASSES[:1])
     np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS[:1], LABELS), rtol=1e-6)
 
 
 def test_csv_of_classes_is_a_line_an_example_of_one_run_or_a_line_a_run(saved):
-    np.testing.assert_array_equal(read(saved("\n".join(map(str, CLASSES[0])), "a.csv")).predicted, CLASSES[:1])
+    np.testing.assert_array_equal(read(saved("\n".join(map(str, CLASSES[0])), "a.csv")).answers, CLASSES[:1])
     lines = "\n".join(",".join(map(str, run)) for run in CLASSES)
-    np.testing.assert_array_equal(read(saved(lines, "a.csv")).predicted, CLASSES)
+    np.testing.assert_array_equal(read(saved(lines, "a.csv")).answers, CLASSES)
 
 
 def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
     lines = [(run, example, *LOGITS[run, example]) for run in range(3) for example in range(5)]
     text = "run,example,a,b,c\n" + "\n".join(",".join(map(str, line)) for line in lines[::-1])
     found = read(saved(text, "a.csv"))
-    np.testing.assert_array_equal(found.predicted, CLASSES)
+    np.testing.assert_array_equal(found.answers, CLASSES)
     np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS, LABELS), rtol=1e-6)
     lines = "\n".join(f"{run},{answer}" for run in range(3) for answer in CLASSES[run])
-    np.testing.assert_array_equal(read(saved("run,answer\n" + lines, "a.csv")).predicted, CLASSES)
+    np.testing.assert_array_equal(read(saved("run,answer\n" + lines, "a.csv")).answers, CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
 )
 def test_labels_are_one_row_or_column(saved, value):
     found = label_files.read(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
-    assert found.classes.tolist() == LABELS.tolist()
+    assert found.answers.tolist() == LABELS.tolist()
 
 
 def changed(place, value, dtype=np.float32):
@@ -267,7 +268,7 @@ def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
     source = saved(value, "y.npy")
 
     def both():
-        return prediction_files.read(saved(LOGITS), label_files.read(source))
+        return arms.read_file(saved(LOGITS), PREDICTIONS, label_files.read(source))
 
     assert refused(both).startswith(f"{source}: ")
     assert line in refused(both)
@@ -291,11 +292,11 @@ def test_nothing_is_ever_unpickled(saved, refused, tmp_path, name):
 def test_two_files_must_answer_the_same_question(saved, refused):
     three = read(saved(LOGITS, "a.npy"))
     four = read(saved(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
-    assert "found 4 classes; the 3 of " in refused(prediction_files.require_same_classes, three, four)
+    assert "found 4 classes; the 3 of " in refused(arms.require_comparable, [three, four], False, False)
     beyond = read(saved(np.array([0, 1, 7, 1, 0]), "c.npy"))
     for pair in ((three, beyond), (beyond, three)):
-        assert "found class 7; the 3 of " in refused(prediction_files.require_same_classes, *pair)
-    prediction_files.require_same_classes(three, read(saved(CLASSES, "d.npy")))
+        assert "found class 7; the 3 of " in refused(arms.require_comparable, pair, False, False)
+    arms.require_comparable([three, read(saved(CLASSES, "d.npy"))], False, False)
 
 
 def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
@@ -305,8 +306,8 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     index = ABOUT | {"draws": dict.fromkeys(SOURCES) | {"init": [1, 2, 3]}, "diverged": [False, True, False]}
     files.write_json(tmp_path / "algo.json", index)
     found = read(str(tmp_path / "algo.npy"))
-    assert (len(found.predicted), found.missing) == (2, 1)
-    np.testing.assert_array_equal(found.predicted, CLASSES[[0, 2]])
+    assert (len(found.answers), found.missing) == (2, 1)
+    np.testing.assert_array_equal(found.answers, CLASSES[[0, 2]])
     assert found.drawn == [dict.fromkeys(SOURCES) | {"init": (0, seed)} for seed in (1, 3)]
 
 
@@ -319,15 +320,17 @@ def test_a_dump_may_have_classes(tmp_path, refused):
         index = ABOUT | {"draws": dict.fromkeys(SOURCES) | {"init": seeds}, "seeds": seeds, "outcome": "classes"}
         files.write_json(tmp_path / "algo.json", index | {"diverged": [False] * runs, "shape": [runs, 5]})
         found = read(str(tmp_path / "algo.npy"))
-        np.testing.assert_array_equal(found.predicted, classes)
+        np.testing.assert_array_equal(found.answers, classes)
         assert (found.notes, found.entropies, len(found.drawn)) == ((), None, runs)
-    fewer = Labels("y.npy", LABELS[:4], 4)
-    assert "found shape (5, 5) for the 4 labels" in refused(prediction_files.read, str(tmp_path / "algo.npy"), fewer)
+    fewer = Truth("y.npy", LABELS[:4], 4)
+    assert "found shape (5, 5) for the 4 labels" in refused(
+        arms.read_file, str(tmp_path / "algo.npy"), PREDICTIONS, fewer
+    )
 
 
 def test_json_beside_a_file_of_ones_own_is_nothing_of_ours(saved, tmp_path):
     (tmp_path / "a.json").write_text("[1]")
-    assert len(read(saved(LOGITS)).predicted) == 3
+    assert len(read(saved(LOGITS)).answers) == 3
 
 
 def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path):
@@ -337,9 +340,9 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
     files.write_json(study / "predictions/m/digits/cpu/algo.json", index)
     dump = str(study / "predictions/m/digits/cpu/algo.npy")
     line = f"command line: --labels: {dump} is not a dump of a study; a file with the labels"
-    assert refused(prediction_files.labels_of, dump) == line
+    assert refused(arms.labels_of, [dump]) == line
     arrays.write_npz(study / "data/digits.npz", {"labels": LABELS})
-    found = prediction_files.labels_of(dump)
-    assert (found.source, found.classes.tolist()) == (str(study / "data/digits.npz"), LABELS.tolist())
-    refused(prediction_files.labels_of, saved(LOGITS))
-    refused(prediction_files.labels_of, "/a.npy")
+    found = arms.labels_of([dump])
+    assert (found.source, found.answers.tolist()) == (str(study / "data/digits.npz"), LABELS.tolist())
+    refused(arms.labels_of, [saved(LOGITS)])
+    refused(arms.labels_of, ["/a.npy"])

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from toolnoise import cli
-from toolnoise.comparison import label_files, prediction_files, read_arms, table_rows
-from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison import arms, label_files, table_rows
+from toolnoise.comparison.arms import PREDICTIONS, RIGHTS
+from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas.outcomes import TOKENS
 
 N, S, C = 400, 5, 5
@@ -34,7 +35,7 @@ RUNS = answers(1711, S)
 BETTER = answers(1800, S)
 RIGHT = answers(1320, S) == TRUTH
 SEEDS = [f"seed{run}" for run in range(S)]
-LABELS = Labels("y.npy", TRUTH, N)
+LABELS = Truth("y.npy", TRUTH, N)
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def write(here):
 
 
 def read(name, labels=LABELS):
-    return prediction_files.read(name, labels)
+    return arms.read_file(name, PREDICTIONS, labels)
 
 
 def table(runs=RUNS, names=SEEDS):
@@ -110,7 +111,7 @@ def test_a_column_of_classes_for_each_seed_is_a_run_each(write, capsys):
 def test_an_array_of_classes_is_read_in_either_direction(write, dtype):
     for values, shape in ((RUNS, "5 x 400"), (RUNS.T, "400 x 5")):
         found = read(write(np.ascontiguousarray(values.astype(dtype)), "a.npy"))
-        np.testing.assert_array_equal(found.predicted, RUNS)
+        np.testing.assert_array_equal(found.answers, RUNS)
         assert found.notes == (f"read {shape} values as 5 runs of 400 predicted classes",)
         assert found.entropies is None
 
@@ -158,22 +159,22 @@ def test_right_and_wrong_without_that_name_are_refused_against_classes(write, va
     assert line in refusal(write(values, "a.npy"))
     assert line in refusal(write(values.T.copy(), "a.npy"))
     for resolved in (write(values, "a_correct.npy"), write(table(values), "correct.csv")):
-        assert read(resolved).rights
-        np.testing.assert_array_equal(read(resolved).predicted, RIGHT)
+        assert read(resolved).kind == RIGHTS
+        np.testing.assert_array_equal(read(resolved).answers, RIGHT)
 
 
 def test_a_weak_model_that_predicts_two_classes_is_read_where_a_name_says_pred(write, refusal):
-    np.testing.assert_array_equal(read(write(RIGHT.astype(int), "a_pred.npy")).predicted, RIGHT)
-    assert not read(write(pd.DataFrame({"pred": RIGHT[0].astype(int)}))).rights
-    assert not read(write(np.zeros(N, int), "a.npy")).rights
+    np.testing.assert_array_equal(read(write(RIGHT.astype(int), "a_pred.npy")).answers, RIGHT)
+    assert read(write(pd.DataFrame({"pred": RIGHT[0].astype(int)}))).kind != RIGHTS
+    assert read(write(np.zeros(N, int), "a.npy")).kind != RIGHTS
     assert "found only True and False" in refusal(write(pd.DataFrame({"pred": RIGHT[0]})))
 
 
 def test_of_two_classes_0_and_1_are_classes(write, refusal):
-    labels = Labels("y.npy", TRUTH % 2, N)
-    assert not read(write(table(RUNS % 2)), labels).rights
+    labels = Truth("y.npy", TRUTH % 2, N)
+    assert read(write(table(RUNS % 2)), labels).kind != RIGHTS
     assert "right and wrong, or classes" in refusal(write(table(RUNS % 2 == 1)), labels)
-    predicted = read(write(pd.DataFrame({"pred": RUNS[0] % 2 == 1})), labels).predicted
+    predicted = read(write(pd.DataFrame({"pred": RUNS[0] % 2 == 1})), labels).answers
     np.testing.assert_array_equal(predicted, RUNS[:1] % 2)
 
 
@@ -186,16 +187,16 @@ def test_of_two_classes_0_and_1_are_classes(write, refusal):
     ],
 )
 def test_labels_that_no_run_ever_predicts_are_refused(write, classes, line, refusal):
-    assert refusal(write(table()), Labels("y.npy", classes, N)) == f"a.csv: {line}"
+    assert refusal(write(table()), Truth("y.npy", classes, N)) == f"a.csv: {line}"
 
 
 def test_a_class_that_is_never_predicted_or_never_a_label_is_no_fault(write):
-    assert read(write(table(np.where(RUNS == 4, 3, RUNS)))).predicted.max() == 3
-    assert read(write(table(np.where(RUNS == 0, 1, RUNS)))).predicted.min() == 1
-    few = Labels("y.npy", np.where(TRUTH == 4, 3, TRUTH), N)
-    assert read(write(table()), few).predicted.max() == 4
+    assert read(write(table(np.where(RUNS == 4, 3, RUNS)))).answers.max() == 3
+    assert read(write(table(np.where(RUNS == 0, 1, RUNS)))).answers.min() == 1
+    few = Truth("y.npy", np.where(TRUTH == 4, 3, TRUTH), N)
+    assert read(write(table()), few).answers.max() == 4
     # Moved by one, as a model of grades may be that is a little too kind.
-    assert read(write(table(np.minimum(RUNS + 1, 4)))).predicted.min() == 1
+    assert read(write(table(np.minimum(RUNS + 1, 4)))).answers.min() == 1
 
 
 # Names
@@ -216,12 +217,12 @@ def test_a_class_that_is_never_predicted_or_never_a_label_is_no_fault(write):
 def test_a_line_for_each_run_and_example_is_read_by_names(write, names, how):
     name = write(long(**names), **how)
     found = read(name)
-    np.testing.assert_array_equal(found.predicted, RUNS)
+    np.testing.assert_array_equal(found.answers, RUNS)
     assert found.notes[0] == (
         f"read the column {names['pred']} by {names['run']} as 5 runs of 400 predicted classes;"
         f" labels: the column {names['label']}"
     )
-    np.testing.assert_array_equal(prediction_files.labels_of(name).classes, TRUTH)
+    np.testing.assert_array_equal(arms.labels_of([name]).answers, TRUTH)
 
 
 def test_scores_and_rights_may_have_a_line_for_each_run_and_example(write):
@@ -230,15 +231,15 @@ def test_scores_and_rights_may_have_a_line_for_each_run_and_example(write):
     for place in (3, 1, 0, 4, 2):
         lines[f"prob_{place}"] = scores[lines.index, place]
     found = read(write(lines.drop(columns="pred")))
-    np.testing.assert_array_equal(found.predicted, RUNS)
+    np.testing.assert_array_equal(found.answers, RUNS)
     assert "by run as 5 runs of 400 x 5 scores" in found.notes[0]
     lines["correct"] = lines["pred"] == lines["label"]
     found = read(write(lines[["run", "example", "correct"]]))
-    np.testing.assert_array_equal(found.predicted, RUNS == TRUTH)
-    assert found.rights
+    np.testing.assert_array_equal(found.answers, RUNS == TRUTH)
+    assert found.kind == RIGHTS
     # With both, the classes are read.
     found = read(write(lines))
-    np.testing.assert_array_equal(found.predicted, RUNS)
+    np.testing.assert_array_equal(found.answers, RUNS)
     assert found.notes[0].endswith("not read: prob_3, prob_1, prob_0, prob_4, prob_2, correct")
 
 
@@ -257,40 +258,40 @@ def test_scores_and_rights_may_have_a_line_for_each_run_and_example(write):
 )
 def test_columns_of_runs_are_known_by_many_names(write, names, how):
     found = read(write(table(names=names), **how))
-    np.testing.assert_array_equal(found.predicted, RUNS)
+    np.testing.assert_array_equal(found.answers, RUNS)
     assert "as 5 runs of 400 predicted classes" in found.notes[0]
 
 
 def test_columns_are_read_in_the_order_of_their_numbers(write):
     """Many programs sort names as texts: prob_10 stands before prob_2."""
-    classes = Labels("y.npy", np.arange(N) % 12, N)
+    classes = Truth("y.npy", np.arange(N) % 12, N)
     scores = DRAW.random((N, 12))
     for prefix in ("prob_", "c"):
         name = write(table(scores.T, [f"{prefix}{place}" for place in range(12)]).sort_index(axis=1))
-        np.testing.assert_array_equal(read(name, classes).predicted[0], scores.argmax(axis=1))
+        np.testing.assert_array_equal(read(name, classes).answers[0], scores.argmax(axis=1))
     runs = answers(2000, 12)
     name = write(table(runs, [f"seed{run}" for run in range(12)]).sort_index(axis=1))
-    np.testing.assert_array_equal(read(name).predicted, runs)
+    np.testing.assert_array_equal(read(name).answers, runs)
     assert read(name).numbers == list(range(12))
 
 
 def test_scores_of_classes_by_name_are_in_one_order(write, refused):
     scores = DRAW.random((C, N))
     one = read(write(table(scores, [f"score_{name}" for name in "abcde"])))
-    prediction_files.require_same_classes(one, read(write(table(scores, list("ABCDE")), "b.csv")))
-    prediction_files.require_same_classes(one, read(write(table(scores, [f"p_{at}" for at in range(C)]), "b.csv")))
+    arms.require_comparable([one, read(write(table(scores, list("ABCDE")), "b.csv"))], False, False)
+    arms.require_comparable([one, read(write(table(scores, [f"p_{at}" for at in range(C)]), "b.csv"))], False, False)
     for names, where in (("bacde", "b where a.csv has a"), ("abcdx", "x where a.csv has e")):
         other = read(write(table(scores, [f"prob_{name}" for name in names]), "b.csv"))
         line = f"b.csv: found scores of {where}; the same classes, in the same order"
-        assert line == refused(prediction_files.require_same_classes, one, other)
-        two = read_arms.joined("a.csv", [one, one], Labels("y.npy", TRUTH, N))
-        assert line == refused(prediction_files.require_same_classes, two, other)
+        assert line == refused(arms.require_comparable, [one, other], False, False)
+        two = arms.joined("a.csv", [one, one])
+        assert line == refused(arms.require_comparable, [two, other], False, False)
 
 
 def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal):
     name = write(table(DRAW.random((C, N)), [f"p_{place}" for place in range(1, 6)]))
     assert read(name).classes == C
-    assert "found scores p_1 to p_5, of classes from 1" in refusal(name, Labels("y.npy", np.maximum(TRUTH, 1), N))
+    assert "found scores p_1 to p_5, of classes from 1" in refusal(name, Truth("y.npy", np.maximum(TRUTH, 1), N))
 
 
 ANIMALS = "cat,dog,cow,hen,fox"
@@ -331,8 +332,8 @@ def test_what_names_and_values_leave_open_is_refused_with_both_readings(write, f
 def test_whole_numbers_are_scores_where_a_name_says_so(write, first):
     votes = np.eye(C, dtype=int)[TRUTH] * 10
     found = read(write("\n".join([first, *(",".join(map(str, row)) for row in votes)])))
-    np.testing.assert_array_equal(found.predicted, [TRUTH])
-    np.testing.assert_array_equal(read(write(votes, "scores.npy")).predicted, [TRUTH])
+    np.testing.assert_array_equal(found.answers, [TRUTH])
+    np.testing.assert_array_equal(read(write(votes, "scores.npy")).answers, [TRUTH])
 
 
 def test_columns_that_are_not_read_are_named(write):
@@ -356,7 +357,7 @@ def test_classes_may_be_texts(write, capsys, refusal):
     expected = [(np.delete(runs, 0, 1) == np.delete(TRUTH, 0)).mean() * 399 / 400 for runs in (RUNS, BETTER)]
     assert [found[arm]["accuracy_mean"]["value"] for arm in "ab"] == pytest.approx(expected)
     labels = label_files.read("y.csv")
-    one, other = (prediction_files.read(name, labels).predicted for name in ("a.csv", "b.csv"))
+    one, other = (arms.read_file(name, PREDICTIONS, labels).answers for name in ("a.csv", "b.csv"))
     assert (one[:, 0] != other[:, 0]).all()
     write(pd.DataFrame({"pred": NAMES[RUNS[0]]}), "c.csv")
     assert refusal("c.csv").startswith("c.csv: found the class ")
@@ -379,7 +380,7 @@ def test_classes_may_be_texts(write, capsys, refusal):
 )
 def test_labels_may_be_texts(write, text):
     found = label_files.read(write(text, "y.csv"))
-    assert [list(found.codes)[code] for code in found.classes] == list(NAMES[[0, 2, 3, 0, 2, 3]])
+    assert [list(found.codes)[code] for code in found.answers] == list(NAMES[[0, 2, 3, 0, 2, 3]])
 
 
 @pytest.mark.usefixtures("write")
@@ -387,31 +388,31 @@ def test_what_savetxt_writes_is_read():
     whole = {"fmt": "%d"}
     for how in ({"delimiter": ","}, whole, whole | {"header": " ".join(SEEDS)}, whole | {"delimiter": "\t"}):
         np.savetxt("a.csv", RUNS.T, **how)
-        np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
+        np.testing.assert_array_equal(read("a.csv").answers, RUNS)
         np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
-        np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
+        np.testing.assert_array_equal(read("a.csv").answers, RUNS)
     np.savetxt("y.csv", TRUTH, header="label")
-    np.testing.assert_array_equal(label_files.read("y.csv").classes, TRUTH)
+    np.testing.assert_array_equal(label_files.read("y.csv").answers, TRUTH)
 
 
 def test_a_line_a_run_may_have_names(write):
     rows = pd.DataFrame(RUNS, index=pd.Index(SEEDS, name="run"))
     for how in ({}, {"index": True}):
         name = write(rows, **how)
-        np.testing.assert_array_equal(read(name).predicted, RUNS)
+        np.testing.assert_array_equal(read(name).answers, RUNS)
         assert read(name).notes == ("read 5 lines as 5 runs of 400 predicted classes",)
     questions = table(RUNS).T.set_axis([f"q{at}" for at in range(N)], axis=1).sort_index(axis=1)
-    np.testing.assert_array_equal(read(write(questions)).predicted, RUNS)
+    np.testing.assert_array_equal(read(write(questions)).answers, RUNS)
 
 
 def test_a_square_of_whole_numbers_is_refused_and_names_decide(write, refusal):
     square = RUNS[:, :5]
-    labels = Labels("y.npy", TRUTH[:5], 5)
+    labels = Truth("y.npy", TRUTH[:5], 5)
     line = refusal(write(square, "a.npy"), labels)
     assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in line
-    np.testing.assert_array_equal(read(write(table(square)), labels).predicted, square)
+    np.testing.assert_array_equal(read(write(table(square)), labels).answers, square)
     np.savez("a.npz", **dict(zip(SEEDS, square, strict=True)))
-    np.testing.assert_array_equal(read("a.npz", labels).predicted, square)
+    np.testing.assert_array_equal(read("a.npz", labels).answers, square)
 
 
 # Examples
@@ -423,16 +424,16 @@ def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
         write(pd.DataFrame({"question_id": ids, "label": TRUTH}), "y.csv")
         labels = label_files.read("y.csv")
         name = write(table().assign(id=ids).iloc[order])
-        np.testing.assert_array_equal(read(name, labels).predicted, RUNS)
+        np.testing.assert_array_equal(read(name, labels).answers, RUNS)
     # The labels' own order counts.
     labels = label_files.read(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
-    np.testing.assert_array_equal(read(name, labels).predicted, RUNS[:, order])
+    np.testing.assert_array_equal(read(name, labels).answers, RUNS[:, order])
     name = write(table().assign(id=ids + 1))
     allowed = "the same, once each, by their ids or index, or neither in the file"
     assert refusal(name, labels) == f"a.csv: found other examples than in y.csv; {allowed}"
     # An index says it, too.
-    np.testing.assert_array_equal(read(write(table().iloc[order], index=True)).predicted, RUNS)
-    np.testing.assert_array_equal(read(write(table().set_axis(ids), index=True), labels).predicted, RUNS[:, order])
+    np.testing.assert_array_equal(read(write(table().iloc[order], index=True)).answers, RUNS)
+    np.testing.assert_array_equal(read(write(table().set_axis(ids), index=True), labels).answers, RUNS[:, order])
 
 
 @pytest.mark.parametrize("name", ["", "idx"])
@@ -442,12 +443,12 @@ def test_the_index_of_a_shuffled_split_identifies_examples(write, refused, name)
     labels = label_files.read("y.csv")
     runs = table().set_axis(pd.Index(kept, name=name))
     for lines in (runs, runs.iloc[order]):
-        np.testing.assert_array_equal(read(write(lines, index=True), labels).predicted, RUNS)
+        np.testing.assert_array_equal(read(write(lines, index=True), labels).answers, RUNS)
     # One that counts lines is no other.
-    np.testing.assert_array_equal(read(write(table(), index=True), labels).predicted, RUNS)
+    np.testing.assert_array_equal(read(write(table(), index=True), labels).answers, RUNS)
     # Without labels that have it, two arms must have one order.
     both = [read(write(lines, f"{place}.csv", index=True)) for place, lines in enumerate((runs, runs.iloc[order]))]
-    assert "1.csv: found other examples than in 0.csv" in refused(read_arms.require_comparable, both, False, False)
+    assert "1.csv: found other examples than in 0.csv" in refused(arms.require_comparable, both, False, False)
 
 
 @pytest.mark.usefixtures("write")
@@ -457,32 +458,32 @@ def test_ids_in_an_archive_put_examples_into_order(refusal, name, ids):
     np.savez("a.npz", predictions=RUNS[0][order], **{name: ids[order]})
     np.savez("y.npz", labels=TRUTH[::-1], **{name: ids[::-1]})
     labels = label_files.read("y.npz")
-    assert (read("a.npz", labels).predicted == labels.classes).mean() == (RUNS[0] == TRUTH).mean()
+    assert (read("a.npz", labels).answers == labels.answers).mean() == (RUNS[0] == TRUTH).mean()
     # Places are those among labels without ids.
-    np.testing.assert_array_equal(read("a.npz").predicted, [RUNS[0] if name == "ids" else RUNS[0][order]])
+    np.testing.assert_array_equal(read("a.npz").answers, [RUNS[0] if name == "ids" else RUNS[0][order]])
     np.savez("a.npz", predictions=RUNS[0], **{name: np.zeros(N)})
     assert refusal("a.npz") == f"a.npz: {name}: differs between runs, or repeats within one; each example once"
-    many = Labels("y.npy", np.tile(TRUTH[:, None], 3).ravel(), 3 * N, shape=(N, 3), outcome=TOKENS)
+    many = Truth("y.npy", np.tile(TRUTH[:, None], 3).ravel(), 3 * N, shape=(N, 3), outcome=TOKENS)
     np.savez("a.npz", predictions=np.tile(TRUTH[order][:, None], 3), ids=order)
-    np.testing.assert_array_equal(read("a.npz", many).predicted, [many.classes])
+    np.testing.assert_array_equal(read("a.npz", many).answers, [many.answers])
 
 
 def test_files_of_other_examples_are_not_compared(write, refused):
     ids = np.array([f"q{at}" for at in range(N)])
     write(table().assign(id=ids))
     write(table().assign(id=ids[::-1]), "b.csv")
-    read_arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
-    line = "b.csv: found other examples than in a.csv, or in another order; the same order, or --labels with a column"
-    assert line in refused(read_arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
+    arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
+    line = "b.csv: found other examples than in a.csv, or in another order; the same order; or ids in --labels, too"
+    assert line in refused(arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
 
 
 def test_paired_files_have_the_same_runs(write, refused):
     one, same = read(write(table())), read(write(table(names=[f"Run {run}" for run in range(S)]), "b.csv"))
     other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
-    read_arms.require_comparable([one, same], True, False)
-    read_arms.require_comparable([one, other], False, False)
+    arms.require_comparable([one, same], True, False)
+    arms.require_comparable([one, other], False, False)
     line = "--paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
-    assert line in refused(read_arms.require_comparable, [one, other], True, False)
+    assert line in refused(arms.require_comparable, [one, other], True, False)
 
 
 # Archives, and arms of several files
@@ -492,36 +493,36 @@ def test_paired_files_have_the_same_runs(write, refused):
 def test_arrays_of_an_archive_are_known_by_name(refusal):
     np.savez("a.npz", **dict(zip(SEEDS, RUNS, strict=True)), labels=TRUTH)
     found = read("a.npz")
-    np.testing.assert_array_equal(found.predicted, RUNS)
+    np.testing.assert_array_equal(found.answers, RUNS)
     assert found.notes == ("read 5 arrays seed0 to seed4 as 5 runs of 400 predicted classes",)
-    np.testing.assert_array_equal(prediction_files.labels_of("a.npz").classes, TRUTH)
-    assert refusal("a.npz", Labels("y.npy", TRUTH[::-1], N)).startswith("a.npz: found other labels in it than in y.npy")
+    np.testing.assert_array_equal(arms.labels_of(["a.npz"]).answers, TRUTH)
+    assert refusal("a.npz", Truth("y.npy", TRUTH[::-1], N)).startswith("a.npz: found other labels in it than in y.npy")
     np.savez("b.npz", **{SEEDS[run]: RUNS[run] for run in (2, 0, 3, 1, 4)})
-    np.testing.assert_array_equal(read("b.npz").predicted, RUNS)
+    np.testing.assert_array_equal(read("b.npz").answers, RUNS)
     assert read("b.npz").numbers == list(range(S))
     np.savez("b.npz", correct=RIGHT.T)
-    assert read("b.npz").rights
+    assert read("b.npz").kind == RIGHTS
     np.savez("b.npz", predictions=RIGHT.astype(int))
-    assert not read("b.npz").rights
+    assert read("b.npz").kind != RIGHTS
 
 
 def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(write, refused, tmp_path):
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}.npy")
-    labels = read_arms.labels_of([str(tmp_path)])
-    assert labels.classes is None
-    found = read_arms.read([str(tmp_path)], labels)
-    np.testing.assert_array_equal(found.predicted, RIGHT)
+    labels = arms.labels_of([str(tmp_path)])
+    assert labels.answers is None
+    found = arms.read([str(tmp_path)], PREDICTIONS, labels)
+    np.testing.assert_array_equal(found.answers, RIGHT)
     said = "read 400 values as 1 run of 400 right or wrong answers"
     assert found.notes == [f"{said} (churn counts changes between right and wrong)"]
     write(RUNS[0], "run5.npy")
     line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
-    assert line in refused(read_arms.read, [str(tmp_path)], labels)
+    assert line in refused(arms.read, [str(tmp_path)], PREDICTIONS, labels)
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}_correct.npy")
         (tmp_path / f"run{run}.npy").unlink()
     line = "run5.npy: found classes beside right and wrong answers; one of them in all files of an arm"
-    assert line in refused(read_arms.read, [str(tmp_path)], LABELS)
+    assert line in refused(arms.read, [str(tmp_path)], PREDICTIONS, LABELS)
 
 
 @pytest.mark.parametrize("name", ["标签", "", "Ünï", "a.b/c", "p(cat)", "P", "class", "class 3", "label_smoothing"])

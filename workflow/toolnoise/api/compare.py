@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from toolnoise.api import given
 from toolnoise.api.results import Result, of_intervals, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import read_arms
+from toolnoise.comparison import arms as examples
+from toolnoise.comparison import comparison, comparison_text, label_files
+from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.label_files import Labels, Values
-from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison.label_files import Truth
+from toolnoise.formulas.outcomes import LOSSES, VALUES
 
 if TYPE_CHECKING:
     from toolnoise.comparison.compared_metrics import MetricComparison
@@ -82,21 +82,15 @@ def compare_predictions(
     >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
     (0.035, 4)
     """
-    from toolnoise.comparison import comparison, comparison_text
-
     _require_two(arms)
-    if labels is None and given.paths(arms[0]) is None:
+    paths = given.paths(arms[0])
+    if labels is None and paths is None:
         _require_predictions(given.name_of_arm(0), arms[0])
-    of_all = labels_of(labels, arms[0])
-    if by_label and not of_all.asked:
-        what = f"found labels of {of_all.source} that are not many, of 0 and 1, for each example"
+    truth = labels_of(labels, arms[0])
+    if by_label and not truth.asked:
+        what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
         raise BadArgument("by_label", what, "examples x labels")
-    answers = [answers_of(given.name_of_arm(place), arm, of_all) for place, arm in enumerate(arms)]
-    read_arms.require_comparable(answers, paired, same_start)
-    judged, right = read_arms.right_or_wrong(answers, of_all)
-    found = comparison.compare_all(judged, right, _assumed(paired, same_start), of_all.asked if by_label else ())
-    blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
-    return _result(blocks, values, "accuracy_difference", "difference in accuracy, points", 100)
+    return _on_examples(arms, PREDICTIONS, truth, paired, same_start, truth.asked if by_label else ())
 
 
 def compare_values(
@@ -111,32 +105,22 @@ def compare_values(
     >>> round(found["difference"]["value"], 3)
     -0.35
     """
-    from toolnoise.comparison import compared_numbers, numbers, numbers_text
     from toolnoise.comparison.sniff import kind_of_numbers
 
     _require_two(arms)
-    first = given.paths(arms[0])
-    kind = "losses" if losses else "values"
-    if first is not None:
-        kind = kind_of_numbers(first, kind if losses else None) or kind
-    if kind == "losses" and labels is not None:
+    paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
+    if paths is not None:
+        kind = kind_of_numbers(paths, kind if losses else None) or kind
+    if kind == LOSSES and labels is not None:
         raise BadArgument("labels", "found it with losses", "none: a loss is no prediction of a label")
-    truth = None if kind == "losses" else _true_values(labels, first)
-    measured = []
-    for place, arm in enumerate(arms):
-        name, paths = given.name_of_arm(place), given.paths(arm)
-        if paths is not None:
-            measured.append(numbers.read_arm(paths, kind, truth))
-        elif truth is None:
-            measured.append(numbers.of_losses(name, given.arrays(name, arm)))
-        else:
-            runs = [numbers.of_values(Values(name, run), truth) for run in given.arrays(name, arm)]
-            measured.append(numbers.joined(name, runs))
-    numbers.require_alike(measured)
-    read_arms.require_possible(measured, paired, same_start)
-    found = compared_numbers.compare_all(measured, _assumed(paired, same_start))
-    label = f"difference in {numbers_text.name_of(found[0])}"
-    return _result(numbers_text.blocks(found), numbers_text.as_json(found), "difference", label)
+    if kind == VALUES and labels is None and paths is not None:
+        labels = examples.data_of(paths)
+    truth = None
+    if kind == VALUES:
+        of_file = given.is_path(labels)
+        read = label_files.numbers if of_file else partial(label_files.of_numbers, "labels")
+        truth = read(str(labels) if of_file else given.array("labels", labels))
+    return _on_examples(arms, kind, truth, paired, same_start)
 
 
 def compare_questions(
@@ -168,43 +152,36 @@ def compare_questions(
     return _result(logs_text.blocks(found), logs_text.as_json(found), "difference", label, scale)
 
 
-def labels_of(labels: Any, first: Any = None) -> Labels:
+def labels_of(labels: Any, first: Any = None) -> Truth:
     """The labels in a file or an array, or those that the first arm has."""
-    from toolnoise.comparison import label_files
-
     if given.is_path(labels):
         return label_files.read(str(labels))
     if labels is not None:
-        return label_files.of_values("labels", given.array("labels", labels))
+        return label_files.of_array("labels", given.array("labels", labels))
     if (paths := given.paths(first)) is not None:
-        return read_arms.labels_of(paths)
+        return examples.labels_of(paths)
     # Right and wrong answers, run x N, need none; whatever else does is told so.
-    return Labels("", None, given.arrays(given.name_of_arm(0), first)[0].shape[-1])
+    return Truth("", None, given.arrays(given.name_of_arm(0), first)[0].shape[-1])
 
 
-def _true_values(labels: Any, first: Sequence[str] | None) -> Values:
-    """The true values: an array, or in a file, which is that of the study if the first arm is its dump."""
-    from toolnoise.comparison import array_files, label_files, prediction_files
-
-    if labels is None and first is not None:
-        labels = prediction_files.data_of(read_arms.files_of(first[0])[0])
-    if given.is_path(labels):
-        return label_files.numbers(str(labels))
-    array = given.array("labels", labels)
-    array_files.require_array("labels", array, 3)
-    return label_files.numbers_of("labels", array)
-
-
-def answers_of(name: str, arm: Any, labels: Labels, *, scores: bool = False) -> Answers:
-    """What the runs of an arm predict, with its scores or without: many need not fit into memory together."""
-    from toolnoise.comparison import prediction_files
-
+def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
+    """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
     if (paths := given.paths(arm)) is not None:
-        return prediction_files.read(paths[0], labels) if scores and len(paths) == 1 else read_arms.read(paths, labels)
-    runs = [prediction_files.of_array(name, array, labels) for array in given.arrays(name, arm)]
-    held = [run.scores for run in runs if run.scores is not None]
-    joined = read_arms.joined(name, runs if scores else [run._replace(scores=None) for run in runs], labels)
-    return joined._replace(scores=np.concatenate(held)) if scores and len(held) == len(runs) else joined
+        return examples.read(paths, kind, truth)
+    return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
+
+
+def _on_examples(
+    arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
+) -> Result:
+    """Arms compared by what their runs say of examples."""
+    read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
+    examples.require_comparable(read, paired, same_start)
+    found = comparison.compare_all(read, _assumed(paired, same_start), by_label)
+    words = comparison_text.WORDS[found[0].kind]
+    label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
+    blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
+    return _result(blocks, values, f"{words.key}difference", label, words.scale)
 
 
 def _require_two(arms: Sequence[Any]) -> None:

@@ -8,12 +8,14 @@ import numpy as np
 from scipy.special import log_softmax
 
 from toolnoise import streams
-from toolnoise.api.compare import answers_of, labels_of
+from toolnoise.api import given
+from toolnoise.api.compare import arm_of, labels_of
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison.label_files import Labels
-from toolnoise.comparison.prediction_files import Answers
+from toolnoise.comparison import arms
+from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
+from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas import Row, stability
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.probabilities import kind
@@ -37,10 +39,17 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    answers = answers_of("predictions", predictions, of_all, scores=True)
-    if answers.rights or of_all.classes is None or of_all.units > 1:
+    paths = given.paths(predictions)
+    # Scores of one file are kept: those of many need not fit into memory together.
+    one = paths is not None and len(paths) == 1
+    answers = (
+        arms.read_file(paths[0], PREDICTIONS, of_all)
+        if one
+        else arm_of("predictions", predictions, PREDICTIONS, of_all)
+    )
+    if answers.kind == RIGHTS or of_all.answers is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
-    rows = _measured(answers, of_all.classes, streams.key(seed, streams.ANALYSIS, 0, "noise"))
+    rows = _measured(answers, of_all.answers, streams.key(seed, streams.ANALYSIS, 0, "noise"))
     by_group: dict[str, dict[str, Any]] = {}
     for metric, group, estimate in rows:
         by_group.setdefault(group, {})[metric] = plain(estimate)
@@ -59,16 +68,16 @@ def _table(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
     return [row_of(*row) for row in rows]
 
 
-def _measured(answers: Answers, labels: np.ndarray, stream: int) -> list[Row]:
-    classes = 1 + max(int(answers.predicted.max()), int(labels.max()))
+def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
+    classes = 1 + max(int(answers.answers.max()), int(labels.max()))
     weights = Apart({}, equal=False)
     groups: dict[str, np.ndarray] = {}
     logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
     # The logarithm of a probability of 0 has no correlation: rows without a value are left out.
     with np.errstate(invalid="ignore"):
-        rows = stability.of_classes(answers.predicted, classes, labels, groups, weights, stream, logits=logits)
+        rows = stability.of_classes(answers.answers, classes, labels, groups, weights, stream, logits=logits)
     together = [np.arange(answers.runs)]
-    rows += stability.of_all_draws(answers.predicted, labels, classes, groups, together, rows)
+    rows += stability.of_all_draws(answers.answers, labels, classes, groups, together, rows)
     # Of the runs, only their answers are known, not their bits.
     return [row for row in rows if not np.isnan(row[-1].value) and row[0] != BIT_EQUAL]
 
@@ -87,7 +96,7 @@ def _logits(scores: np.ndarray) -> np.ndarray:
     return np.stack(logs)
 
 
-def _text(rows: Sequence[Row], runs: int, labels: Labels) -> str:
+def _text(rows: Sequence[Row], runs: int, labels: Truth) -> str:
     of = {metric: estimate for metric, group, estimate in rows if group == "all"}
     mean, sd, churned = (of.get(name) for name in ("accuracy_mean", "accuracy_sd", "churn"))
     lines = [f"{counted(runs, 'run')} of {labels.examples} examples"]

@@ -13,7 +13,7 @@ import numpy as np
 from toolnoise.api.results import POINTS, Result, of_intervals, plain
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import prediction_files
+from toolnoise.comparison import arms
 from toolnoise.dumps import stacks
 from toolnoise.provenance import archive
 from toolnoise.stats.estimates import Estimate
@@ -57,7 +57,7 @@ def read_results(path: str | Path) -> StudyResults | Dump:
     `tn.noise`.
     """
     place = Path(path)
-    if prediction_files.is_dump(place):
+    if arms.is_dump(place):
         return _dump(place)
     with archive.opened(place) as (folder,):
         kept = folder / Path(layout.STUDY).name if folder.is_dir() else folder
@@ -103,7 +103,7 @@ def _dump(path: Path) -> Dump:
     dump = stacks.read_predictions(path, path.with_suffix(".json"))
     kept, seeds = dump.kept, tuple(compress(dump.seeds, dump.finished))
     try:
-        labels = prediction_files.labels_of(str(path)).classes
+        labels = arms.labels_of([str(path)]).answers
     except BadInput:  # values, or data that an archive lacks
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}

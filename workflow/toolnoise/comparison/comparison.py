@@ -1,23 +1,26 @@
-"""Is B better than A, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
+"""Is B better than A on examples, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
 
-Differences are B - A and ratios B / A. What is independent, and whether arms are paired, follows from the draws of
-their runs (toolnoise.stats.draws). Intervals over draws cover what training again would give on these examples.
-Accuracy also has an interval over examples: it covers what these runs would show on other examples of the same kind.
-Arms that are one draw have the latter alone.
+Runs are judged by accuracy, by the errors of a regression, or by the losses of tokens. Differences are B - A and ratios
+B / A. What is independent, and whether arms are paired, follows from the draws of their runs (toolnoise.stats.draws).
+Intervals over draws cover what training again would give on these examples. One over examples covers what these runs
+would show on other examples of the same kind, and one is over both (`crossed`). Arms that are one draw have that over
+examples alone.
+
+The loss of a run is the mean over its tokens, its perplexity the exponential of that: a difference of losses is the
+logarithm of a ratio of perplexities, and so are its bounds.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import designs, pairs_of_units
-from toolnoise.comparison.clusters import mean_over_examples
-from toolnoise.comparison.designs import Assumption, Design, Way
-from toolnoise.comparison.numbers import Numbers
+from toolnoise.comparison import crossed, designs, pairs_of_units
+from toolnoise.comparison.arms import RIGHTS, Arm
+from toolnoise.comparison.crossed import mean_over_examples
+from toolnoise.comparison.designs import UNTESTED, Assumption, Design, Way
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
-from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import (
     adjusted,
@@ -28,10 +31,9 @@ from toolnoise.comparison.two_arms import (
     paired_difference,
     probability_of_improvement,
 )
-from toolnoise.formulas.accuracy import accuracies
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
-from toolnoise.formulas.outcomes import LABELS
+from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
@@ -42,7 +44,10 @@ PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 
 
 class ArmSummary(NamedTuple):
-    """One side alone; cross-entropy is None without scores. Churn and SD are those of other draws, or of the same."""
+    """One side alone: the mean and the SD over draws of accuracies, mean absolute errors or mean losses.
+
+    `further` has what is measured of such runs besides, by its key in JSON.
+    """
 
     name: str
     file: str
@@ -50,30 +55,41 @@ class ArmSummary(NamedTuple):
     n_missing: int
     n_draws: int
     one_draw_of: list[str]
-    accuracy_mean: Estimate
-    accuracy_sd: Estimate
-    accuracy_sd_same_draw: Estimate
-    cross_entropy_mean: Estimate | None
-    churn: Estimate
-    churn_same_draw: Estimate
+    mean: Estimate
+    sd: Estimate
+    further: dict[str, Estimate | None]
 
 
-class Replacement(NamedTuple):
-    """The shares of predictions that change from a run of A to a run of B."""
+class Comparison(NamedTuple):
+    """Two arms and their differences.
 
-    churn: Estimate
-    good_flips: Estimate
-    bad_flips: Estimate
+    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
+    the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms.
+    `n_in_both` runs stand in both arms. `further` has what else is measured, by its key in JSON.
+    """
 
-
-class ExactMatch(NamedTuple):
-    """The share of examples of which every label is right: in each arm, and the difference over runs and examples."""
-
-    a: float
-    b: float
+    kind: str
+    outcome: str
+    n_examples: int
+    n_units: int
+    a: ArmSummary
+    b: ArmSummary
+    way: Way
+    n_draws: int
+    n_draws_each: tuple[int, int]
+    pair_weight: float
+    same_draws: list[str]
+    notes: list[str]
+    n_in_both: int
     difference: Estimate
     pvalue: float
-    over_examples: Estimate
+    pvalue_holm: float
+    difference_over_examples: Estimate
+    difference_over_both: Estimate
+    sd_ratio: Estimate
+    hedges_g: Estimate
+    probability_of_improvement: Estimate
+    further: dict[str, Any]
 
 
 class OfLabel(NamedTuple):
@@ -87,51 +103,15 @@ class OfLabel(NamedTuple):
     pvalue_holm: float
 
 
-class Comparison(NamedTuple):
-    """Two arms and their differences.
-
-    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
-    the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
-    `n_in_both` runs stand in both arms.
-    """
-
-    n_examples: int
-    a: ArmSummary
-    b: ArmSummary
-    way: Way
-    n_draws: int
-    n_draws_each: tuple[int, int]
-    pair_weight: float
-    same_draws: list[str]
-    notes: list[str]
-    n_in_both: int
-    accuracy_difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-    accuracy_difference_over_examples: Estimate
-    accuracy_sd_ratio: Estimate
-    hedges_g: Estimate
-    probability_of_improvement: Estimate
-    cross_entropy_difference: Estimate | None
-    churn_difference: Estimate
-    churn_ratio: Estimate
-    other_draws: Replacement
-    same_draw: Replacement
-    units_each: int
-    outcome: str
-    exact_match: ExactMatch | None
-    by_label: list[OfLabel]
-
-
 class ArmRuns(NamedTuple):
-    """An arm's runs: what is right, accuracies, draws, the content by which equal runs are known.
+    """An arm's runs: each unit judged, [S, U], as right or by its error or loss; the mean of that, [S].
 
-    Of numbers, the error or the loss of each unit takes the place of what is right, and its mean that of accuracies.
+    `contents` is that by which equal runs are known.
     """
 
     name: str
-    answers: Answers | Numbers
-    right: np.ndarray
+    arm: Arm
+    judged: np.ndarray
     scores: np.ndarray
     drawn: Sequence[Drawn]
     contents: list[Hashable]
@@ -141,71 +121,90 @@ class ArmRuns(NamedTuple):
         """The unit of each run, without regard to other arms."""
         return draws.merged(*draws.units(self.drawn), self.contents)
 
+    @property
+    def step(self) -> float:
+        """The smallest difference of two scores: that of a rate."""
+        return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
+
 
 def compare_all(
-    arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent", by_label: Sequence[str] = ()
+    arms: Sequence[Arm], assumption: Assumption = "independent", by_label: Sequence[str] = ()
 ) -> list[Comparison]:
-    """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm.
+    """Compare each arm with the first; p-values are also adjusted by Holm.
 
     Of many labels, those in `by_label` are compared one by one, too.
     """
-    sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
+    arms = _judged_alike(arms)
+    sides = [side(name, arm, assumption) for name, arm in zip(NAMES, arms, strict=False)]
     return adjusted([_compare(sides[0], other, assumption, by_label) for other in sides[1:]])
 
 
-def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> ArmRuns:
-    """An arm by its name, on examples with these labels; the assumption is for runs whose draws are not known."""
-    predicted = answers.predicted
-    drawn = designs.assumed(len(predicted), assumption) if answers.drawn is None else answers.drawn
+def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
+    """The arms; if one of them says only which answers are right, all do."""
+    if not any(arm.kind == RIGHTS for arm in arms):
+        return arms
+    ones = np.ones(arms[0].answers.shape[1], np.int64)
+    return [
+        arm._replace(answers=(arm.answers == arm.truth).astype(np.int64), kind=RIGHTS, truth=ones, classes=None)
+        for arm in arms
+    ]
+
+
+def side(name: str, arm: Arm, assumption: Assumption) -> ArmRuns:
+    """An arm by its name; the assumption is for runs whose draws are not known."""
+    drawn = designs.assumed(arm.runs, assumption) if arm.drawn is None else arm.drawn
     # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
-    contents = list(answers.bits or [(name, run.tobytes()) for run in predicted])
-    return ArmRuns(name, answers, predicted == labels, accuracies(predicted, labels), drawn, contents)
+    contents = list(arm.bits or [(name, run.tobytes()) for run in arm.answers])
+    if arm.kind in NUMBERS:
+        judged = arm.answers if arm.truth is None else np.abs(arm.answers - arm.truth)
+        return ArmRuns(name, arm, judged, judged.mean(axis=1), drawn, contents)
+    right = arm.answers == arm.truth
+    return ArmRuns(name, arm, right, np.count_nonzero(right, axis=1) / right.shape[1], drawn, contents)
 
 
 def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
-    """How two arms can be compared, and the test of their accuracies."""
-    plan = designed(a, b)
-    return plan, difference(plan, a.scores, b.scores, _step(a, b))
-
-
-def designed(a: ArmRuns, b: ArmRuns) -> Design:
-    """How two arms can be compared, by the draws of their runs."""
+    """How two arms can be compared, by the draws of their runs, and the test of their scores."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = designs.design(*np.split(numbers, [len(a.scores)]))
     # Equal runs of cells whose draws are known are a finding, and so are arms that are equal for sure.
-    unknown = a.answers.drawn is b.answers.drawn is None and set(a.contents) != set(b.contents)
-    return plan._replace(way="same runs") if unknown and runs_in_both(a, b) else plan
+    unknown = a.arm.drawn is b.arm.drawn is None and set(a.contents) != set(b.contents)
+    if unknown and runs_in_both(a, b):
+        plan = plan._replace(way="same runs")
+    return plan, difference(plan, a.scores, b.scores, _step(a, b))
 
 
 def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
     """How many runs stand in both arms: bit by bit, or all runs of an arm by their predictions."""
-    if a.answers.bits and b.answers.bits:
+    if a.arm.bits and b.arm.bits:
         return designs.equal_runs(a.contents, b.contents)
-    of_a, of_b = ([run.tobytes() for run in arm.answers.predicted] for arm in (a, b))
+    of_a, of_b = ([run.tobytes() for run in each.arm.answers] for each in (a, b))
     return designs.copied_runs(of_a, of_b, len(set(min(of_a, of_b, key=len))))
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:
-    """The smallest difference of a rate; equal differences leave no doubt if both arms are the same runs bit by bit."""
-    return 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
+    """The smallest difference; equal differences leave no doubt if both arms are the same runs bit by bit."""
+    return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
 def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[str]) -> Comparison:
     plan, test = tested(a, b)
-    scores = unit_means(plan, a.scores, b.scores)
-    right_a, right_b = (means.mean(axis=0) for means in unit_means(plan, a.right, b.right))
-    entropies = (a.answers.entropies, b.answers.entropies)
-    scored = entropies[0] is not None and entropies[1] is not None
-    predicted = (a.answers.predicted, b.answers.predicted)
-    churns = in_arms(plan, *map(pairwise_churn, predicted))
-    changes = [
-        between_arms(plan, matrix, _step(a, b))
-        for matrix in (cross_churn(*predicted), good_flips(a.right, b.right), bad_flips(a.right, b.right))
-    ]
-    units = a.answers.units
-    lengths = np.full(a.right.shape[1] // units, units)
+    scores, judged = unit_means(plan, a.scores, b.scores), unit_means(plan, a.judged, b.judged)
+    lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
+    over_examples = mean_over_examples(judged[1].mean(axis=0) - judged[0].mean(axis=0), lengths)
+    paired = None if plan.way == "partly paired" else plan.way == "paired"
+    over_both = crossed.over_runs_and_examples(test.effect, over_examples, *judged, lengths, paired=paired)
+    most = np.inf if numbers else 1
+    untested = plan.way in UNTESTED
+    # Of numbers, lower is better.
+    better = [-of_arm if numbers else of_arm for of_arm in scores]
+    measured = (
+        _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b, by_label)
+    )
     return Comparison(
+        a.arm.kind,
+        a.arm.outcome,
         len(lengths),
+        int(lengths.sum()),
         _arm(a),
         _arm(b),
         plan.way,
@@ -215,72 +214,115 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
         designs.shared_between(plan, a.drawn, b.drawn),
         notes(a, b, assumption),
         runs_in_both(a, b),
-        test.effect.within(-1, 1),
+        test.effect.within(-most, most),
         test.pvalue,
         test.pvalue,
-        mean_over_examples(right_b - right_a, lengths).within(-1, 1),
+        over_examples.within(-most, most),
+        over_both.within(-most, most),
         sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if plan.way in designs.UNTESTED else hedges_g(*scores),
-        UNDEFINED if plan.way in designs.UNTESTED else probability_of_improvement(*scores, plan.shared),
-        difference(plan, *entropies, np.nan).effect if scored else None,
-        pairs_of_units.difference(*churns).within(-1, 1),
-        pairs_of_units.ratio(*churns),
-        Replacement(*(other for other, _ in changes)),
-        Replacement(*(same for _, same in changes)),
-        units,
-        a.answers.outcome,
-        _exact_match(plan, a, b) if a.answers.outcome == LABELS else None,
-        _by_label(plan, a, b, by_label),
+        UNDEFINED if untested else hedges_g(*scores),
+        UNDEFINED if untested else probability_of_improvement(*better, plan.shared),
+        measured,
     )
 
 
-def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> ExactMatch:
-    whole_a, whole_b = (arm.right.reshape(len(arm.right), -1, arm.answers.units).all(axis=2) for arm in (a, b))
-    test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * a.answers.units)
+def _further(plan: Design, a: ArmRuns, b: ArmRuns, by_label: Sequence[str]) -> dict[str, Any]:
+    """What is measured of predicted classes, or of right and wrong answers, besides accuracy."""
+    entropies, predicted = (a.arm.entropies, b.arm.entropies), (a.arm.answers, b.arm.answers)
+    scored = entropies[0] is not None and entropies[1] is not None
+    churns = in_arms(plan, *map(pairwise_churn, predicted))
+    changes = {
+        "churn": cross_churn(*predicted),
+        "good_flips": good_flips(a.judged, b.judged),
+        "bad_flips": bad_flips(a.judged, b.judged),
+    }
+    changes = {name: between_arms(plan, matrix, _step(a, b)) for name, matrix in changes.items()}
+    return {
+        "cross_entropy_difference": difference(plan, *entropies, np.nan).effect if scored else None,
+        "churn_difference": pairs_of_units.difference(*churns).within(-1, 1),
+        "churn_ratio": pairs_of_units.ratio(*churns),
+        "other_draws": {name: other for name, (other, _) in changes.items()},
+        "same_draw": {name: same for name, (_, same) in changes.items()},
+        "units_each": int(a.arm.lengths[0]),
+        "exact_match": _exact_match(plan, a, b) if a.arm.outcome == LABELS else None,
+        "by_label": _by_label(plan, a, b, by_label),
+    }
+
+
+def _further_of_numbers(
+    plan: Design, a: ArmRuns, b: ArmRuns, effect: Estimate, over_examples: Estimate
+) -> dict[str, Estimate | None]:
+    """What is measured of values and losses besides their mean."""
+    of_losses, step = a.arm.kind == LOSSES, _step(a, b)
+    apart = np.array([np.abs(b.arm.answers - run).mean(axis=1) for run in a.arm.answers])
+    other, same = between_arms(plan, apart, step, np.inf)
+    return {
+        "perplexity_ratio": _exponential(effect) if of_losses else None,
+        "perplexity_ratio_over_examples": _exponential(over_examples) if of_losses else None,
+        "rmse_difference": None if of_losses else difference(plan, _rmse(a), _rmse(b), step).effect,
+        "apart_other_draws": other,
+        "apart_same_draw": same,
+    }
+
+
+def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
+    """The share of examples of which every label is right, and its difference over runs and over examples."""
+    units = int(a.arm.lengths[0])
+    whole_a, whole_b = (each.judged.reshape(len(each.judged), -1, units).all(axis=2) for each in (a, b))
+    test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * units)
     of_a, of_b = (means.mean(axis=0) for means in unit_means(plan, whole_a, whole_b))
     over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
-    return ExactMatch(float(of_a.mean()), float(of_b.mean()), test.effect.within(-1, 1), test.pvalue, over_examples)
+    found = {"a": float(of_a.mean()), "b": float(of_b.mean()), "difference": test.effect.within(-1, 1)}
+    return found | {"pvalue": test.pvalue, "over_examples": over_examples}
 
 
 def _by_label(plan: Design, a: ArmRuns, b: ArmRuns, names: Sequence[str]) -> list[OfLabel]:
     found = []
     for place, name in enumerate(names):
-        of_a, of_b = (arm.right[:, place :: len(names)].mean(axis=1) for arm in (a, b))
+        of_a, of_b = (each.judged[:, place :: len(names)].mean(axis=1) for each in (a, b))
         test = difference(plan, of_a, of_b, _step(a, b) * len(names))
         means = (float(each.mean()) for each in unit_means(plan, of_a, of_b))
         found.append(OfLabel(name, *means, test.effect.within(-1, 1), test.pvalue, np.nan))
     return adjusted(found)
 
 
-def _arm(side: ArmRuns) -> ArmSummary:
-    answers, unit_of, units = side.answers, side.unit_of, np.unique(side.unit_of)
-    churn = pairwise_churn(answers.predicted)
-    scores = designs.unit_means(side.scores, unit_of, units)
-    entropies = None if answers.entropies is None else designs.unit_means(answers.entropies, unit_of, units)
-    variance = in_arm(pair_means(variances(side.scores), unit_of, units), units)
-    step = 1 / side.right.shape[1]
-    sd = sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance)
-    # Runs of a draw that are all equal bit by bit are equal for sure.
-    step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
-    return ArmSummary(
-        side.name,
-        answers.file,
-        len(side.scores),
-        answers.missing,
-        len(units),
-        draws.shared(side.drawn) if len(units) == 1 else [],
-        mean_t(scores, step).within(0, 1),
-        sd.within(*METRICS["accuracy_sd"].range),
-        sd_same_draw(side, step_of_draw).within(*METRICS["accuracy_sd"].range),
-        None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
-        pairs_of_units.estimate(in_arm(pair_means(churn, unit_of, units), units)).within(0, 1),
-        mean_t(designs.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
-    )
+def _arm(of: ArmRuns) -> ArmSummary:
+    arm, unit_of, units = of.arm, of.unit_of, np.unique(of.unit_of)
+
+    def mean(values: np.ndarray, step: float) -> Estimate:
+        return mean_t(designs.unit_means(values, unit_of, units), step)
+
+    def of_pairs(matrix: np.ndarray) -> UnitStatistic:
+        return in_arm(designs.pair_means(matrix, unit_of, unit_of, units, units), units)
+
+    each_own = len(units) == len(unit_of)
+    sd = sd_chi2(of.scores, of.step) if each_own else pairs_of_units.root(of_pairs(variances(of.scores)))
+    found = mean(of.scores, of.step)
+    if arm.kind == LOSSES:
+        further = {"perplexity": _exponential(found), "rmse": None}
+    elif arm.kind in NUMBERS:
+        further = {"perplexity": None, "rmse": mean(_rmse(of), np.nan)}
+    if arm.kind in NUMBERS:
+        apart = np.array([np.abs(arm.answers - run).mean(axis=1) for run in arm.answers])
+        further["apart"] = pairs_of_units.estimate(of_pairs(apart)).within(0, np.inf)
+    else:
+        found, largest = found.within(0, 1), METRICS["accuracy_sd"].range
+        churn, sd = pairwise_churn(arm.answers), sd.within(*largest)
+        # Runs of a draw that are all equal bit by bit are equal for sure.
+        step = 0.0 if len(set(of.contents)) == len(units) else of.step
+        further = {
+            "accuracy_sd_same_draw": sd_same_draw(of, step).within(*largest),
+            "cross_entropy_mean": None if arm.entropies is None else mean(arm.entropies, np.nan).within(0, np.inf),
+            "churn": pairs_of_units.estimate(of_pairs(churn)).within(0, 1),
+            "churn_same_draw": mean_t(designs.same_unit_means(churn, unit_of), step).within(0, 1),
+        }
+    one_draw_of = draws.shared(of.drawn) if len(units) == 1 else []
+    return ArmSummary(of.name, arm.file, arm.runs, arm.missing, len(units), one_draw_of, found, sd, further)
 
 
-def sd_same_draw(side: ArmRuns, step: float) -> Estimate:
+def sd_same_draw(of: ArmRuns, step: float) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
-    of_draws = [side.scores[runs] for runs in draws.members(side.unit_of) if len(runs) > 1]
+    of_draws = [of.scores[runs] for runs in draws.members(of.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
         return UNDEFINED
@@ -298,14 +340,10 @@ def unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, 
     return designs.unit_means(a, plan.a, plan.units_a), designs.unit_means(b, plan.b, plan.units_b)
 
 
-def pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """The mean over pairs of runs of each two units of an arm."""
-    return designs.pair_means(matrix, unit_of, unit_of, units, units)
-
-
 def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
     """Means over pairs of different units from each arm's pairs of runs."""
-    of_a, of_b = pair_means(a, plan.a, plan.units_a), pair_means(b, plan.b, plan.units_b)
+    of_a = designs.pair_means(a, plan.a, plan.a, plan.units_a, plan.units_a)
+    of_b = designs.pair_means(b, plan.b, plan.b, plan.units_b, plan.units_b)
     return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
 
 
@@ -339,19 +377,26 @@ def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resul
     return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean())))
 
 
+def _rmse(of: ArmRuns) -> np.ndarray:
+    return np.sqrt(np.square(of.judged).mean(axis=1))
+
+
+def _exponential(estimate: Estimate) -> Estimate:
+    with np.errstate(over="ignore"):  # too large for a float is infinite
+        return Estimate(*np.exp(estimate).tolist())
+
+
 def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
-    for side in (a, b):
-        notes += counted_once(
-            side.name, side.contents, "bit-identical" if side.answers.bits else "equal in all predictions"
-        )
-        notes += [f"{side.name}: {note}." for note in side.answers.notes]
+    for of in (a, b):
+        notes += counted_once(of.name, of.contents, "bit-identical" if of.arm.bits else "equal in all predictions")
+        notes += [f"{of.name}: {note}." for note in of.arm.notes]
     if same := runs_in_both(a, b):
-        alike = "bit-identical with" if a.answers.bits and b.answers.bits else "equal in all predictions to"
+        alike = "bit-identical with" if a.arm.bits and b.arm.bits else "equal in all predictions to"
         runs = f"1 run of {b.name} is {alike} a run" if same == 1 else f"{same} runs of {b.name} are {alike} runs"
         notes.append(f"{runs} of {a.name}.")
-    unknown = [side.name for side in (a, b) if side.answers.drawn is None]
+    unknown = [of.name for of in (a, b) if of.arm.drawn is None]
     assumed = {
         "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",
         "paired": f"run s of {a.name} and run s of {b.name} have the same draws (--paired)",

@@ -1,16 +1,17 @@
 """What `toolnoise compare` prints: verdicts, then the numbers of each comparison, then what they are of."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
-from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
+from toolnoise.comparison.arms import CLASSES, RIGHTS
+from toolnoise.comparison.comparison import ArmSummary, Comparison
 from toolnoise.comparison.designs import UNTESTED
-from toolnoise.formulas.outcomes import OUTCOMES
+from toolnoise.formulas.outcomes import LOSSES, NUMBERS, OUTCOMES, VALUES
 from toolnoise.stats.estimates import TOO_FEW, Estimate
 from toolnoise.stats.two_means import most_freedom
 
@@ -22,6 +23,28 @@ Row = tuple[str, ...]
 IN_MARKDOWN = str.maketrans({"|": r"\|"})
 IN_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
 TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent": "Welch's t"}
+
+
+class Words(NamedTuple):
+    """How scores of a kind are called: in sentences, in the table and in JSON, with their unit; lower may be better."""
+
+    name: str
+    heading: str
+    key: str = ""
+    unit: str = ""
+    scale: float = 1
+    lower: bool = True
+
+
+ACCURACY = Words("accuracy", "accuracy %", "accuracy_", " points", PERCENT, lower=False)
+WORDS = {
+    CLASSES: ACCURACY,
+    RIGHTS: ACCURACY,
+    VALUES: Words("mean absolute error", "mean absolute error"),
+    LOSSES: Words("loss (nats)", "loss (nats)"),
+}
+# What has that name in front in JSON.
+SCORES = ("mean", "sd", "difference", "difference_over_examples", "difference_over_both", "sd_ratio")
 
 
 class Block(NamedTuple):
@@ -55,56 +78,93 @@ def latex(rows: Sequence[Row]) -> str:
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
-    return records(comparisons, _sentences)
+    return records([(_record(each), over_what(each), _sentences(each)) for each in comparisons])
 
 
-def records(
-    comparisons: Sequence[Any], sentences: Callable[[Any], list[str]], over: Callable[[Any], str] | None = None
-) -> dict[str, Any]:
+def records(found: Sequence[tuple[dict[str, Any], str, list[str]]]) -> dict[str, Any]:
     """Comparisons as plain values, with what their intervals are over and their verdicts in words."""
-    over = over or over_what
-    found = [plain(each) | {"over": over(each), "verdict": " ".join(sentences(each))} for each in comparisons]
-    return found[0] if len(found) == 1 else {"comparisons": found}
+    each = [record | {"over": over, "verdict": " ".join(said)} for record, over, said in found]
+    return each[0] if len(each) == 1 else {"comparisons": each}
+
+
+def _record(found: Comparison) -> dict[str, Any]:
+    record, prefix = plain(found), WORDS[found.kind].key
+    for part in (record, record["a"], record["b"]):
+        part |= part.pop("further")
+        part |= {prefix + name: part.pop(name) for name in SCORES if name in part}
+    return record
 
 
 def blocks(comparisons: Sequence[Comparison]) -> list[Block]:
     """The comparisons for people."""
-    return [_block(comparison, len(comparisons)) for comparison in comparisons]
+    return [_block(each, len(comparisons)) for each in comparisons]
 
 
-def _block(comparison: Comparison, tests: int) -> Block:
-    a, b = comparison.a, comparison.b
-    by, examples = over_what(comparison), _examples(comparison)
+def _block(found: Comparison, tests: int) -> Block:
+    a, b, words, by, examples = found.a, found.b, WORDS[found.kind], over_what(found), _examples(found)
+    beats = f"{b.name} is lower" if words.lower else f"{b.name} beats {a.name}"
     rows = [
-        mean_row("accuracy %", a.accuracy_mean, b.accuracy_mean, comparison.accuracy_difference, by, PERCENT),
-        difference_row("  these runs", comparison.accuracy_difference_over_examples, examples, PERCENT),
-        ("  in SDs", "", "", *shown(comparison.hedges_g, "{:+.2f}", by)),
-        (f"  {b.name} beats {a.name}, % of pairs", "", "", *shares(comparison.probability_of_improvement, by)),
-        ("  SD", *_percents(a, b, "accuracy_sd"), *sd_ratio(comparison.accuracy_sd_ratio, by)),
-        ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
+        mean_row(words.heading, a.mean, b.mean, found.difference, by, words.scale),
+        difference_row("  these runs", found.difference_over_examples, examples, words.scale),
+        difference_row("  new runs and examples", found.difference_over_both, f"{by}, {examples}", words.scale),
+        ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
+        (f"  {beats}, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
+        ("  SD", *_of_arms(words, a.sd, b.sd), *sd_ratio(found.sd_ratio, by)),
     ]
-    if comparison.cross_entropy_difference is not None:
-        means = (arm.cross_entropy_mean for arm in (a, b))
-        rows.append(mean_row("cross-entropy", *means, comparison.cross_entropy_difference, by))
-    if comparison.exact_match is not None:
-        exact = comparison.exact_match
-        means = map(Estimate, (exact.a, exact.b))
-        rows.append(mean_row("all labels right %", *means, exact.difference, by, PERCENT))
-        rows.append(difference_row("  these runs", exact.over_examples, examples, PERCENT))
-    rows += [
-        mean_row("churn %", a.churn, b.churn, comparison.churn_difference, by, PERCENT),
-        (f"  {b.name} / {a.name}", "", "", *shown(comparison.churn_ratio, "x {:.2f}", by)),
-        ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
-        *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, by),
-        *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, by),
-    ]
-    for each in comparison.by_label:
-        means = map(Estimate, (each.a, each.b))
-        rows.append(mean_row(f"accuracy of {each.label} %", *means, each.difference, by, PERCENT))
+    rows += (_rows_of_numbers if words.lower else _rows_of_classes)(found, by, examples)
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
-    about += [_units(comparison), *pairing(comparison), *comparison.notes]
-    first, *says = _sentences(comparison)
-    return block(comparison, tests, first, rows, [*says, *_of_labels(comparison), *about])
+    about += [_units(found), *pairing(found), *found.notes]
+    first, *says = _sentences(found)
+    return block(found, tests, first, rows, [*says, *_of_labels(found), *about])
+
+
+def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
+    """The lines below accuracy."""
+    a, b, words, further = found.a, found.b, WORDS[found.kind], found.further
+
+    def of_arms(name: str) -> tuple[str, str]:
+        return _of_arms(words, a.further[name], b.further[name])
+
+    def means(name: str) -> tuple[Estimate, Estimate]:
+        return a.further[name], b.further[name]
+
+    rows = [("  SD, same draw", *of_arms("accuracy_sd_same_draw"), "", "", "")]
+    if further["cross_entropy_difference"] is not None:
+        rows.append(mean_row("cross-entropy", *means("cross_entropy_mean"), further["cross_entropy_difference"], by))
+    if (exact := further["exact_match"]) is not None:
+        of_exact = map(Estimate, (exact["a"], exact["b"]))
+        rows.append(mean_row("all labels right %", *of_exact, exact["difference"], by, PERCENT))
+        rows.append(difference_row("  these runs", exact["over_examples"], examples, PERCENT))
+    rows += [
+        mean_row("churn %", *means("churn"), further["churn_difference"], by, PERCENT),
+        (f"  {b.name} / {a.name}", "", "", *shown(further["churn_ratio"], "x {:.2f}", by)),
+        ("churn, same draw %", *of_arms("churn_same_draw"), "", "", ""),
+        *_changed(f"{b.name} replaces {a.name} %", further["other_draws"], by),
+        *_changed(f"{b.name} replaces {a.name}, same draw %", further["same_draw"], by),
+    ]
+    for each in further["by_label"]:
+        of_label = map(Estimate, (each.a, each.b))
+        rows.append(mean_row(f"accuracy of {each.label} %", *of_label, each.difference, by, PERCENT))
+    return rows
+
+
+def _rows_of_numbers(found: Comparison, by: str, examples: str) -> list[Row]:
+    """The lines below errors or losses."""
+    a, b, words, further = found.a, found.b, WORDS[found.kind], found.further
+    if found.kind == LOSSES:
+        perplexities = _of_arms(words, a.further["perplexity"], b.further["perplexity"])
+        rows = [
+            ("perplexity", *perplexities, *shown(further["perplexity_ratio"], "x {:.4f}", by)),
+            ("  these runs", "", "", *shown(further["perplexity_ratio_over_examples"], "x {:.4f}", examples)),
+        ]
+    else:
+        rows = [mean_row("RMSE", a.further["rmse"], b.further["rmse"], further["rmse_difference"], by)]
+    apart = _of_arms(words, a.further["apart"], b.further["apart"])
+    return [
+        *rows,
+        ("between runs", *apart, *shown(further["apart_other_draws"], "{:.4g}", by)),
+        ("between runs, same draw", "", "", *shown(further["apart_same_draw"], "{:.4g}", by)),
+    ]
 
 
 def block(comparison: Any, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
@@ -123,21 +183,23 @@ def with_numbers(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if any(cell not in ("", "n/a") for cell in row[1:-1])]
 
 
-def _examples(comparison: Comparison) -> str:
-    return f"{comparison.n_examples} {OUTCOMES[comparison.outcome].example}s"
+def _examples(found: Comparison) -> str:
+    return counted(found.n_examples, (OUTCOMES | NUMBERS)[found.outcome].example)
 
 
-def _units(comparison: Comparison) -> str:
+def _units(found: Comparison) -> str:
     """How many examples there are, and what of each is counted."""
-    if comparison.units_each == 1:
-        return _examples(comparison)
-    units = f"{OUTCOMES[comparison.outcome].unit}s"
-    return f"{_examples(comparison)} of {comparison.units_each} {units}; accuracy and churn count {units}"
+    unit = f"{(OUTCOMES | NUMBERS)[found.outcome].unit}s"
+    if found.n_units == found.n_examples:
+        return _examples(found)
+    if WORDS[found.kind].lower:
+        return f"{_examples(found)}, {found.n_units} {unit}"
+    return f"{_examples(found)} of {found.further['units_each']} {unit}; accuracy and churn count {unit}"
 
 
 def _of_labels(comparison: Comparison) -> list[str]:
     """On which labels the arms differ."""
-    each = comparison.by_label
+    each = comparison.further.get("by_label")
     if not each or all(math.isnan(label.pvalue) for label in each):
         return []
     better = [
@@ -174,52 +236,60 @@ def correlated(pair_weight: float) -> str:
     return f" As runs of a pair are alike, the difference weighs {weighted}."
 
 
-def _sentences(comparison: Comparison) -> list[str]:
-    return [
-        *(_without_winner(comparison) if comparison.way in UNTESTED else _better(comparison)),
-        *_changes(comparison),
-    ]
+def _sentences(found: Comparison) -> list[str]:
+    changes = _changes_of_numbers if WORDS[found.kind].lower else _changes
+    return [*_better(found), *changes(found)]
 
 
-def _better(comparison: Comparison) -> list[str]:
-    found = comparison.accuracy_difference
-    if found.low == found.high == 0:
-        return ["All runs are equally accurate."]
-    unit = over_what(comparison).rpartition(" ")[2]
-    test = name_of_test(comparison.way, comparison.n_draws_each, comparison.n_draws, unit, "draws")
-    share = comparison.probability_of_improvement.value
-    says = verdict(comparison, "accuracy", found, share, test, unit=" points", scale=PERCENT)
-    examples = comparison.accuracy_difference_over_examples
-    if len(says) > 1 and examples.low <= 0 <= examples.high:
-        says[0] += of_these_examples(OUTCOMES[comparison.outcome].example)
+def _better(found: Comparison) -> list[str]:
+    """Which arm is better; without a test, the difference of these runs, and why it says nothing about others."""
+    a, b, words = found.a.name, found.b.name, WORDS[found.kind]
+    untested = found.way in UNTESTED
+    difference = found.difference_over_examples if untested else found.difference
+    size = f"{b} - {a} is {number_text(difference, words.scale, '+')}{words.unit}"
+    if difference.low == difference.high == 0:
+        return [f"Both have the same {words.name}."]
+    if untested:
+        ends = f" ({interval_text(difference, words.scale)}, 95 % over {_examples(found)})"
+        here = f"{size} here{'' if math.isnan(difference.low) else ends}"
+        return [f"No winner: {no_winner(found)}. {words.name[0].upper()}{words.name[1:]}: {here}."]
+    if math.isnan(found.pvalue):
+        return [f"{words.name}: {size}: without any noise, there is no test."]
+    test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
+    share, ratio = found.probability_of_improvement.value, found.further.get("perplexity_ratio")
+    how = {"lower": words.lower, "unit": words.unit, "scale": words.scale, "ratio": ratio}
+    says = verdict(found, words.name, difference, share, test, **how)
+    both = found.difference_over_both
+    if len(says) > 1 and not math.isnan(both.low):
+        ends = other_way_round(both) if (difference.value < 0) != words.lower else both
+        includes = ", which includes 0" if both.low <= 0 <= both.high else ""
+        says[0] += f" Over new runs and new examples: {interval_text(ends, words.scale)}{includes}."
     return says
-
-
-def of_these_examples(kind: str) -> str:
-    """What is said of a winner that others of its examples may not confirm."""
-    return f" On other {kind}s of the same kind this may not hold: the interval over {kind}s includes 0."
 
 
 def verdict(
     found: Any,
     name: str,
     difference: Estimate,
-    share: float,
+    share: float | None,
     test: str,
     *,
     lower: bool | None = False,
     unit: str = "",
     scale: float = 1,
     ratio: Estimate | None = None,
+    these: str = "",
 ) -> list[str]:
     """Which arm is better, as a paper prints it, and the share of pairs in which its run beats the other's; or neither.
 
-    If `lower` is None, which way is better is not known. `ratio` is that of perplexities.
+    If `lower` is None, which way is better is not known. `ratio` is that of perplexities, and `these` says of which
+    runs a difference is that is not one of methods.
     """
     winner, loser = found.b.name, found.a.name
     decided = found.pvalue_holm < LEVEL
     if decided and (difference.value < 0) != bool(lower):
-        winner, loser, share, difference = loser, winner, 1 - share, other_way_round(difference)
+        winner, loser, difference = loser, winner, other_way_round(difference)
+        share = None if share is None else 1 - share
         ratio = ratio and Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
     size = f"{name} {number_text(difference, scale, '+')}{unit} (95 % CI {interval_text(difference, scale)}"
     times = "" if ratio is None else f", perplexity x {ratio.value:.4f}, {ratio.low:.4f} to {ratio.high:.4f}"
@@ -227,10 +297,12 @@ def verdict(
     says = f"{size}{times}; {test}, p {_p_text(found.pvalue, '= ')}{holm})."
     if not decided:
         after = " after Holm's correction" if found.pvalue < LEVEL else ""
-        return [f"No significant difference between {winner} and {loser}{after}: {says}"]
+        return [f"No significant difference between {winner} and {loser}{these}{after}: {says}"]
+    way, beats = ("higher", "is above") if lower is None else ("better", "beats")
+    if share is None:
+        return [f"{winner} is {way} than {loser}{these}: {says}"]
     if lower is None:
         says += " Which way is better is not known: --lower or --higher says it."
-    way, beats = ("higher", "is above") if lower is None else ("better", "beats")
     pairs = f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
     return [f"{winner} is {way} than {loser}: {says}", pairs]
 
@@ -250,27 +322,6 @@ def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paire
     limit = f" with at most {most:g} degrees of freedom" if way == "independent" and most < math.inf else ""
     both = f", {shared} {paired} in both" if way == "partly paired" else ""
     return f"{TESTS[way]}{limit} over {a} and {b} {unit}{both}"
-
-
-def _without_winner(comparison: Comparison) -> list[str]:
-    """The difference of these runs, and why it says nothing about other draws."""
-    a, b = comparison.a.name, comparison.b.name
-    found = comparison.accuracy_difference_over_examples
-    if found.low == found.high == 0:
-        return ["All runs are equally accurate."]
-    ends = "" if math.isnan(found.low) else f" ({interval_text(found, PERCENT)}, 95 % over {_examples(comparison)})"
-    size = number_text(other_way_round(found) if found.value < 0 else found, PERCENT)
-    by = f"{size} points {'above' if found.value > 0 else 'below'}" if found.value else "as accurate as"
-    return [f"No winner: {no_winner(comparison)}. {b} is {by} {a} here{ends}."]
-
-
-def not_significant(comparison: Any, what: str, interval: str) -> str:
-    """Why nothing is better in something, by the test of it; empty if the difference is significant."""
-    if not comparison.pvalue < LEVEL:
-        return f"No significant difference in {what}: {interval} includes 0."
-    if not comparison.pvalue_holm < LEVEL:
-        return f"No significant difference in {what} after Holm's correction: p = {comparison.pvalue_holm:.2g}."
-    return ""
 
 
 def no_winner(comparison: Comparison) -> str:
@@ -307,27 +358,41 @@ def _one_draw(arm: ArmSummary) -> str:
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
 
 
-def _changes(comparison: Comparison) -> list[str]:
-    a, b = comparison.a.name, comparison.b.name
-    other, same = comparison.other_draws, comparison.same_draw
-    if all(math.isnan(change.churn.value) or change.churn.value == 0 for change in (other, same)):
-        return [f"No prediction changes if {b} replaces {a}."]
+def _changes(found: Comparison) -> list[str]:
+    """What changes if B replaces A, in answers."""
+    a, b, (other, same) = found.a, found.b, (found.further[key] for key in ("other_draws", "same_draw"))
+    if all(math.isnan(change["churn"].value) or change["churn"].value == 0 for change in (other, same)):
+        return [f"No prediction changes if {b.name} replaces {a.name}."]
     sentences = []
-    if not math.isnan(other.churn.value):
-        replaced = f"these runs of {b} replace" if comparison.b.n_draws == 1 else f"{b}, trained anew, replaces"
-        changed = f"{_percent(other.churn)} % of the predictions change: {_directions(other)}"
-        sentences.append(f"If {replaced} {a}, {changed}.")
-    if not math.isnan(comparison.a.churn.value):
-        sentences.append(f"If {a} is trained again, {_percent(comparison.a.churn)} % change.")
-    if not math.isnan(same.churn.value):
-        whole = comparison.same_draws == list(ALGORITHMIC)
-        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(comparison.same_draws)}"
-        sentences.append(f"{with_same}, {_percent(same.churn)} % change: {_directions(same)}.")
+    if not math.isnan(other["churn"].value):
+        replaced = f"these runs of {b.name} replace" if b.n_draws == 1 else f"{b.name}, trained anew, replaces"
+        sentences.append(
+            f"If {replaced} {a.name}, {_percent(other['churn'])} % of the predictions change{_ways(other)}."
+        )
+    if not math.isnan(a.further["churn"].value):
+        sentences.append(f"If {a.name} is trained again, {_percent(a.further['churn'])} % change.")
+    if not math.isnan(same["churn"].value):
+        whole = found.same_draws == list(ALGORITHMIC)
+        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(found.same_draws)}"
+        sentences.append(f"{with_same}, {_percent(same['churn'])} % change{_ways(same)}.")
     return sentences
 
 
-def _directions(change: Replacement) -> str:
-    return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
+def _ways(change: dict[str, Estimate]) -> str:
+    good, bad = _percent(change["good_flips"]), _percent(change["bad_flips"])
+    return f": {good} % from wrong to right, {bad} % from right to wrong"
+
+
+def _changes_of_numbers(found: Comparison) -> list[str]:
+    """The same in values or losses."""
+    unit, says = NUMBERS[found.outcome].unit, []
+    of = f"{unit}'s loss" if found.kind == LOSSES else unit
+    other, again = found.further["apart_other_draws"].value, found.a.further["apart"].value
+    if not math.isnan(other) and other:
+        says.append(f"If {found.b.name} replaces {found.a.name}, a {of} changes by {other:.3g} on average.")
+    if not math.isnan(again):
+        says.append(f"If {found.a.name} is trained again, by {again:.3g}.")
+    return says
 
 
 def over_what(comparison: Comparison) -> str:
@@ -351,20 +416,23 @@ def _of(sources: Sequence[str]) -> str:
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
 
 
-def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]:
+def _changed(name: str, change: dict[str, Estimate], over: str) -> list[Row]:
     return [
-        (name, "", "", *shares(change.churn, over)),
-        ("  from wrong to right", "", "", *shares(change.good_flips, over)),
-        ("  from right to wrong", "", "", *shares(change.bad_flips, over)),
+        (name, "", "", *shares(change["churn"], over)),
+        ("  from wrong to right", "", "", *shares(change["good_flips"], over)),
+        ("  from right to wrong", "", "", *shares(change["bad_flips"], over)),
     ]
 
 
 def _percent(estimate: Estimate) -> str:
-    return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
+    return "n/a" if math.isnan(estimate.value) else f"{PERCENT * estimate.value:.2f}"
 
 
-def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
-    return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
+def _of_arms(words: Words, a: Estimate, b: Estimate) -> tuple[str, str]:
+    """A quantity of both arms: in percent, or in its own unit."""
+    if words.scale == PERCENT:
+        return _percent(a), _percent(b)
+    return tuple("n/a" if math.isnan(each.value) else f"{each.value:.4g}" for each in (a, b))
 
 
 def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:
@@ -445,6 +513,8 @@ def plain(value: object) -> Any:
         return dict(zip(("value", "ci_low", "ci_high"), map(plain, value), strict=True))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""The labels of examples, in a file of their own or beside predictions; and other numbers, one for each example."""
+"""The truth about examples, in a file of its own or beside predictions: labels, or true values of a regression."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,32 +8,31 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import array_files, csv_columns, table_rows
+from toolnoise.comparison.csv_columns import Table
 from toolnoise.comparison.table_rows import role_of
 from toolnoise.datasets import prepared
-from toolnoise.datasets.prepared import Data
-from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, YES_OR_NO
+from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, VALUES, YES_OR_NO
 
 MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 
 
-class Labels(NamedTuple):
-    """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
+class Truth(NamedTuple):
+    """The class or the value of each unit, [U], in a file; None in one of right and wrong answers, which need none.
 
-    Of examples with several units, N counts these, and `shape` is that of their array; `asked` names many labels.
-
-    `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
-    classes get theirs as runs predict them. `alone` says that the file has nothing else.
+    `shape` is that of the array where examples have several units, and of all values; `examples` counts units, and
+    `asked` names an example's units. `ids` identify the examples if the file does. For classes that are texts, `codes`
+    has the numbers; further classes get theirs as runs predict them. `alone` says that the file has nothing else.
     """
 
     source: str
-    classes: np.ndarray | None
+    answers: np.ndarray | None
     examples: int | None
     ids: np.ndarray | None = None
     codes: dict[str, int] | None = None
     alone: bool = True
     shape: tuple[int, ...] = ()
     outcome: str = LABEL
-    asked: tuple[str, ...] = ()
+    asked: Sequence[str] = ()
 
     @property
     def units(self) -> int:
@@ -41,107 +40,82 @@ class Labels(NamedTuple):
         return int(np.prod(self.shape[1:]))
 
 
-def read(path: str) -> Labels:
+def read(path: str) -> Truth:
     """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
-    if array_files.zipped(path):
-        names = arrays.npz_names(path)
-        if "test_labels" in names:
-            return of_data(path, prepared.load(path))
-    elif not array_files.is_array(path):
-        return of_table(path, csv_columns.read(path, None))
-    alone = not array_files.zipped(path) or len(arrays.npz_names(path)) == 1
+    names = arrays.npz_names(path) if array_files.zipped(path) else []
+    if "test_labels" in names:
+        data = prepared.load(path)
+        test = data.test
+        several = {} if test.targets.ndim == 1 else {"shape": test.targets.shape, "outcome": test.outcome}
+        return Truth(path, test.labels, len(test.labels), asked=data.asked, **several)
+    if not names and not array_files.is_array(path):
+        return _of_table(path, csv_columns.read(path, None))
     array, ids = _labelled(path)
-    return of_array(path, array, alone=alone)._replace(ids=ids)
+    return of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
 
 
-def of_values(path: str, values: np.ndarray) -> Labels:
-    """The labels in an array of numbers, or of texts that name classes."""
-    if values.dtype.kind != "U":
-        return of_array(path, values)
-    names, places = np.unique(values.ravel(), return_inverse=True)
-    return Labels(path, places.ravel(), values.size, codes={str(name): place for place, name in enumerate(names)})
-
-
-def of_array(path: str, array: np.ndarray, *, alone: bool = True) -> Labels:
-    """The labels in an array, which is a file's or an argument's."""
+def of_array(path: str, array: np.ndarray) -> Truth:
+    """The labels in an array, which is a file's or an argument's: numbers, or texts that name classes."""
+    if array.dtype.kind == "U":
+        names, places = np.unique(array.ravel(), return_inverse=True)
+        return Truth(path, places.ravel(), array.size, codes={str(name): place for place, name in enumerate(names)})
     array_files.require_array(path, array, 3)
     if max(array.shape) == array.size:
-        return Labels(path, as_classes(path, array.ravel(), "label"), array.size, alone=alone)
+        return Truth(path, as_classes(path, array.ravel(), "label"), array.size)
     classes = as_classes(path, array, "label")
     if array.ndim == 2 and classes.max() == 1 and (classes.sum(axis=1) == 1).all():
-        raise BadInput(
-            path, "", f"found shape {array.shape} with one 1 in each row", "one label per example: its place"
-        )
+        what = f"found shape {array.shape} with one 1 in each row"
+        raise BadInput(path, "", what, "one label per example: its place")
     outcome = MASKS if array.ndim > 2 else LABELS if classes.max() < len(YES_OR_NO) else TOKENS
-    asked = tuple(f"label_{place}" for place in range(array.shape[1])) if outcome == LABELS else ()
-    return Labels(path, classes.ravel(), array.size, alone=alone, shape=array.shape, outcome=outcome, asked=asked)
+    asked = [f"label_{place}" for place in range(array.shape[1])] if outcome == LABELS else ()
+    return Truth(path, classes.ravel(), array.size, shape=array.shape, outcome=outcome, asked=asked)
 
 
-def of_data(path: str, data: Data) -> Labels:
-    """The labels of the test set of a study's data."""
-    test = data.test
-    several = {} if test.targets.ndim == 1 else {"shape": test.targets.shape, "outcome": test.outcome}
-    return Labels(path, test.labels, len(test.labels), asked=data.asked, **several)
-
-
-def of_table(path: str, table: csv_columns.Table) -> Labels:
+def _of_table(path: str, table: Table) -> Truth:
     """The labels in a table: its column of labels, or its only column."""
     if not table.names:
-        values, ids, alone = table_rows.stacked(path, table, range(len(table.columns))), None, True
+        values = table_rows.stacked(path, table, range(len(table.columns)))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
-        values = values.ravel()
-    else:
-        rows, ids, _ = table_rows.layout(path, table)
-        column = table_rows.labels_in(path, table, rows)
-        alone = column is None
-        if column is None:
-            left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
-            if len(left) != 1:
-                raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
-            column = left[0], table_rows.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
-        values = column[1]
-    if values.dtype.kind == "U":
-        return of_values(path, values)._replace(ids=ids, alone=alone)
-    return Labels(path, as_classes(path, values, "label"), len(values), ids, None, alone)
+        return of_array(path, values.ravel())
+    rows, ids, _ = table_rows.layout(path, table)
+    column = table_rows.labels_in(path, table, rows)
+    if column is not None:
+        return of_array(path, column[1])._replace(ids=ids, alone=False)
+    left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
+    if len(left) != 1:
+        raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
+    values = table_rows.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
+    return of_array(path, values)._replace(ids=ids)
 
 
-class Values(NamedTuple):
-    """Numbers of N examples, [N] or [N, K], with the ids of these and the names of the K columns, if they are known."""
-
-    source: str
-    values: np.ndarray
-    ids: np.ndarray | None = None
-    columns: Sequence[str] = ()
-
-
-def numbers(path: str) -> Values:
+def numbers(path: str) -> Truth:
     """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
     if array_files.zipped(path) and "test_labels" in arrays.npz_names(path):
-        return Values(path, prepared.targets(path)["test_labels"])
-    ids, names = None, []
-    if array_files.is_array(path) or array_files.zipped(path):
+        return of_numbers(path, prepared.targets(path)["test_labels"])
+    if array_files.zipped(path) or array_files.is_array(path):
         array, ids = _labelled(path)
-    else:
-        table = csv_columns.read(path, None)
-        roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
-        columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
-        array = table_rows.stacked(path, table, columns or range(len(roles)))
-        array_files.require_array(path, array, 2)
-        if columns and table.names:
-            rows, ids, _ = table_rows.layout(path, table)
-            if len(rows) > 1:
-                run = table_rows.named(table, "run")[0]
-                raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
-            array, names = array[rows[0]], [table.names[place] for place in columns]
-    return numbers_of(path, array)._replace(ids=ids, columns=names)
+        return of_numbers(path, array)._replace(ids=ids)
+    table = csv_columns.read(path, None)
+    roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
+    columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
+    array = table_rows.stacked(path, table, columns or range(len(roles)))
+    if not columns or not table.names:
+        return of_numbers(path, array)
+    rows, ids, _ = table_rows.layout(path, table)
+    if len(rows) > 1:
+        run = table_rows.named(table, "run")[0]
+        raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
+    return of_numbers(path, array[rows[0]])._replace(ids=ids, asked=[table.names[place] for place in columns])
 
 
-def numbers_of(path: str, array: np.ndarray) -> Values:
+def of_numbers(path: str, array: np.ndarray) -> Truth:
     """The numbers in an array, [N] or [N, K]."""
+    array_files.require_array(path, array, 3)
     if max(array.shape) != array.size and array.ndim != 2:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
-    return Values(path, array.ravel() if max(array.shape) == array.size else array)
+    shape = (array.size,) if max(array.shape) == array.size else array.shape
+    return Truth(path, array.ravel().astype(np.float64), array.size, shape=shape, outcome=VALUES)
 
 
 def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:

@@ -1,4 +1,4 @@
-"""The runs of one method, from one file of several runs or from one file a run.
+"""The files of one method's runs: one of several runs, or one a run; and what names of files say.
 
 An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as the files that a shell makes of a
 pattern. Files of a folder or a pattern are taken in the order of their names; runs that files or their names number, in
@@ -14,12 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import prediction_files, table_rows
-from toolnoise.comparison.label_files import Labels
-from toolnoise.comparison.prediction_files import Answers
 from toolnoise.comparison.table_rows import numbers_of
 
 NAMES = string.ascii_uppercase
@@ -45,22 +40,6 @@ def files_of(given: str) -> list[str]:
     return files
 
 
-def labels_of(given: Sequence[str]) -> Labels:
-    """The labels that the first file of an arm has, or its study."""
-    return prediction_files.labels_of(files_of(given[0])[0])
-
-
-def read(given: Sequence[str], labels: Labels) -> Answers:
-    """The runs of an arm, from what was given for it."""
-    paths = [path for pattern in given for path in files_of(pattern)]
-    for path in paths if labels.alone else ():
-        if Path(path).exists() and Path(labels.source).exists() and Path(path).samefile(labels.source):
-            raise BadInput(path, "", "found the labels among the runs", "files of predictions")
-    # Scores of many files need not fit into memory together.
-    answers = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
-    return joined(given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}", answers, labels, numbered(paths))
-
-
 def numbered(paths: Sequence[str]) -> list[int] | None:
     """The number of each of several files, which is the seed in its path, or else the last number; None if two agree.
 
@@ -72,103 +51,13 @@ def numbered(paths: Sequence[str]) -> list[int] | None:
     return numbers_of([DATED.sub("", path) for path in paths]) if len(paths) > 1 else None
 
 
-def in_order(numbers: Sequence[int] | None, count: int) -> list[int]:
-    """The places of so many runs in the order of their numbers, or as they are without."""
-    return list(range(count)) if numbers is None else np.argsort(numbers).tolist()
-
-
-def joined(name: str, answers: Sequence[Answers], labels: Labels, of_files: Sequence[int] | None = None) -> Answers:
-    """The runs of an arm that are one file, or each of several files with these numbers, or arrays."""
-    if len(answers) == 1:
-        return answers[0]
-    for runs in answers:
-        if len(runs.predicted) != 1:
-            allowed = f"one run in each of {len(answers)} files"
-            raise BadInput(runs.file, "", f"found {len(runs.predicted)} runs", allowed)
-        if runs.rights != answers[0].rights:
-            what = "found classes beside right and wrong answers"
-            raise BadInput(runs.file, "", what, "one of them in all files of an arm")
-        _require_same_question(answers[0], runs)
-    within = [number for runs in answers for number in runs.numbers or ()]
-    numbers = within if len(set(within)) == len(answers) else of_files
-    answers = [answers[place] for place in in_order(numbers, len(answers))]
-    entropies, bits, drawn = ([getattr(runs, part) for runs in answers] for part in ("entropies", "bits", "drawn"))
-    return Answers(
-        name,
-        np.concatenate([runs.predicted for runs in answers]),
-        None if any(part is None for part in entropies) else np.concatenate(entropies),
-        next((runs.classes for runs in answers if runs.classes), None),
-        sum(runs.missing for runs in answers),
-        None if any(part is None for part in drawn) else [run for part in drawn for run in part],
-        None if any(part is None for part in bits) else [run for part in bits for run in part],
-        list(dict.fromkeys(note for runs in answers for note in runs.notes)),
-        rights=answers[0].rights,
-        units=labels.units,
-        outcome=labels.outcome,
-        ids=next((runs.ids for runs in answers if runs.ids is not None), None),
-        numbers=numbers and sorted(numbers),
-        names=next((runs.names for runs in answers if runs.names), None),
-    )
-
-
-def _require_same_question(arm: Answers, other: Answers) -> None:
-    """Refuse runs that choose among other classes, or whose examples have other names."""
-    prediction_files.require_same_classes(arm, other)
-    if arm.ids is not None and other.ids is not None:
-        order = table_rows.matching(other.ids, arm.ids)
-        if order is None or (order != np.arange(len(order))).any():
-            allowed = "the same order, or --labels with a column of the examples, or a column of labels in each file"
-            raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
-
-
-def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[Answers], np.ndarray]:
-    """The arms, and the labels by which they are judged.
-
-    If one of them says only which answers are right, all do, and right is the label of every example.
-    """
-    if not any(arm.rights for arm in arms):
-        return arms, labels.classes
-    judged = [
-        arm if arm.rights else arm._replace(predicted=(arm.predicted == labels.classes).astype(np.int64), rights=True)
-        for arm in arms
-    ]
-    return judged, np.ones(labels.examples, np.int64)
-
-
-def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
-    """Refuse arms that answer other questions, and assumptions that cannot hold."""
-    for place, arm in enumerate(arms):
-        for other in arms[:place]:
-            _require_same_question(other, arm)
-    require_possible(arms, paired, same_start)
-
-
-def require_possible(arms: Sequence[Any], paired: bool, same_start: bool) -> None:
-    """Refuse arms of answers or of numbers, and assumptions, that cannot be compared or cannot hold."""
-    if len(arms) > len(NAMES):
-        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
-    counts = [arm.runs for arm in arms]
-    if len(arms) > 2 and max(counts) == 1:
-        what = f"found {len(arms)} methods of one run each"
-        raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
-    if paired and same_start:
-        raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-    recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if recorded and (paired or same_start):
-        option = "--paired" if paired else "--same-start"
-        raise BadInput("command line", option, f"the draws of {recorded} are known", "only for files of your own")
-    if paired and len(set(counts)) > 1:
-        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
-    known = [arm for arm in arms if arm.numbers]
-    for arm in known if paired else ():
-        if arm.numbers != known[0].numbers:
-            raise other_runs(*((each.numbers, each.file) for each in (known[0], arm)))
-
-
-def other_runs(*arms: tuple[Sequence[Any], str]) -> BadInput:
-    """What is wrong with paired arms that have these runs, each in its file."""
-    runs = (f"{', '.join(map(str, names[:5]))}{' ...' * (len(names) > 5)} in {file}" for names, file in arms)
-    return BadInput("command line", "--paired", f"found runs {', '.join(runs)}", "the same runs in each arm")
+def require_same_runs(named: Sequence[tuple[Sequence[Any], str]]) -> None:
+    """Refuse paired arms whose runs have other names: those of each, and its file."""
+    for names, file in named:
+        if names != named[0][0]:
+            of_arms = [named[0], (names, file)]
+            runs = (f"{', '.join(map(str, of[:5]))}{' ...' * (len(of) > 5)} in {where}" for of, where in of_arms)
+            raise BadInput("command line", "--paired", f"found runs {', '.join(runs)}", "the same runs in each arm")
 
 
 def arms_in_names(names: Sequence[str]) -> list[str] | None:

@@ -1,29 +1,14 @@
-"""How an array or a table of predictions is read: as predicted classes, as scores, or as right and wrong answers.
+"""How an array or a table is read: as predicted classes, scores, right and wrong answers, values, or losses.
 
-Names decide first, then values, then the shape, for N examples. Whatever these leave open is refused in one line with
-both readings. Whole numbers are scores only where a name says so.
-
-| columns | values | reading |
-|---|---|---|
-| `pred` | whole numbers, texts, True and False | predicted classes of one run; with a column `run`, of each run |
-| `correct` | 0 and 1, True and False | right or wrong, in the same way |
-| `pred_0`, `correct_0`, `seed0` ... | the same | predicted classes, or right and wrong, a column a run |
-| `score_0`, `prob_cat` ... | numbers | scores of one run, a column a class; with a column `run`, of each run |
-| `pred_0` ..., others, none | fractions, N lines | scores, a column a class |
-| another one | whole numbers, texts | predicted classes, as in `pred` |
-| others | whole numbers, N lines | refused: a column a run, or a class |
-| none; 0, 1 ... | whole numbers, N x run or run x N | predicted classes; N x N is refused |
-| none named `pred`, `correct` | True and False | right and wrong; refused if there are labels |
-| none named `pred`, `correct` | 0 and 1, 3 or more classes in labels | refused: right and wrong, or classes |
-| no `run` in a name | whole numbers that may be one-hot, percent, votes or rounded logits | refused: runs, or scores |
-
-Columns `run` and `example` say what a line is of (`table_rows`), a column `label` has labels. Columns that are not read
-are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
-(`a_correct.npy`).
+Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). Whatever these
+leave open is refused in one line with both readings. Whole numbers are scores only where a name says so. Columns `run`
+and `example` say what a line is of (`table_rows`), a column `label` has labels. Columns that are not read are named. An
+array of an .npz counts as a column by its name, and a nameless one by the words of the file's (`a_correct.npy`).
 
 Where each example has several labels, their shape decides, N x K, N x L or N x H x W. An array of that shape has each
 unit's predicted class, or for many labels of 0 and 1, each label's log-odds or probability; with an axis of classes
-behind, scores; with an axis of runs in front, several runs.
+behind, scores; with an axis of runs in front, several runs. Values have the shape of the true ones; losses N x token,
+NaN where a segment is padded, or token alone, which is one segment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,9 +22,10 @@ from toolnoise.base.printing import counted
 from toolnoise.comparison import array_files, table_rows
 from toolnoise.comparison.csv_columns import Table
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
-from toolnoise.comparison.label_files import Labels
+from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
-from toolnoise.formulas.outcomes import LABELS, unit_scores
+from toolnoise.formulas.losses import lengths, require_losses
+from toolnoise.formulas.outcomes import LABELS, LOSSES, VALUES, unit_scores
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
@@ -47,24 +33,27 @@ NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class
 # Runs, three axes of labels and one of classes.
 MOST_AXES = 5
 
-What = Literal["classes", "scores", "rights"]
+OF_LOSSES = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
+What = Literal["classes", "scores", "rights", "values", "losses"]
 
 
 class Reading(NamedTuple):
-    """Runs as they stand in a file: [S, N] classes or rights, or [S, N, C] scores; `how` says so for people.
+    """Runs as they stand in a file: [S, N] classes or rights, [S, N, C] scores, or numbers; `how` says so for people.
 
     `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs,
     `name` is that of the one array in an .npz, and `classes` are those that names say if they do not number them.
+    Losses have so many tokens in each segment: `lengths`.
     """
 
     values: np.ndarray
     what: What
-    how: str
+    how: str = ""
     ids: np.ndarray | None = None
     labels: np.ndarray | None = None
     runs: list[int] | None = None
     name: str = ""
     classes: list[str] | None = None
+    lengths: np.ndarray | None = None
 
 
 class Known(NamedTuple):
@@ -93,10 +82,10 @@ class Known(NamedTuple):
             self.refuse(f"found {what} for the {n} labels of {self.source}", allowed)
 
 
-def known_of(path: str, name: str, labels: Labels) -> Known:
+def known_of(path: str, name: str, labels: Truth) -> Known:
     """What is known about an array, or about a file with a nameless one."""
     role = role_of_words(words_of(name or Path(path).stem))
-    return Known(path, role, labels.classes, labels.examples, labels.source)
+    return Known(path, role, labels.answers, labels.examples, labels.source)
 
 
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
@@ -305,7 +294,7 @@ def _short(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 7 else f"{', '.join(names[:5])} ... {names[-1]}"
 
 
-def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Labels) -> Reading:
+def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
     """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
     for array in values:
         array_files.require_array(path, array, MOST_AXES)
@@ -351,3 +340,35 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Labels)
 def _are_classes(name: str, values: np.ndarray) -> bool:
     """Whether numbers for labels of 0 and 1 are classes: they are 0 and 1, and not named as scores."""
     return role_of_words(words_of(name)) != "score" and bool(((values == 0) | (values == 1)).all())
+
+
+def of_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
+    """The values of one run, or of several along a first axis or in an array each."""
+    stack, shape = values[0] if len(values) == 1 else np.stack(values), truth.shape
+    array_files.require_array(path, stack, 3)
+    if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
+        stack = stack.reshape(1, *shape)
+    if stack.shape[1:] != shape:
+        size = " x ".join(map(str, shape))
+        raise BadInput(path, "", f"found shape {stack.shape}", f"{size} or run x {size}, as the true values are")
+    return Reading(stack, VALUES)
+
+
+def of_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
+    """The losses of each run, which have the same padding."""
+    for run in runs:
+        require_losses(path, run)
+    gaps = np.isnan(runs[0])
+    for place, run in enumerate(runs):
+        if not np.array_equal(np.isnan(run), gaps):
+            what = f"found padding in other places in run {place} than in run 0"
+            raise BadInput(path, "", what, "the same tokens in each run")
+    return Reading(np.stack([run[~gaps] for run in runs]), LOSSES, lengths=lengths(runs[0]))
+
+
+def losses_of_runs(path: str, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The losses of each run, with their padding, from an array of each or of all."""
+    runs = list(values[0]) if len(values) == 1 and values[0].ndim == 3 else list(values)
+    if not runs or len({run.shape for run in runs}) > 1 or runs[0].ndim not in (1, 2):
+        raise BadInput(path, "", f"found shape {runs[0].shape if runs else (0,)}", OF_LOSSES)
+    return runs

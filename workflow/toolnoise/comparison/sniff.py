@@ -14,16 +14,17 @@ import numpy as np
 from toolnoise.base import files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
-from toolnoise.comparison import array_files, numbers, table_rows
-from toolnoise.comparison.evals import inspect_logs, json_text, lm_eval
+from toolnoise.comparison import arms as arms_on_examples
+from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison.arms import is_dump
+from toolnoise.comparison.evals import inspect_logs, lm_eval
 from toolnoise.comparison.evals import tables as tables_of_questions
 from toolnoise.comparison.evals.scored import Asked, Log
 from toolnoise.comparison.known_names import METRICS
 from toolnoise.comparison.metric_layouts import EXTREMES, TENSORBOARD, Frame, is_numeric, texts
 from toolnoise.comparison.metric_names import listed, words_of
-from toolnoise.comparison.prediction_files import is_dump
 from toolnoise.comparison.read_arms import files_of
-from toolnoise.comparison.table_files import is_number, read_csv
+from toolnoise.comparison.table_files import first_object, is_number, read_csv
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
@@ -74,7 +75,7 @@ def reader_of(path: str) -> Reader | None:
         return BY_NAME.get(suffix)
     if array_files.zipped(path):
         return inspect_logs.read if inspect_logs.is_zip(path) else BY_NAME.get(suffix)
-    found = json_text.first(path)
+    found = first_object(path)
     if found is None:
         return BY_NAME.get(suffix)
     if lm_eval.is_line(found):
@@ -160,5 +161,5 @@ def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
         if asked not in (None, left):
             raise BadArgument(asked, f"{path} has an outcome of kind {left}", "leave it out: the dump says it")
         return left if left in NUMBERS else None
-    numbers.require_no_losses(path, asked)
+    arms_on_examples.require_no_losses(path, asked)
     return asked

@@ -17,11 +17,10 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.comparison import known_names, label_files, numbers, prediction_files, read_arms
+from toolnoise.comparison import arms, known_names, label_files
+from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.metric_layouts import is_index
 from toolnoise.comparison.metric_names import listed, plain, require_one_scale_of_shares
-from toolnoise.comparison.numbers import Numbers
-from toolnoise.comparison.prediction_files import Answers
 from toolnoise.formulas import outcome_files, probabilities
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY
@@ -77,7 +76,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
     for metric, of_arms in held.items():
         require_one_scale_of_shares(metric, of_arms, given)
     # Everything is read before anything is written.
-    first: list[Answers | Numbers] = []
+    first: list[Arm] = []
     outcomes = [(run, _outcome(run, labels, numbers_as, first)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
@@ -205,18 +204,18 @@ def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
 
 
 def _outcome(
-    run: ExistingRun, labels: str | None, numbers_as: str | None, first: list[Answers | Numbers]
+    run: ExistingRun, labels: str | None, numbers_as: str | None, first: list[Arm]
 ) -> tuple[str, dict[str, Any]]:
     """The kind of a run's outcome, and its files; `first` gets a run whose examples others must have, in its order."""
     if run.metrics is not None:
         return METRIC, {outcome_files.METRIC: run.metrics}
-    numbers.require_no_losses(run.file, numbers_as)
+    arms.require_no_losses(run.file, numbers_as)
     source = run.labels or labels
     if numbers_as == LOSSES:
         if source:
             raise BadInput("command line", "--labels", f"found {source}", "none: a loss is no prediction of a label")
-        padded, losses = numbers.losses_of_a_run(run.file)
-        numbers.require_alike([*first, losses])
+        padded, losses = arms.losses_of_a_run(run.file)
+        arms.require_comparable([*first, losses], paired=False, same_start=False)
         if not first:
             first.append(losses)
         return LOSSES, {LEFT[LOSSES].file: padded}
@@ -224,28 +223,28 @@ def _outcome(
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if numbers_as == VALUES:
         truth = label_files.numbers(source)
-        values = numbers.read(run.file, VALUES, truth)
+        values = arms.read_file(run.file, VALUES, truth)
         _require_one(run, values.runs)
-        numbers.require_alike([*first, values])
+        arms.require_comparable([*first, values], paired=False, same_start=False)
         if not first:
             first.append(values)
-        predicted = values.values.reshape(truth.values.shape)
-        return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: truth.values}
+        predicted, true = (each.reshape(truth.shape) for each in (values.answers, truth.answers))
+        return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: true}
     labels = label_files.read(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
-    read = prediction_files.read(run.file, labels)
+    read = arms.read_file(run.file, PREDICTIONS, labels)
     _require_one(run, read.runs)
-    if read.rights:
+    if read.kind == RIGHTS:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
-    read_arms.require_comparable([*first, read], paired=False, same_start=False)
+    arms.require_comparable([*first, read], paired=False, same_start=False)
     if read.ids is not None and not first:
         first.append(read._replace(scores=None))
     if read.scores is None and labels.shape:
         allowed = "scores, which a study measures: log-odds or probabilities of many labels, or a score of each class"
         raise BadInput(run.file, "", f"found predicted classes of {labels.outcome}", allowed)
     if read.scores is None:
-        return CLASSES, {LEFT[CLASSES].file: read.predicted[0], outcome_files.LABELS: labels.classes}
+        return CLASSES, {LEFT[CLASSES].file: read.answers[0], outcome_files.LABELS: labels.answers}
     scores = read.scores[0]
     kind = probabilities.kind(scores)
     if kind == "neither":
@@ -255,13 +254,13 @@ def _outcome(
         # Logits whose softmax they are.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
     if not labels.shape:
-        return LOGITS, {LEFT[LOGITS].file: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
+        return LOGITS, {LEFT[LOGITS].file: scores.astype(np.float32), outcome_files.LABELS: labels.answers}
     if labels.outcome == MANY:
         scores = scores[:, 1] - scores[:, 0]
     shaped = scores.astype(np.float32).reshape(*labels.shape, *scores.shape[1:])
     return labels.outcome, {
         LEFT[labels.outcome].file: shaped,
-        outcome_files.LABELS: labels.classes.reshape(labels.shape),
+        outcome_files.LABELS: labels.answers.reshape(labels.shape),
     }
 
 

@@ -1,31 +1,36 @@
 """Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
 
-Differences are B - A. Each question counts once, whatever its samples, and each run counts the same; runs of an arm
-whose scores and answers are all equal are one. Churn is how often answers as texts differ: between the arms, between
-runs of an arm, and between samples of a run.
+Both arms are held against each other on the questions that every run of both has. Questions are matched by name, and by
+content where logs have it: under one name, other documents are other questions. Differences are B - A. Each question
+counts once, whatever its samples, and each run counts the same; runs of an arm whose scores and answers are all equal
+are one. Churn is how often answers as texts differ: between the arms, between runs of an arm, and between samples of a
+run.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import designs
-from toolnoise.comparison.clusters import mean_error
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison import crossed, designs
 from toolnoise.comparison.comparison import counted_once
+from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import crossed
-from toolnoise.comparison.evals.aligned import Aligned, Answered, Cell, align
 from toolnoise.comparison.evals.log_files import Runs
+from toolnoise.comparison.evals.scored import Scored
 from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
 OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
+LEAST_SHARE = 0.5  # of all questions, both arms must have
 
 
 class LogArm(NamedTuple):
@@ -84,6 +89,18 @@ class LogComparison(NamedTuple):
     bad_flips: Estimate | None
 
 
+class Aligned(NamedTuple):
+    """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
+
+    `lengths` questions are alike in turn. So many questions are left out, and samples have no score.
+    """
+
+    samples: "pd.DataFrame"
+    lengths: np.ndarray
+    left_out: int
+    unscored: int
+
+
 def compare_all(
     arms: Sequence[Runs], cluster: str | None = None, assumption: Assumption = "independent"
 ) -> list[LogComparison]:
@@ -97,37 +114,41 @@ def compare_all(
 
 def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
     paired, contents = assumption == "paired", [_contents(arm) for arm in (first, other)]
-    aligned = _counted(align(first, other, cluster), contents, paired=paired)
-    a, b, lengths = aligned[:3]
-    fewest = min(len(a.scores), len(b.scores))
+    samples, lengths, left_out, unscored = align(first, other, cluster)
+    once = [[of.index(content) for content in dict.fromkeys(of)] for of in contents]
+    a, b = (samples[(samples["arm"] == arm) & samples["run"].isin(runs)] for arm, runs in enumerate(once))
+    scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
+    fewest = min(map(len, scores))
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way
     alone = way in OF_THESE_RUNS
-    every = np.concatenate([a.scores.ravel(), b.scores.ravel()])
-    shares = bool(every.min() >= 0 and every.max() <= 1)
-    runs = [arm.scores.mean(axis=0, keepdims=True) if alone else arm.scores for arm in (a, b)]
+    shares = bool(min(of.min() for of in scores) >= 0 and max(of.max() for of in scores) <= 1)
+    runs = [of.mean(axis=0, keepdims=True) if alone else of for of in scores]
     squares = crossed.squares(*runs, lengths, paired=paired)
     step = 1.0 if shares else np.nan
     result = crossed.tested(squares, len(lengths), step)
     of_these = crossed.tested(squares._replace(runs=crossed.NOTHING, interaction=crossed.NOTHING), len(lengths), step)
-    texts = _has_answers(a) and _has_answers(b)
-    flips = _flips(aligned) if _binary(aligned) else (None, None)
     most = (-1.0, 1.0) if shares else (-np.inf, np.inf)
+    texts = _has_answers(a) and _has_answers(b)
+    means = [of.mean(axis=0) for of in scores]
+    flips = [None, None]
+    if samples["score"].isin((0, 1)).all():
+        flips = [_share(of, lengths) for of in ((1 - means[0]) * means[1], means[0] * (1 - means[1]))]
     return LogComparison(
         other.metric,
         shares,
-        len(a.scores[0]),
+        len(means[0]),
         cluster,
         len(lengths),
-        aligned.left_out,
-        aligned.unscored,
-        _arm("A", first, a, lengths),
-        _arm(name, other, b, lengths),
+        left_out,
+        unscored,
+        _arm("A", first, a, scores[0], lengths),
+        _arm(name, other, b, scores[1], lengths),
         way,
-        len(a.scores) if paired and not alone else 0,
+        len(scores[0]) if paired and not alone else 0,
         same,
         [*_equal_runs(first, contents[0], "A"), *_equal_runs(other, contents[1], name), *_notes(first, other, name)],
         result.effect.within(*most),
@@ -141,6 +162,87 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     )
 
 
+def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
+    """Both arms on the questions that all their runs have; those of a group stand together."""
+    import pandas as pd
+
+    every = [(arm, run, *row) for arm, of in enumerate((a, b)) for run, rows in enumerate(of.runs) for row in rows]
+    table = pd.DataFrame(every, columns=["arm", "run", "question", "score", "name", *Scored._fields[3:]])
+    scored = table[table["score"].notna()]
+    for arm, of in enumerate((a, b)):
+        _require_once(of, scored[scored["arm"] == arm])
+    of_questions = scored.groupby("question", sort=False)
+    runs = scored.drop_duplicates(["question", "arm", "run"]).groupby("question", sort=False).size()
+    in_all = runs == len(a.runs) + len(b.runs)
+    # Under one name, all runs must mean the same.
+    shared = in_all & (of_questions["content"].nunique() < 2)
+    if shared.sum() < LEAST_SHARE * len(shared) or shared.sum() < 2:
+        what, wanted = (
+            f"found {shared.sum()} of {len(shared)} questions in every run of it and of {a.file}",
+            "two or more",
+        )
+        if not shared.all():
+            example = shared.idxmin()
+            why = ": its document differs" if in_all[example] else ""
+            what, wanted = f"{what}; not so, for example: {example!r}{why}", "the same, or at least half of them"
+        raise BadInput(b.file, "", what, wanted)
+    kept = scored[scored["question"].isin(shared.index[shared])]
+    places, names = pd.factorize(_groups(a, b, kept) if cluster else shared.index[shared])
+    if len(names) < 2:
+        raise BadInput("command line", "--cluster", f"found one {cluster}: {names[0]}", "two or more")
+    in_groups = shared.index[shared][np.argsort(places, kind="stable")]
+    kept = kept.assign(question=in_groups.get_indexer(kept["question"])).astype({"score": float})
+    return Aligned(kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum()))
+
+
+def _require_once(arm: Runs, scored: "pd.DataFrame") -> None:
+    """Refuse a run without a score, and a sample of a question that is there twice."""
+    if len(scored["run"].unique()) < len(arm.runs):
+        raise BadInput(arm.file, "", "found no sample with a score", "a log with scores")
+    sizes = scored.groupby(["run", "question", "sample"]).size()
+    if sizes.max() > 1:
+        _, question, sample = sizes.idxmax()
+        which = f"sample {sample} of question {question}" if sample else f"question {question}"
+        allowed = "once, or a column of samples, epochs or seeds"
+        raise BadInput(arm.file, which, f"found {sizes.max()} times", allowed)
+
+
+def _groups(a: Runs, b: Runs, scored: "pd.DataFrame") -> "pd.Series":
+    """The group of each question, which all runs agree on."""
+    of_questions = scored.groupby("question", sort=False)["cluster"]
+    counts = of_questions.nunique()
+    if counts.max() > 1:
+        question = counts.idxmax()
+        first, second, *_ = sorted(of_questions.get_group(question).unique())
+        what = f"found in {first} and in {second}"
+        raise BadInput(b.file, f"question {question}", what, f"the same group here and in {a.file}")
+    return of_questions.first()
+
+
+def _scores(samples: "pd.DataFrame") -> np.ndarray:
+    """The mean score of each run and question of an arm, [R, Q]."""
+    groups = samples.groupby(["run", "question"])["score"]
+    # Computed relative to the first sample, so that the mean of equal scores is exactly that score.
+    first = groups.first()
+    rest = (samples["score"] - groups.transform("first")).groupby([samples["run"], samples["question"]]).mean()
+    return (first + rest).to_numpy().reshape(-1, samples["question"].nunique())
+
+
+def _of_draws(
+    scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
+) -> list[np.ndarray]:
+    """The mean scores of each draw, with equal runs once: of paired runs, one with an equal run in it."""
+    drawn = [designs.assumed(len(of), "paired" if paired else "independent") for of in contents]
+    # Runs of two arms may agree by chance, so they are never taken for one.
+    named = [(arm, content) for arm, of in enumerate(contents) for content in of]
+    units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])
+    found = []
+    for of_runs, of, numbers in zip(scores, contents, units, strict=True):
+        once = [of.index(content) for content in dict.fromkeys(of)]
+        found.append(designs.unit_means(of_runs[once], numbers[once], np.unique(numbers)))
+    return found
+
+
 def _contents(arm: Runs) -> list[Hashable]:
     """What each run has, by which equal runs are known."""
     return [frozenset((row.question, row.sample, row.score, row.answer) for row in run) for run in arm.runs]
@@ -151,26 +253,38 @@ def _equal_runs(arm: Runs, contents: Sequence[Hashable], name: str) -> list[str]
     return counted_once(name, contents, f"equal in all scores{' and answers' * answered}")
 
 
-def _counted(aligned: Aligned, contents: Sequence[Sequence[Hashable]], *, paired: bool) -> Aligned:
-    """Both arms with each run once, and the mean scores of each draw: of paired runs, one with an equal run in it."""
-    drawn = [designs.assumed(len(of), "paired" if paired else "independent") for of in contents]
-    # Runs of two arms may agree by chance, so they are never taken for one.
-    named = [(place, content) for place, of in enumerate(contents) for content in of]
-    units = draws.merged(np.concatenate(draws.units(*drawn)), named)
-    arms = []
-    for arm, of, numbers in zip(aligned[:2], contents, np.split(units, [len(contents[0])]), strict=True):
-        once = [of.index(content) for content in dict.fromkeys(of)]
-        means = designs.unit_means(arm.scores[once], numbers[once], np.unique(numbers))
-        arms.append(Answered(means, arm.samples[once], arm.variances[once], [arm.cells[run] for run in once]))
-    return aligned._replace(a=arms[0], b=arms[1])
+def _arm(name: str, runs: Runs, samples: "pd.DataFrame", scores: np.ndarray, lengths: np.ndarray) -> LogArm:
+    counts = samples.groupby(["run", "question"]).size()
+    of_runs = of_samples = None
+    n_runs = len(counts.index.unique("run"))
+    if _has_answers(samples):
+        # Of each question: its samples, the pairs of them within a run, and how many pairs agree.
+        total, within = ((counts**power).groupby("question").sum() for power in (1, 2))
+        equal, equal_within = _equal_pairs(samples, []), _equal_pairs(samples, ["run"])
+        if n_runs > 1:
+            of_runs = 1 - (equal - equal_within) / (total**2 - within)
+        if counts.min() > 1:
+            of_samples = 1 - (equal_within - total) / (within - total)
+    churns = (None if of is None else _share(of.to_numpy(), lengths) for of in (of_runs, of_samples))
+    of_questions = (int(counts.min()), int(counts.max()))
+    return LogArm(name, runs.file, n_runs, of_questions, float(scores.mean()), *churns)
 
 
-def _arm(name: str, runs: Runs, arm: Answered, lengths: np.ndarray) -> LogArm:
-    samples = (int(arm.samples.min()), int(arm.samples.max()))
-    texts = _has_answers(arm)
-    changes = [of(arm) if texts else None for of in (_churn_of_runs, _churn_of_samples)]
-    of_arm = (None if each is None else _share(each, lengths) for each in changes)
-    return LogArm(name, runs.file, len(arm.cells), samples, float(arm.scores.mean()), *of_arm)
+def _equal_pairs(samples: "pd.DataFrame", within: list[str]) -> "pd.Series":
+    """How many ordered pairs of samples of each question agree, each with itself, too: in all, or within runs."""
+    return (samples.groupby(["question", *within, "answer"]).size() ** 2).groupby("question").sum()
+
+
+def _churn_of_arms(a: "pd.DataFrame", b: "pd.DataFrame") -> np.ndarray:
+    """The share of pairs of a sample of A and one of B whose answers differ, of each question."""
+    of_a, of_b = (arm.groupby(["question", "answer"]).size() for arm in (a, b))
+    equal = of_a.mul(of_b, fill_value=0).groupby("question").sum()
+    return (1 - equal / (of_a.groupby("question").sum() * of_b.groupby("question").sum())).to_numpy()
+
+
+def _has_answers(samples: "pd.DataFrame") -> bool:
+    """Whether every sample has its answer."""
+    return bool(samples["answer"].notna().all())
 
 
 def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
@@ -182,73 +296,16 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
-def _binary(aligned: Aligned) -> bool:
-    """Whether each sample is right or wrong."""
-    arms = (aligned.a, aligned.b)
-    return all(row.score in (0, 1) for arm in arms for run in arm.cells for cell in run for row in cell)
-
-
-def _flips(aligned: Aligned) -> tuple[Estimate, Estimate]:
-    """The shares of pairs of samples that go from wrong to right, and from right to wrong."""
-    of_a, of_b = (arm.scores.mean(axis=0) for arm in (aligned.a, aligned.b))
-    return _share((1 - of_a) * of_b, aligned.lengths), _share(of_a * (1 - of_b), aligned.lengths)
-
-
-def _has_answers(arm: Answered) -> bool:
-    """Whether every sample has its answer."""
-    return all(row.answer is not None for run in arm.cells for cell in run for row in cell)
-
-
-def _churn_of_arms(a: Answered, b: Answered) -> np.ndarray:
-    """The share of pairs of a sample of A and one of B whose answers differ, of each question."""
-    pairs = zip(*(map(_counts, zip(*arm.cells, strict=True)) for arm in (a, b)), strict=True)
-    return np.array([1 - _together(one, other) / (one.total() * other.total()) for one, other in pairs])
-
-
-def _churn_of_runs(arm: Answered) -> np.ndarray | None:
-    """The same of two runs of an arm."""
-    if len(arm.cells) < 2:
-        return None
-    found = []
-    for cells in zip(*arm.cells, strict=True):
-        runs = [_counts([cell]) for cell in cells]
-        of_all = sum(runs, Counter())
-        equal = _together(of_all, of_all) - sum(_together(run, run) for run in runs)
-        pairs = of_all.total() ** 2 - sum(run.total() ** 2 for run in runs)
-        found.append(1 - equal / pairs)
-    return np.array(found)
-
-
-def _churn_of_samples(arm: Answered) -> np.ndarray | None:
-    """The same of two samples of a run."""
-    if arm.samples.min() < 2:
-        return None
-    found = []
-    for cells in zip(*arm.cells, strict=True):
-        runs = [_counts([cell]) for cell in cells]
-        equal = sum(_together(run, run) - run.total() for run in runs)
-        found.append(1 - equal / sum(run.total() * (run.total() - 1) for run in runs))
-    return np.array(found)
-
-
-def _counts(cells: Sequence[Cell]) -> Counter[str | None]:
-    return Counter(row.answer for cell in cells for row in cell)
-
-
-def _together(one: Counter[str | None], other: Counter[str | None]) -> int:
-    """The number of pairs of equal answers."""
-    return sum(count * other[answer] for answer, count in one.items())
-
-
-def _parts(squares: crossed.Squares, a: Answered, b: Answered) -> Parts | None:
+def _parts(squares: crossed.Squares, a: "pd.DataFrame", b: "pd.DataFrame") -> Parts | None:
     """What the variance of the difference comes from, as far as samples and runs can tell."""
     questions, runs, both = (part.variance for part in squares[1:])
     whole = max(questions + runs - both, questions, runs)
     if not whole > 0:
         return None
     of_samples = None
-    if min(a.samples.min(), b.samples.min()) > 1:
-        of_samples = sum(float(arm.variances.sum()) / arm.variances.size**2 for arm in (a, b))
+    of_cells = [arm.groupby(["run", "question"])["score"] for arm in (a, b)]
+    if min(cells.size().min() for cells in of_cells) > 1:
+        of_samples = sum(float((cells.var() / cells.size()).sum()) / len(cells) ** 2 for cells in of_cells)
     of_runs = max(runs - both, 0.0)
     if of_samples is not None:
         of_samples = min(of_samples, whole - of_runs)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, digest, field, number
+from toolnoise.comparison.table_files import objects
 
 NAMED = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 # What a line has besides its metrics.
@@ -27,7 +27,8 @@ def read(path: str, asked: Asked) -> Log:
     """The samples in a file."""
     name = NAMED.fullmatch(Path(path).name)
     task, kept = name[1] if name else "", []
-    for key, line in json_text.lines(path):
+    for place, line in objects(path):
+        key = f"line {place}"
         if not is_line(line):
             raise BadInput(path, key, "found no doc_id, doc and resps", "lines as lm_eval --log_samples writes them")
         doc = line["doc"]
@@ -36,11 +37,14 @@ def read(path: str, asked: Asked) -> Log:
         if asked.cluster:
             cluster = task if asked.cluster == "task" and task else field(path, key, doc, asked.cluster)
         # Not every version writes its own hash.
-        content = digest(doc) if doc else line.get("doc_hash") or digest(doc)
-        about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=str(content))
+        content = str(digest(doc) if doc else line.get("doc_hash") or digest(doc))
+        about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=content)
         kept.append((key, about, str(line.get("filter", "none")), _metrics(line)))
     filters = {of for _, _, of, _ in kept}
-    metric, wanted = _chosen(path, kept, filters, asked.metric)
+    full = {f"{metric},{of}": (metric, of) for _, _, of, metrics in kept for metric in metrics}
+    if len(filters) == 1 and asked.metric not in full:
+        full = {metric: (metric, of) for metric, of in full.values()}
+    metric, wanted = full[chosen(path, full, asked.metric)]
     rows = []
     for key, about, of, metrics in kept:
         if of == wanted:
@@ -57,16 +61,6 @@ def _metrics(line: dict[str, Any]) -> dict[str, float]:
     # Older versions do not list them.
     names = names if isinstance(names, list) else [name for name in line if name not in KEYS]
     return {name: line[name] for name in map(str, names) if isinstance(line.get(name), bool | int | float)}
-
-
-def _chosen(path: str, kept: list[Any], filters: set[str], asked: str | None) -> tuple[str, str]:
-    """The metric and the filter that are asked for."""
-    pairs = [(metric, of) for _, _, of, metrics in kept for metric in metrics]
-    full = {f"{metric},{of}": (metric, of) for metric, of in pairs}
-    if asked in full or len(filters) > 1:
-        return full[chosen(path, full, asked)]
-    short = {metric: (metric, of) for metric, of in pairs}
-    return short[chosen(path, short, asked)]
 
 
 def _answer(line: dict[str, Any]) -> str | None:

@@ -4,7 +4,6 @@ Files of one task are its runs, in the order of their numbers if their names hav
 lm-evaluation-harness leaves one file for each, have further questions of these runs.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,47 +30,41 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
     arms = [read(arm, asked) for arm in given]
     if len(arms) > len(read_arms.NAMES):
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
-    for arm in arms:
-        if arm.metric != arms[0].metric:
-            what = f"found the score {arm.metric}, and {arms[0].metric} in {arms[0].file}"
-            raise BadInput(arm.file, "", what, "the same score")
-    require_one_scale({arm.file: _scores(itertools.chain(*arm.runs)) for arm in arms})
+    _require_one_score(arms)
+    require_one_scale({arm.file: _scores(row for run in arm.runs for row in run) for arm in arms})
     counts = [len(arm.runs) for arm in arms]
     if paired and (len(set(counts)) > 1 or counts[0] == 1):
         allowed = "equal numbers of runs, two or more"
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", allowed)
-    named = [(arm.names, arm.file) for arm in arms if arm.names is not None]
-    for each in named if paired else ():
-        if each[0] != named[0][0]:
-            raise read_arms.other_runs(named[0], each)
+    if paired:
+        read_arms.require_same_runs([(arm.names, arm.file) for arm in arms if arm.names is not None])
     return arms
 
 
 def read(given: Sequence[str], asked: Asked) -> Runs:
     """The runs of an arm."""
-    logs = [_read(path, asked) for each in given for path in sniff.files_of_logs(each)]
+    logs = [(sniff.reader_of(path) or tables.read)(path, asked) for each in given for path in sniff.files_of_logs(each)]
     if not logs:
         raise BadInput(given[0], "", "found no logs", "files of .jsonl, .eval, .json or .csv")
-    by_task = {log.task: [each for each in logs if each.task == log.task] for log in logs}
-    metrics = {log.metric for log in logs}
-    if len(metrics) > 1:
-        other = next(log for log in logs if log.metric != logs[0].metric)
-        what = f"found the score {other.metric}, and {logs[0].metric} in {logs[0].file}"
-        raise BadInput(other.file, "", what, "one score in all files")
-    counts = {task: len(each) for task, each in by_task.items()}
-    if len(set(counts.values())) > 1:
-        said = ", ".join(f"{count} of {task or 'no name'}" for task, count in counts.items())
-        raise BadInput(given[0], "", f"found logs of several tasks: {said}", "a log of each task for each run")
-    name = logs[0].file if len(logs) == 1 else f"{logs[0].file} ... {logs[-1].file}"
+    for log in logs:
+        if not log.rows:
+            raise BadInput(log.file, "", "found no samples", "a log with samples")
+    _require_one_score(logs)
+    of_runs = [_by_run(log) for log in logs]
     how = list(dict.fromkeys(log.how for log in logs))
     if len(logs) == 1:
-        return Runs(name, logs[0].metric, how, *_by_run(logs[0]))
-    for log in logs:
-        if len({row.run for row in log.rows}) > 1:
+        runs = of_runs[0]
+        return Runs(logs[0].file, logs[0].metric, how, list(runs.values()), list(runs) if len(runs) > 1 else None)
+    for log, runs in zip(logs, of_runs, strict=True):
+        if len(runs) > 1:
             raise BadInput(log.file, "", "found several runs", f"one run in each of {len(logs)} files")
-    by_task, names = _in_order(by_task)
+    by_task = {task: [log for log in logs if log.task == task] for task in dict.fromkeys(log.task for log in logs)}
+    if len({len(each) for each in by_task.values()}) > 1:
+        said = ", ".join(f"{len(each)} of {task or 'no name'}" for task, each in by_task.items())
+        raise BadInput(given[0], "", f"found logs of several tasks: {said}", "a log of each task for each run")
     for of_task in by_task.values():
         require_one_scale({log.file: _scores(log.rows) for log in of_task})
+    by_task, names = _in_order(by_task)
     runs = [
         [
             row._replace(question=f"{log.task}/{row.question}") if len(by_task) > 1 else row
@@ -80,25 +73,32 @@ def read(given: Sequence[str], asked: Asked) -> Runs:
         ]
         for of_run in zip(*by_task.values(), strict=True)
     ]
-    return Runs(name, logs[0].metric, how, runs, names)
-
-
-def _scores(rows: Iterable[Scored]) -> list[float]:
-    return [row.score for row in rows if row.score is not None]
+    return Runs(f"{logs[0].file} ... {logs[-1].file}", logs[0].metric, how, runs, names)
 
 
 def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]], list[str] | None]:
     """The logs of each task in the order of their runs' names, which are the same for every task; None without."""
-    names = {task: _names(logs) for task, logs in by_task.items()}
-    if None in names.values():
+    named = {task: _names(logs) for task, logs in by_task.items()}
+    if None in named.values():
         return {task: [*logs] for task, logs in by_task.items()}, None
-    ordered = {task: [names[task][place] for place in by_number(names[task])] for task in by_task}
-    first = next(iter(by_task))
+    first, *_ = ordered = {task: [names[place] for place in by_number(names)] for task, names in named.items()}
     for task, logs in by_task.items():
         if ordered[task] != ordered[first]:
             what = f"found runs {', '.join(ordered[task])} of {task}, {', '.join(ordered[first])} of {first}"
             raise BadInput(logs[0].file, "", what, "a log of each task for each run")
-    return {task: [logs[place] for place in by_number(names[task])] for task, logs in by_task.items()}, ordered[first]
+    return {task: [logs[place] for place in by_number(named[task])] for task, logs in by_task.items()}, ordered[first]
+
+
+def _require_one_score(read_so_far: Sequence[Log | Runs]) -> None:
+    first = read_so_far[0]
+    for each in read_so_far:
+        if each.metric != first.metric:
+            what = f"found the score {each.metric}, and {first.metric} in {first.file}"
+            raise BadInput(each.file, "", what, "one score in all files")
+
+
+def _scores(rows: Iterable[Scored]) -> list[float]:
+    return [row.score for row in rows if row.score is not None]
 
 
 def _names(logs: Sequence[Log]) -> list[str] | None:
@@ -110,18 +110,10 @@ def _names(logs: Sequence[Log]) -> list[str] | None:
     return None if numbers is None else [str(number) for number in numbers]
 
 
-def _read(path: str, asked: Asked) -> Log:
-    log = (sniff.reader_of(path) or tables.read)(path, asked)
-    if not log.rows:
-        raise BadInput(path, "", "found no samples", "a log with samples")
-    return log
-
-
-def _by_run(log: Log) -> tuple[list[list[Scored]], list[str] | None]:
+def _by_run(log: Log) -> dict[str, list[Scored]]:
     """The samples of each run in a file, in the order of the runs' numbers."""
     runs: dict[str, list[Scored]] = {}
     for row in log.rows:
         runs.setdefault(row.run, []).append(row)
     names = list(runs)
-    ordered = [names[place] for place in by_number(names)]
-    return [runs[name] for name in ordered], ordered if len(ordered) > 1 else None
+    return {names[place]: runs[names[place]] for place in by_number(names)}

@@ -6,14 +6,23 @@ from typing import Any
 
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text
-from toolnoise.comparison.comparison_text import PERCENT, Block, difference_row, mean_row, shares
+from toolnoise.comparison.comparison_text import (
+    PERCENT,
+    Block,
+    difference_row,
+    mean_row,
+    number_text,
+    plain,
+    shares,
+    verdict,
+)
 from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogArm, LogComparison
 from toolnoise.stats.estimates import Estimate
 
 
 def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
     """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
-    return comparison_text.records(comparisons, _sentences, _over)
+    return comparison_text.records([(plain(each), _over(each), _sentences(each)) for each in comparisons])
 
 
 def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
@@ -80,26 +89,23 @@ def _runs(found: LogComparison) -> str:
 
 
 def _sentences(found: LogComparison) -> list[str]:
-    a, b, way = found.a.name, found.b.name, found.way
-    difference, scale = found.difference, _scale(found)
-    what = f"{found.metric}{_these(found)}"
-    over = f"95 % over {_over(found)}"
+    a, b, difference = found.a.name, found.b.name, found.difference
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
-    if undecided := comparison_text.not_significant(found, what, f"{_interval(found, difference)} ({over})"):
-        verdict = undecided
-    else:
-        winner, size = (b, difference) if difference.value > 0 else (a, comparison_text.other_way_round(difference))
-        by = comparison_text.number_text(size, scale) + " points" * found.shares
-        verdict = f"{winner} has the higher {what}, by {by} ({_interval(found, size)}, {over})."
-    why = f"another training run of {a} or {b} may differ by more" if way == "one run" else ""
-    if way == "same runs":
-        why = comparison_text.in_both_arms(found.n_in_both)
-    if way == "two runs":
-        why = comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2])
-    if why:
-        verdict += f" This says nothing about the methods: {why}."
-    return [verdict, *_where_from(found), *_changes(found)]
+    if math.isnan(found.pvalue):
+        size = number_text(difference, _scale(found), "+")
+        return [f"{found.metric}: {b} - {a} is {size} on every question: without any noise, there is no test."]
+    unit = " points" * found.shares
+    how = {"lower": None, "unit": unit, "scale": _scale(found), "these": _these(found)}
+    (said,) = verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
+    why = {
+        "one run": f"another training run of {a} or {b} may differ by more",
+        "same runs": comparison_text.in_both_arms(found.n_in_both),
+        "two runs": comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2]),
+    }
+    if found.way in why:
+        said += f" This says nothing about the methods: {why[found.way]}."
+    return [said, *_where_from(found), *_changes(found)]
 
 
 def _these(found: LogComparison) -> str:
@@ -138,9 +144,3 @@ def _changes(found: LogComparison) -> list[str]:
 
 def _scale(found: LogComparison) -> float:
     return PERCENT if found.shares else 1
-
-
-def _interval(found: LogComparison, of: Estimate) -> str:
-    if math.isnan(of.low):
-        return "an interval that is not known"
-    return comparison_text.interval_text(of, _scale(found)) + " points" * found.shares

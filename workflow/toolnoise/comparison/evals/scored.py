@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.csv_columns import LARGEST
+from toolnoise.comparison.table_files import LARGEST
 
-# Of names that an error lists.
-MOST_LISTED = 12
+MOST_LISTED = 12  # of names in an error
+OF_LOGS = "a log of lm-evaluation-harness or Inspect, or JSON lines"
 
 
 class Asked(NamedTuple):
@@ -52,7 +52,7 @@ def number(path: str, key: str, value: Any) -> float:
     """A score as a finite number."""
     if isinstance(value, bool | int | float) and abs(value) <= LARGEST:
         return float(value)
-    raise BadInput(path, key, f"found {_short(value)}", f"a number within {LARGEST:g} of 0, or true or false")
+    raise BadInput(path, key, f"found {value!r:.40}", f"a number within {LARGEST:g} of 0, or true or false")
 
 
 def field(path: str, key: str, of: Any, name: str) -> str:
@@ -64,9 +64,8 @@ def field(path: str, key: str, of: Any, name: str) -> str:
             raise BadInput(path, key, f"found no {name}", f"--cluster with {allowed}")
         value = value[part]
     if isinstance(value, Mapping | list) or value is None:
-        raise BadInput(
-            path, key, f"found {_short(value)} as {name}", "--cluster with a field that has a text or a number"
-        )
+        allowed = "--cluster with a field that has a text or a number"
+        raise BadInput(path, key, f"found {value!r:.40} as {name}", allowed)
     return str(value)
 
 
@@ -75,11 +74,11 @@ def chosen(path: str, found: Iterable[str], asked: str | None) -> str:
     names = list(dict.fromkeys(found))
     if asked in names:
         return asked
+    what = f"found the scores {listed(names)}" if names else "found no score that is a number"
     if not names or asked is not None:
-        what = f"found the scores {listed(names)}" if names else "found no score that is a number"
         raise BadInput(path, "", what, f"--metric with one of them, not {asked}" if asked else "a log with scores")
     if len(names) > 1:
-        raise BadInput(path, "", f"found the scores {listed(names)}", "--metric with one of them")
+        raise BadInput(path, "", what, "--metric with one of them")
     return names[0]
 
 
@@ -92,7 +91,3 @@ def listed(names: Iterable[Any]) -> str:
     """Names in a line."""
     every = [str(name) for name in names]
     return ", ".join(every[:MOST_LISTED]) + " ..." * (len(every) > MOST_LISTED)
-
-
-def _short(value: Any) -> str:
-    return repr(value)[:40]

@@ -1,111 +1,120 @@
 """Scores in a CSV file or in JSON lines: a line for each question, and for each run and sample where there are several.
 
-| column | content |
-|---|---|
-| `id`, `question`, `doc_id` ... | the question |
-| `correct`, or `score`, `reward`, `passed` | its score: 0 and 1, or any number |
-| `pred` with `target`, without a score | texts; right where they are equal but for the spaces around them |
-| `run`, `seed` ... | the training run |
-| `sample`, `epoch`, `attempt` ... | the sample, where another column has the question |
+Columns are known by their names (docs/tables/compare.txt): the question, its score, or an answer beside its target,
+which are equal but for the spaces around them; the run; the sample, where another column has the question.
 
 Metrics of runs are no scores of questions: lines of several runs or steps must name their questions, and so must scores
 other than 0 and 1 without a text.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Mapping, Sequence
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import csv_columns
-from toolnoise.comparison.csv_columns import BOOLEANS, Table, is_number
-from toolnoise.comparison.evals import json_text
 from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
+from toolnoise.comparison.table_files import BOOLEANS, first_object, has_names, is_number, objects, read_csv
 from toolnoise.comparison.table_rows import role_of, words_of
+
+# The texts of each column by its name.
+Columns = Mapping[str, Sequence[str]]
 
 
 def read(path: str, asked: Asked) -> Log:
     """The scores in a file."""
-    table = _of_lines(path, asked.metric) if json_text.first(path) else csv_columns.read(path, None, typed=False)
-    if not table.names:
-        raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
-    columns = {name: column.tolist() for name, column in zip(table.names, table.columns, strict=True)}
-    examples = [name for name in columns if role_of(name) == "example"]
+    columns = _columns(path)
+    examples = _of_role(columns, "example")
     questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
     # Beside its name, a question may have its text.
     named = [name for name in questions if "id" in words_of(name)]
-    questions = _one(path, named if len(named) == 1 else questions, "questions")
+    questions = _at_most_one(path, named if len(named) == 1 else questions, "questions")
     samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]
-    runs = [name for name in columns if role_of(name) == "run"]
-    answers = [name for name in columns if role_of(name) == "pred"]
-    answers = _one(path, answers or [name for name in columns if _short(name) in QUESTION_ANSWERS], "answers")
+    runs = _of_role(columns, "run")
+    answers = _of_role(columns, "pred") or [name for name in columns if _short(name) in QUESTION_ANSWERS]
+    answers = _at_most_one(path, answers, "answers")
     score, scores = _scores(path, columns, answers, asked.metric)
     if not questions:
-        steps = [name for name in columns if "_".join(words_of(name)) in STEPS]
-        _require_questions(path, columns, score, scores, dict.fromkeys((*runs, *samples, *steps)))
+        _require_questions(path, columns, score, scores)
     if asked.cluster is not None and asked.cluster not in columns:
         raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed(columns)}")
-    rows = []
-    for place, value in enumerate(scores):
-        parts = {name: column[place].strip() for name, column in columns.items()}
-        for name in (*questions, *runs, *samples, *([asked.cluster] if asked.cluster else ())):
-            if not parts[name]:
-                raise BadInput(path, f"row {place + 1}, column {name}", "found nothing", "a name")
-        rows.append(
-            Scored(
-                # Without names, lines are all that questions have.
-                question=_named(parts[questions[0]]) if questions else str(place + 1),
-                score=value,
-                run="/".join(_named(parts[name]) for name in runs),
-                sample="/".join(_named(parts[name]) for name in samples),
-                answer=parts[answers[0]] if answers else None,
-                cluster=_named(parts[asked.cluster]) if asked.cluster else None,
-            )
+    rows = [
+        Scored(
+            # Without names, lines are all that questions have.
+            question=_named(path, columns, questions, place) or str(place + 1),
+            score=value,
+            run=_named(path, columns, runs, place),
+            sample=_named(path, columns, samples, place),
+            answer=columns[answers[0]][place].strip() if answers else None,
+            cluster=_named(path, columns, [asked.cluster], place) if asked.cluster else None,
         )
+        for place, value in enumerate(scores)
+    ]
     alone = "" if questions else ", without a column of questions: each line is taken for one, in the same order"
     return Log(path, "", score, f"read as a table: {score}{alone}", rows)
 
 
-def _scores(
-    path: str, columns: dict[str, list[str]], answers: Sequence[str], metric: str | None
-) -> tuple[str, list[float]]:
+def _columns(path: str) -> Columns:
+    if not first_object(path):
+        frame = read_csv(path, typed=False)
+        if not has_names(frame):
+            raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
+        return {name: frame[name].tolist() for name in frame}
+    lines = list(objects(path))
+    names = [name for name, value in lines[0][1].items() if not isinstance(value, dict | list | None)]
+    for place, line in lines:
+        for name in names:
+            if isinstance(line.get(name), dict | list | None):
+                what = f"found {json.dumps(line[name]) if name in line else 'none':.40}"
+                raise BadInput(path, f"line {place}: {name}", what, "a value, as in the first line")
+    return {name: [str(line[name]) for _, line in lines] for name in names}
+
+
+def _named(path: str, columns: Columns, names: Sequence[str], place: int) -> str:
+    """What columns call a run, a sample or a question in a line; 7 and 7.0 are one name."""
+    found = [columns[name][place].strip() for name in names]
+    if "" in found:
+        raise BadInput(path, f"row {place + 1}, column {names[found.index('')]}", "found nothing", "a name")
+    return "/".join(f"{float(text):.17g}" if "." in text and is_number(text) else text for text in found)
+
+
+def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | None) -> tuple[str, list[float]]:
     """The name of the score, and the score of each line."""
-    kept = [name for name in columns if role_of(name) == "correct"]
-    kept = kept or [name for name in columns if _short(name) in QUESTION_SCORES]
-    if metric is not None:
-        kept = list(columns)
-    if kept:
-        name = chosen(path, kept, metric)
+    kept = _of_role(columns, "correct") or [name for name in columns if _short(name) in QUESTION_SCORES]
+    if kept or metric is not None:
+        name = chosen(path, columns if metric is not None else kept, metric)
         return name, [_number(path, f"row {row + 1}, column {name}", text) for row, text in enumerate(columns[name])]
-    targets = [name for name in columns if role_of(name) == "label"]
+    targets = _of_role(columns, "label")
     # An answer beside a prediction is the right one.
-    targets = _one(path, targets or [name for name in columns if name == "answer" and name not in answers], "targets")
-    if not answers or not targets:
+    targets = targets or [name for name in columns if name == "answer" and name not in answers]
+    if not answers or not _at_most_one(path, targets, "targets"):
         allowed = "a column correct or score; or texts, in pred and target"
         raise BadInput(path, "", f"found the columns {listed(columns)}", allowed)
     pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
     return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
 
 
-def _require_questions(
-    path: str, columns: dict[str, list[str]], score: str, scores: Sequence[float], beside: Iterable[str]
-) -> None:
+def _require_questions(path: str, columns: Columns, score: str, scores: Sequence[float]) -> None:
     """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
-    several = [name for name in beside if name != score and len(set(columns[name])) > 1]
+    beside = [name for name in columns if name != score and _of_runs(name)]
+    several = next((name for name in beside if len(set(columns[name])) > 1), None)
     texts = any(role_of(name) in ("pred", "label") or _short(name) in QUESTION_ANSWERS for name in columns)
     other = next((value for value in scores if value not in (0, 1)), None)
     if several or (other is not None and not texts):
-        what = f"found several values of {several[0]}" if several else f"found {score} {other:g}"
-        allowed = (
-            "a column id of the questions; metrics of runs go in one table or a CSV, with --metric, without --correct"
-        )
-        raise BadInput(path, "", f"{what}, and no column of questions", allowed)
+        what = f"found several values of {several}" if several else f"found {score} {other:g}"
+        allowed = "metrics of runs go in one table or a CSV, with --metric, without --correct"
+        raise BadInput(path, "", f"{what}, and no column of questions", f"a column id of the questions; {allowed}")
 
 
-def _one(path: str, names: list[str], what: str) -> list[str]:
+def _of_runs(name: str) -> bool:
+    """Whether a column tells runs, samples or steps apart."""
+    return role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(words_of(name)) in STEPS
+
+
+def _of_role(columns: Columns, role: str) -> list[str]:
+    return [name for name in columns if role_of(name) == role]
+
+
+def _at_most_one(path: str, names: list[str], what: str) -> list[str]:
     if len(names) > 1:
         raise BadInput(path, "", f"found the columns {listed(names)}", f"one column of {what}")
     return names
@@ -118,33 +127,3 @@ def _short(name: str) -> str:
 def _number(path: str, key: str, text: str) -> float:
     known = BOOLEANS.get(text.strip().lower())
     return number(path, key, float(text) if known is None and is_number(text) else text if known is None else known)
-
-
-def _named(text: str) -> str:
-    """A name, by which 7 and 7.0 are one."""
-    return f"{float(text):.17g}" if "." in text and is_number(text) else text
-
-
-def _of_lines(path: str, metric: str | None) -> Table:
-    """The fields of JSON lines that are no objects and no lists, as columns of texts."""
-    lines = list(json_text.lines(path))
-    key, first = lines[0]
-    names = [name for name, value in first.items() if not isinstance(value, dict | list | None)]
-    scores = [name for name in first if (_is_score(name) if metric is None else name == metric)]
-    if scores and not set(scores) & set(names):
-        raise BadInput(path, f"{key}: {scores[0]}", f"found {_shown(first[scores[0]])}", "a number, or true or false")
-    for key, line in lines:
-        for name in names:
-            if name not in line:
-                raise BadInput(path, key, f"found no {name}", "the fields of the first line")
-            if isinstance(line[name], dict | list | None):
-                raise BadInput(path, f"{key}: {name}", f"found {_shown(line[name])}", "a value, as in the first line")
-    return Table(names, [np.array([str(line[name]) for _, line in lines], object) for name in names])
-
-
-def _is_score(name: str) -> bool:
-    return role_of(name) == "correct" or _short(name) in QUESTION_SCORES
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value)[:40]

@@ -22,13 +22,14 @@ PRINTING = {
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api import compare
-    from toolnoise.comparison import comparison_text, numbers
+    from toolnoise.comparison import comparison_text
+    from toolnoise.comparison.arms import kind_asked
     from toolnoise.comparison.sniff import sniff
 
     given = options.arm or [[path] for path in options.arms]
     if options.arm and options.arms:
         raise BadArgument("ARMS", "found both ARMS and arm", ARMS)
-    numbers_are = numbers.kind_asked(values=options.values, losses=options.losses)
+    numbers_are = kind_asked(values=options.values, losses=options.losses)
     kind = sniff(given, options.metric or (), numbers_are, correct=options.correct, cluster=options.cluster)
     function = getattr(compare, FUNCTIONS[kind])
     # What the arms are decides which options there are.

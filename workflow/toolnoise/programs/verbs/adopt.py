@@ -6,10 +6,10 @@ from toolnoise.commands.verb import STUDY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import numbers
+    from toolnoise.comparison import arms
     from toolnoise.programs import existing_runs
 
-    asked = numbers.kind_asked(values=options.values, losses=options.losses)
+    asked = arms.kind_asked(values=options.values, losses=options.losses)
     columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
     print(existing_runs.adopt(options.found, options.name, options.labels, columns, asked))
 

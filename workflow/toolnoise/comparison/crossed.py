@@ -1,4 +1,4 @@
-"""The difference of two arms over draws of two kinds at once: training runs, and questions or groups of them.
+"""The difference of two arms over draws of two kinds at once: training runs, and examples, questions or groups of them.
 
 Every run of an arm answers every question, so runs and questions are crossed; both arms have the same questions.
 Samples are nested in a run's answers to a question, and enter by their mean. With one run an arm, the interval is over
@@ -8,6 +8,10 @@ degrees of freedom, and never less than that of either alone (the modified large
 `formulas/variance_components.py`). Where runs are equal, it is the interval over questions, and where questions are, it
 is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or
 three runs (bench/evals.py at 365ea18e).
+
+An example may have several units: the tokens of a segment, the pixels of a mask, the questions of a group. What is
+alike in them, such as a hard segment, makes them alike. So an interval draws an example with all its units; taken for
+examples, units would make it far too narrow.
 """
 
 from typing import NamedTuple
@@ -15,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from toolnoise.comparison.clusters import mean_error
-from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
+from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
 from toolnoise.stats.two_means import Result, cautious, equal_arms
 
 # The least tail that is told from 0.
@@ -48,10 +51,14 @@ class Squares(NamedTuple):
 
     def half_width(self, tail: float) -> float:
         """Half of the width of the interval over all draws, with so much on each side."""
-        questions, runs, both = (part.reach(tail) for part in self[1:])
-        if np.isinf(questions + runs):
-            return np.inf
-        return float(np.sqrt(max(questions + runs - both, questions, runs)))
+        return _of_both(*(part.reach(tail) for part in self[1:]))
+
+
+def _of_both(questions: float, runs: float, interaction: float) -> float:
+    """The half-width over draws of both kinds, from the squares of those by each alone."""
+    if np.isinf(questions + runs):
+        return np.inf
+    return float(np.sqrt(max(questions + runs - interaction, questions, runs)))
 
 
 def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
@@ -65,13 +72,40 @@ def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) 
         return Squares(mean, questions)
     arms = [b - a] if paired else [a, b]
     of_runs = [float(standard_deviation(arm.mean(axis=1))) ** 2 / len(arm) for arm in arms]
+    runs = Square(sum(of_runs), _freedom(of_runs, arms))
+    return Squares(mean, questions, runs, _interaction(arms, lengths, freedom))
+
+
+def _interaction(arms: list[np.ndarray], lengths: np.ndarray, freedom: float) -> Square:
     both = 0.0
     for arm in arms:
         rest = arm - arm.mean(axis=0)
         both += sum(mean_error(run, lengths)[1] ** 2 for run in rest) / (len(arm) * (len(arm) - 1))
-    others = sum(len(arm) - 1 for arm in arms)
-    runs = Square(sum(of_runs), _freedom(of_runs, arms))
-    return Squares(mean, questions, runs, Square(both, others * freedom))
+    return Square(both, sum(len(arm) - 1 for arm in arms) * freedom)
+
+
+def over_runs_and_examples(
+    over_runs: Estimate,
+    over_examples: Estimate,
+    a: np.ndarray,
+    b: np.ndarray,
+    lengths: np.ndarray,
+    *,
+    paired: bool | None,
+) -> Estimate:
+    """The difference with one interval for other runs and other examples, from those over each alone.
+
+    `a` and `b` are what is judged of each run and unit, [R, U]. If only some runs are paired (None), what both
+    intervals contain is not subtracted: that of the pairs and that of the others differ.
+    """
+    halves = [(each.high - each.low) / 2 for each in (over_examples, over_runs)]
+    if np.isnan(halves).any():
+        return Estimate(over_runs.value)
+    arms = {True: [b - a] if paired else [], False: [a, b], None: []}[paired]
+    freedom = mean_error(b.mean(axis=0) - a.mean(axis=0), lengths)[2]
+    interaction = _interaction(arms, lengths, freedom).reach(TAIL) if arms else 0.0
+    half = _of_both(halves[0] ** 2, halves[1] ** 2, interaction)
+    return Estimate(over_runs.value, over_runs.value - half, over_runs.value + half)
 
 
 def tested(of: Squares, questions: int, step: float) -> Result:
@@ -116,3 +150,30 @@ def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
         return len(arms[0]) - 1
     welch = sum(of_runs) ** 2 / sum(part**2 / (len(arm) - 1) for part, arm in zip(of_runs, arms, strict=True))
     return cautious(welch, *map(len, arms))
+
+
+def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
+    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
+
+    It has no width if all examples have the same value.
+    """
+    mean, error, freedom = mean_error(values, lengths)
+    return t_interval(mean, error, freedom) if error else Estimate(mean, mean, mean)
+
+
+def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:
+    """The mean of values of units, [U], its standard error over the examples, and the degrees of freedom.
+
+    Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
+    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/error_rates.py).
+    """
+    sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
+    whole, examples = lengths.sum(), len(lengths)
+    if (lengths == lengths[0]).all():
+        means = sums / lengths[0]
+        mean = means[0] + np.mean(means - means[0])
+        return float(mean), float(standard_deviation(means) / np.sqrt(examples)), examples - 1
+    mean = sums.sum() / whole
+    changes = (sums - mean * lengths) / (whole - lengths)
+    error = np.sqrt((1 - 1 / examples) * np.square(changes).sum())
+    return float(mean), float(error), float(whole**2 / np.square(lengths).sum() - 1)

@@ -1,0 +1,478 @@
+"""The runs of one method on examples, from any source: predicted classes, right and wrong answers, values, or losses.
+
+A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` says what it has;
+here it is brought into the order of the labels, what cannot be true of them is refused, and files of one run each are
+joined. Scores that are never negative and sum to 1 are probabilities, others logits; what is neither has no
+cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array for each run; those named as
+labels are labels. A dump of a study knows what it has.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import escaped
+from toolnoise.comparison import array_files, csv_columns, label_files, read_arms, readings, table_rows
+from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.readings import Reading
+from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
+from toolnoise.dumps import stacks
+from toolnoise.formulas import outcome_files
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.equal_runs import digests
+from toolnoise.formulas.outcomes import CLASSES, CLASSIFYING, LABEL, LOGITS, LOSSES, NUMBERS, VALUES
+from toolnoise.formulas.probabilities import Kind, kind
+from toolnoise.stats.draws import Drawn
+
+PREDICTIONS, RIGHTS = "predictions", "rights"
+# By what was asked for. An array of an .npz with one of these names has all runs; the others are then not read.
+STACKS = {
+    PREDICTIONS: ("logits", "probabilities", "predictions", "scores", "correct"),
+    VALUES: ("predictions",),
+    LOSSES: ("losses",),
+}
+
+
+class Arm(NamedTuple):
+    """What each run answers for each unit, [S, U]: a class, 1 for right and 0 for wrong, a value, or its loss (`kind`).
+
+    `truth` has the class or the value of each unit, and `lengths` how many units each of N examples has. Of scores,
+    there are the cross-entropies, [S], the number of classes, and `names` of these if the file has them. `bits` has a
+    digest of each run's scores or numbers, `drawn` its draws if they are known. `ids` identify the examples, and
+    `numbers` the runs, if the file does.
+    """
+
+    file: str
+    answers: np.ndarray
+    truth: np.ndarray | None
+    lengths: np.ndarray
+    kind: str = CLASSES
+    outcome: str = LABEL
+    entropies: np.ndarray | None = None
+    classes: int | None = None
+    names: list[str] | None = None
+    missing: int = 0
+    drawn: Sequence[Drawn] | None = None
+    bits: Sequence[str] | None = None
+    notes: Sequence[str] = ()
+    ids: np.ndarray | None = None
+    numbers: Sequence[int] | None = None
+    scores: np.ndarray | None = None
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.answers)
+
+
+def kind_asked(*, values: bool, losses: bool) -> str | None:
+    """The kind of numbers that options name; None for predictions."""
+    if values and losses:
+        raise BadInput("command line", "--values", "found --losses, too", "one of them")
+    return VALUES if values else LOSSES if losses else None
+
+
+def require_no_losses(path: str, asked: str | None) -> None:
+    """Refuse to take for predictions what a program left as losses."""
+    if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
+        what = "found losses by its name, which are no predictions"
+        raise BadInput(path, "", what, "--losses: each token's negative log-likelihood; or another name")
+
+
+def labels_of(given: Sequence[str]) -> Truth:
+    """The labels that the first file of an arm has, or the study of a dump; none for right and wrong answers."""
+    path = read_arms.files_of(given[0])[0]
+    if is_dump(path):
+        _require_outcome(path, PREDICTIONS)
+        return label_files.read(data_of(given))
+    zipped = array_files.zipped(path)
+    names = [] if zipped or array_files.is_array(path) else csv_columns.read(path, None).names
+    if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
+        return label_files.read(path)
+    reading = _reading(path, PREDICTIONS, Truth("", None, None))
+    if reading.what != RIGHTS:
+        what = f"{path} has no labels, and is no dump of a study"
+        raise BadInput("command line", "--labels", what, "a file with the labels")
+    return Truth(path, None, reading.values.shape[1], reading.ids, alone=False)
+
+
+def data_of(given: Sequence[str]) -> str:
+    """The data set of the study of which the first file of an arm is a dump."""
+    path = read_arms.files_of(given[0])[0]
+    if is_dump(path):
+        _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
+        data = study / "data" / f"{dataset.name}.npz"
+        if data.is_file():
+            return str(data)
+    raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
+
+
+def read(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
+    """The runs of an arm, from what was given for it: predictions, values or losses."""
+    paths = [path for pattern in given for path in read_arms.files_of(pattern)]
+    for path in paths if truth and of == PREDICTIONS and truth.alone else ():
+        if Path(path).exists() and Path(truth.source).exists() and Path(path).samefile(truth.source):
+            raise BadInput(path, "", "found the labels among the runs", "files of predictions")
+    # Scores of many files need not fit into memory together.
+    found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
+    name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
+    return joined(name, found, read_arms.numbered(paths))
+
+
+def read_file(path: str, of: str, truth: Truth | None) -> Arm:
+    """The runs in one file."""
+    return _dumped(path, of, truth) if is_dump(path) else _arm(path, _reading(path, of, truth), truth)
+
+
+def of_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
+    """The runs in an array, or in one of each run, which are an argument's by this name."""
+    if truth is None:
+        return _arm(name, readings.of_losses(name, readings.losses_of_runs(name, values)), None)
+    return joined(name, [_arm(name, _of_argument(name, array, of, truth), truth) for array in values])
+
+
+def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading:
+    if of == VALUES:
+        return readings.of_values(name, [array], truth)
+    if truth.shape:
+        return readings.of_units(name, "", [array], truth)
+    if array.dtype.kind == "U":  # of classes that are texts
+        return Reading(np.atleast_2d(array), CLASSES, f"{array.size} texts as predicted classes")
+    array_files.require_array(name, array, 3)
+    reading = readings.of_array(readings.known_of(name, name, truth), array)
+    # An array of one run has one reading.
+    return reading._replace(how="") if array.ndim == 1 else reading
+
+
+def joined(name: str, arms: Sequence[Arm], of_files: Sequence[int] | None = None) -> Arm:
+    """The runs of an arm that are one file, or each of several files with these numbers, or arrays."""
+    first = arms[0]
+    if len(arms) == 1:
+        return first
+    for arm in arms:
+        if arm.runs != 1:
+            raise BadInput(arm.file, "", f"found {arm.runs} runs", f"one run in each of {len(arms)} files")
+        if arm.kind != first.kind:
+            what = "found classes beside right and wrong answers"
+            raise BadInput(arm.file, "", what, "one of them in all files of an arm")
+        _require_same_examples(first, arm)
+    within = [number for arm in arms for number in arm.numbers or ()]
+    numbers = within if len(set(within)) == len(arms) else of_files
+    if numbers is not None:
+        arms = [arms[place] for place in np.argsort(numbers)]
+    entropies, scores, drawn, bits = (_of_all(arms, part) for part in ("entropies", "scores", "drawn", "bits"))
+    return first._replace(
+        file=name,
+        answers=np.concatenate([arm.answers for arm in arms]),
+        entropies=None if entropies is None else np.array(entropies),
+        scores=None if scores is None else np.array(scores),
+        classes=next((arm.classes for arm in arms if arm.classes), None),
+        missing=sum(arm.missing for arm in arms),
+        drawn=drawn,
+        bits=bits,
+        notes=list(dict.fromkeys(note for arm in arms for note in arm.notes)),
+        ids=next((arm.ids for arm in arms if arm.ids is not None), None),
+        numbers=numbers and sorted(numbers),
+        names=next((arm.names for arm in arms if arm.names), None),
+    )
+
+
+def _of_all(arms: Sequence[Arm], part: str) -> list[Any] | None:
+    """What each run of all files has; None if one has it not."""
+    of_arms = [getattr(arm, part) for arm in arms]
+    return None if any(of_arm is None for of_arm in of_arms) else [of_run for of_arm in of_arms for of_run in of_arm]
+
+
+def _require_same_examples(arm: Arm, other: Arm) -> None:
+    """Refuse runs on other examples, as far as these can be told apart, or that choose among other classes."""
+    if not np.array_equal(arm.lengths, other.lengths):
+        words = NUMBERS[arm.kind]
+        sizes = [f"{each.lengths.sum()} {words.unit}s of {len(each.lengths)} {words.example}s" for each in (other, arm)]
+        raise BadInput(other.file, "", f"found {sizes[0]}", f"{sizes[1]}, of {arm.file}, with the same padding")
+    for known, asked in ((arm, other), (other, arm)):
+        if known.classes and asked.classes not in (None, known.classes):
+            raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
+        if known.classes and asked.kind == CLASSES and (last := asked.answers.max()) >= known.classes:
+            raise BadInput(asked.file, "", f"found class {last}", f"the {known.classes} of {known.file}")
+    if arm.names and other.names and arm.names != other.names:
+        name, wanted = next(pair for pair in zip(other.names, arm.names, strict=True) if len(set(pair)) > 1)
+        what = f"found scores of {name} where {arm.file} has {wanted}"
+        raise BadInput(other.file, "", what, "the same classes, in the same order")
+    if arm.ids is not None and other.ids is not None:
+        order = table_rows.matching(other.ids, arm.ids)
+        if order is None or (order != np.arange(len(order))).any():
+            allowed = "the same order; or ids in --labels, too, by which examples are put into order"
+            raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
+
+
+def require_comparable(arms: Sequence[Arm], paired: bool, same_start: bool) -> None:
+    """Refuse arms on other examples, and assumptions that cannot hold."""
+    for place, arm in enumerate(arms):
+        for other in arms[:place]:
+            _require_same_examples(other, arm)
+    if len(arms) > len(read_arms.NAMES):
+        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
+    counts = [arm.runs for arm in arms]
+    if len(arms) > 2 and max(counts) == 1:
+        what = f"found {len(arms)} methods of one run each"
+        raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
+    if paired and same_start:
+        raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
+    recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
+    if recorded and (paired or same_start):
+        option = "--paired" if paired else "--same-start"
+        raise BadInput("command line", option, f"the draws of {recorded} are known", "only for files of your own")
+    if paired and len(set(counts)) > 1:
+        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
+    if paired:
+        read_arms.require_same_runs([(arm.numbers, arm.file) for arm in arms if arm.numbers])
+
+
+def is_dump(path: str | Path) -> bool:
+    """Whether it is a dump that predict wrote, judged by the index next to it."""
+    index = Path(path).with_suffix(".json")
+    about = files.read_json(index) if Path(path).suffix == ".npy" and index.is_file() else None
+    return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+
+
+def _require_outcome(dump: str, of: str) -> dict[str, Any]:
+    """The index of a dump; refuse one of another kind of outcome."""
+    about = files.read_json(Path(dump).with_suffix(".json"))
+    left = about.get("outcome", LOGITS)
+    if left not in (CLASSIFYING if of == PREDICTIONS else [of]):
+        allowed = f"{of}, as in other arms"
+        if of == PREDICTIONS:
+            allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
+        raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
+    return about
+
+
+def _dumped(path: str, of: str, truth: Truth | None) -> Arm:
+    """The finished runs of a study's dump, with their draws."""
+    about = _require_outcome(path, of)
+    dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
+    about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
+    values = dump.kept
+    if of == PREDICTIONS:
+        array_files.require_array(path, values, 3)
+        readings.known_of(path, "", truth).require_examples(values.shape[1], f"shape {values.shape}")
+        reading = Reading(values, "scores" if values.ndim == 3 else CLASSES, name="logits")
+        return _arm(path, reading, truth)._replace(**about_runs)
+    lengths = np.array(about.get("lengths", []), int) if truth is None else _lengths(truth)
+    if lengths.sum() != values.shape[1]:
+        raise BadInput(path, "", f"found {values.shape[1]} numbers of a run", f"{lengths.sum()}, as of other arms")
+    return _arm(path, Reading(np.array(values), of, lengths=lengths), truth)._replace(**about_runs)
+
+
+def _reading(path: str, of: str, truth: Truth | None) -> Reading:
+    """How a file is read, with the examples in the order of its own ids."""
+    zipped = array_files.zipped(path)
+    if not zipped and not array_files.is_array(path):
+        return _of_table(path, of, truth)
+    named = arrays.read_npz(path) if zipped else {}
+    runs = _runs_of(path, named, of, 2 if truth and not truth.shape else 4) if zipped else {"": arrays.read_npy(path)}
+    first, *others = runs
+    name = "" if others else first
+    if of == LOSSES:
+        padded = readings.losses_of_runs(path, list(runs.values()))
+        reading, examples = readings.of_losses(path, padded), len(padded[0])
+    elif of == VALUES:
+        reading, examples = readings.of_values(path, list(runs.values()), truth), truth.shape[0]
+    elif truth.shape:
+        reading, examples = readings.of_units(path, name, list(runs.values()), truth), truth.shape[0]
+    else:
+        for array in runs.values():
+            array_files.require_array(path, array, 3)
+        known = readings.known_of(path, first, truth)
+        reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
+        examples = reading.values.shape[1]
+        beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
+        reading = reading._replace(labels=next((array for array in beside if array.dtype.kind in "biuf"), None))
+    order, ids = table_rows.in_order(path, named, examples)
+    if of == LOSSES and (order != np.arange(len(order))).any():
+        what = "segments" if padded[0].ndim == 2 else "tokens"
+        raise BadInput(path, "", f"found {what} in another order than their ids", "the order of their ids")
+    if (given := reading.labels) is not None:
+        if len(given) != examples:
+            raise BadInput(path, "", f"found {len(given)} labels for {examples} examples", "one label per example")
+        given = given[order]
+    numbers = numbers_of(list(runs)) if others else None
+    values = reading.values if of == LOSSES else _ordered(reading.values, order)
+    return reading._replace(values=values, ids=ids, labels=given, runs=numbers and sorted(numbers), name=name)
+
+
+def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
+    """How a CSV file is read."""
+    if of == LOSSES:
+        raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
+    if of == VALUES:
+        found = label_files.numbers(path)
+        values = found.answers.reshape(found.shape)
+        columns, wanted = (table_rows.distinct_words(each.asked) for each in (found, truth))
+        reading = readings.of_values(path, [values], truth)._replace(ids=found.ids)
+        if len(wanted) > 1 and sorted(columns) == sorted(wanted):
+            reading = reading._replace(values=reading.values[..., [columns.index(name) for name in wanted]])
+        return reading
+    if truth.shape:
+        what = f"found no array, and labels of shape {truth.shape} in {truth.source}"
+        raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
+    return readings.of_table(readings.known_of(path, "", truth), csv_columns.read(path, truth.examples))
+
+
+def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
+    """The losses of the one run in a file, with their padding and without."""
+    zipped = array_files.zipped(path)
+    runs = _runs_of(path, arrays.read_npz(path), LOSSES, 4) if zipped else {"": arrays.read_npy(path)}
+    runs = readings.losses_of_runs(path, list(runs.values()))
+    if len(runs) != 1:
+        raise BadInput(path, "", f"found {len(runs)} runs", "one run in a file")
+    return runs[0], read_file(path, LOSSES, None)
+
+
+def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> dict[str, np.ndarray]:
+    """The one array of an .npz that has all runs, or an array for each run, of so many axes at most, by its number."""
+    stack = [name for name in named if name in STACKS[of]]
+    runs = [name for name in named if role_of(name) != "label" and not table_rows.identifies(name)]
+    if len(stack) == 1 or len(runs) == 1:
+        name = (stack or runs)[0]
+        return {name: named[name]}
+    if stack or len({named[name].shape for name in runs}) != 1 or named[runs[0]].ndim not in range(1, most + 1):
+        wanted = f"one array named {' or '.join(STACKS[of])}, or an array of one shape for each run"
+        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
+    return {runs[place]: named[runs[place]] for place in by_number(runs)}
+
+
+def _ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The values of each run, of one unit or several of each example, with the examples in this order."""
+    if np.array_equal(order, np.arange(len(order))):  # no copy
+        return values
+    return values.reshape(len(values), len(order), -1)[:, order].reshape(values.shape)
+
+
+def _lengths(truth: Truth) -> np.ndarray:
+    return np.full(truth.examples // truth.units, truth.units)
+
+
+def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
+    """What was read, in the order of the labels."""
+    values, given, ids = reading.values, reading.labels, reading.ids
+    if ids is not None and truth is not None and truth.ids is not None:
+        order = table_rows.matched(path, ids, truth.source, truth.ids)
+        values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids
+    lengths = _lengths(truth) if reading.lengths is None else reading.lengths
+    outcome = reading.what if truth is None else truth.outcome
+    # A dump says itself what it has.
+    notes = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
+    arm = Arm(
+        path,
+        values,
+        truth and truth.answers,
+        lengths,
+        reading.what,
+        outcome,
+        notes=notes,
+        ids=ids,
+        numbers=reading.runs,
+    )
+    if reading.what in NUMBERS:
+        flat = values.reshape(len(values), -1).astype(np.float64)
+        return arm._replace(answers=flat, bits=digests(flat))
+    if reading.what == RIGHTS:
+        return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
+    if truth.answers is None:
+        allowed = "--labels with a file of them: the first file has right and wrong answers alone"
+        raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
+    if given is not None:
+        _require_labels_of_its_own(path, given, truth)
+    if reading.what == "scores":
+        return _of_scores(arm._replace(kind=CLASSES, names=reading.classes), reading.name, truth)
+    predicted = _coded(path, values, truth, "class")
+    _require_labels_among(path, predicted, truth)
+    return arm._replace(answers=predicted)
+
+
+def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
+    """The classes of scores, [S, N, C], and their cross-entropies."""
+    path, values, classes = arm.file, arm.answers, arm.answers.shape[2]
+    if truth.codes is not None:
+        allowed = f"whole numbers: the places of the classes in {path}"
+        raise BadInput(truth.source, "", "found texts as labels", allowed)
+    if classes < 2:
+        raise BadInput(path, "", "found scores of 1 class", "a score of each class, 2 or more")
+    if truth.answers.max() >= classes:
+        place = int(np.argmax(truth.answers))
+        allowed = f"0 to {classes - 1}, the classes of {path}"
+        raise BadInput(truth.source, f"[{place}]", f"found {truth.answers[place]}", allowed)
+    entropies, said = _entropies(values, truth.answers, _kind(path, name, values))
+    notes = (*arm.notes, *said)
+    of_scores = {"entropies": entropies, "classes": classes, "bits": digests(values), "scores": values}
+    return arm._replace(answers=predictions(values), notes=notes, **of_scores)
+
+
+def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray:
+    """Classes as numbers: those of the labels if they are texts."""
+    texts = values.dtype.kind == "U"
+    if texts != (truth.codes is not None):
+        value = repr(table_rows.a_text(values)) if texts else values.flat[0]
+        kinds = f"found the {what} {value}, and {'numbers' if texts else 'texts'} as labels in {truth.source}"
+        raise BadInput(path, "", kinds, "texts in both, or numbers")
+    if not texts:
+        return label_files.as_classes(path, values, what)
+    names, places = np.unique(values, return_inverse=True)
+    codes = [truth.codes.setdefault(str(name), len(truth.codes)) for name in names]
+    return np.array(codes, np.int64)[places].reshape(values.shape)
+
+
+def _require_labels_of_its_own(path: str, given: np.ndarray, truth: Truth) -> None:
+    """Refuse a file whose own labels are not those of the examples."""
+    if not np.array_equal(_coded(path, given, truth, "label"), truth.answers):
+        what = f"found other labels in it than in {truth.source}"
+        raise BadInput(path, "", what, "the same labels, in the same order")
+
+
+def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> None:
+    """Refuse predicted classes that are counted or named differently from the labels.
+
+    No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
+    """
+    seen, labels = np.unique(predicted), np.unique(truth.answers)
+    step = int(seen[0]) - int(labels[0])
+    apart = not np.isin(labels, seen).any()
+    moved = truth.codes is None and step * (int(seen[-1]) - int(labels[-1])) > 0
+    if moved and not apart:
+        moved = np.count_nonzero(predicted == truth.answers + step) > np.count_nonzero(predicted == truth.answers)
+    if not (apart or moved):
+        return
+    if truth.codes is None:
+        what = f"found classes {seen[0]} to {seen[-1]} for labels {labels[0]} to {labels[-1]} of {truth.source}"
+    else:
+        names = {code: name for name, code in truth.codes.items()}
+        what = f"found classes such as {names[seen[0]][:40]!r} for labels such as {names[labels[0]][:40]!r}"
+    raise BadInput(path, "", what, "classes counted from the same number" if moved else "classes that are labels")
+
+
+def _kind(path: str, name: str, values: np.ndarray) -> Kind:
+    """The kind of the scores of all runs, which the name of their array must not contradict."""
+    kinds = {kind(run) for run in values}
+    of_all: Kind = kinds.pop() if len(kinds) == 1 else "neither"
+    if (name == "logits" and of_all == "probabilities") or (name == "probabilities" and of_all != "probabilities"):
+        raise BadInput(path, name, f"found {of_all.replace('neither', 'scores whose sums are not 1')}", name)
+    return of_all
+
+
+def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The cross-entropy of each run, and what was done to get it; None where there is none."""
+    if scores == "neither":
+        return None, ("no cross-entropy, since the scores are neither logits nor probabilities that sum to 1",)
+    if scores == "logits":
+        return np.concatenate([cross_entropies(run[np.newaxis], labels) for run in values]), ()
+    with np.errstate(divide="ignore"):
+        entropies = np.array([cross_entropies(np.log(run[np.newaxis].astype(float)), labels)[0] for run in values])
+    if not np.isfinite(entropies).all():
+        return None, ("no cross-entropy, since the probability of a label is exactly 0",)
+    return entropies, ("cross-entropy of probabilities as they are, not of their softmax",)
