@@ -12,10 +12,10 @@ import pytest
 import yaml
 from scipy import stats
 
+import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import regression_gate
-from toolnoise.comparison.metric_tables import Asked
 from toolnoise.comparison.regression_gate import RunsOfMetric
 
 # 80 losses of a record, whose page says p = 0.0001, SD 0.0019, mean 3.2791 (KellerJordan/modded-nanogpt,
@@ -259,7 +259,7 @@ def test_a_file_of_runs_without_a_number_for_each_is_refused(text, says, refused
 
 def test_seeds_of_more_than_six_digits_are_told_apart(here):
     (here / "a.csv").write_text("seed,loss\n1000001,1\n1000002,2\n")
-    assert regression_gate.runs_of_metric(["a.csv"], Asked(("loss",))).values.tolist() == [1, 2]
+    assert tn.gate("a.csv", [1, 2, 3], metric="loss")["new_runs"] == 2
 
 
 def performed(inputs, folder):

@@ -115,11 +115,12 @@ def compare_values(
         raise BadArgument("labels", "found it with losses", "none: a loss is no prediction of a label")
     if kind == VALUES and labels is None and paths is not None:
         labels = examples.data_of(paths)
-    truth = None
-    if kind == VALUES:
-        of_file = given.is_path(labels)
-        read = label_files.numbers if of_file else partial(label_files.of_numbers, "labels")
-        truth = read(str(labels) if of_file else given.array("labels", labels))
+    if kind == LOSSES:
+        return _on_examples(arms, kind, None, paired, same_start)
+    if given.is_path(labels):
+        truth = label_files.numbers(str(labels))
+    else:
+        truth = label_files.of_numbers("labels", given.array("labels", labels))
     return _on_examples(arms, kind, truth, paired, same_start)
 
 
@@ -210,7 +211,7 @@ def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, l
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
     drawn = _intervals(label, pairs, quantity, scale)
-    return Result(laid_out(blocks), values, partial(_rows, pairs), drawn, tables=[block.rows for block in blocks])
+    return Result(laid_out(blocks), values, partial(_rows, pairs), drawn, printed=[block.rows for block in blocks])
 
 
 def _intervals(label: str, pairs: Sequence[Mapping[str, Any]], quantity: str, scale: float = 1) -> Any:

@@ -9,7 +9,7 @@ from toolnoise.api.results import Verdict, rows_of
 from toolnoise.base.errors import BadArgument
 from toolnoise.comparison import regression_gate
 from toolnoise.comparison.metric_names import require_directions
-from toolnoise.comparison.metric_tables import require_own_sessions
+from toolnoise.comparison.metric_tables import read_runs, require_own_sessions
 
 
 def gate(
@@ -41,21 +41,22 @@ def gate(
     if (lower or higher) and not one_sided:
         raise BadArgument("lower" if lower else "higher", "found no one_sided", "both: without, better runs fail, too")
     require_own_sessions(metric, session)
-    ways = {"lower": lower, "higher": higher, "by": None, "seed": None, "last": False, "best": False}
+    ways: dict[str, Any] = {"lower": lower, "higher": higher, "by": None, "seed": None, "last": False, "best": False}
     asked = given.asked_of_tables(metric, session=session, **ways)
-    named, tables = given.metric_tables([new] if reference is None else [reference, new])
-    runs = [regression_gate.runs_of_metric(paths, asked, tables) for paths in named]
-    direction = runs[0].metric
+    named, tables = given.metric_tables([new] if reference is None else [new, reference])
+    arms = [read_runs([paths], asked, arms_are="in files", tables=tables) for paths in named]
+    further, *known = (regression_gate.runs_of_metric(*each) for each in zip(arms, map(", ".join, named), strict=True))
+    (direction,) = arms[0].metrics
+    if one_sided:
+        require_directions([direction])
     if preset == "record":
-        gated = regression_gate.record(runs[0], metric, target or 0.0)
+        gated = regression_gate.record(further, metric, target or 0.0)
     elif preset == "mlperf":
-        gated = regression_gate.mlperf(*runs, metric)
+        gated = regression_gate.mlperf(known[0], further, metric)
     else:
-        if one_sided:
-            require_directions([direction])
         worse = None if not one_sided else "higher" if direction.lower else "lower"
         level = regression_gate.LEVEL if level is None else level
-        gated = regression_gate.consistent(*runs, metric, level=level, worse=worse)
+        gated = regression_gate.consistent(known[0], further, metric, level=level, worse=worse)
     line = f"{gated.line}; {direction.better}" if one_sided else gated.line
     values = gated.numbers | {"verdict": line}
     return Verdict(line, values, partial(rows_of, values), passed=gated.passes)

@@ -39,14 +39,11 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    paths = given.paths(predictions)
-    # Scores of one file are kept: those of many need not fit into memory together.
-    one = paths is not None and len(paths) == 1
-    answers = (
-        arms.read_file(paths[0], PREDICTIONS, of_all)
-        if one
-        else arm_of("predictions", predictions, PREDICTIONS, of_all)
-    )
+    paths = given.paths(predictions) or []
+    if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
+        answers = arms.read_file(paths[0], PREDICTIONS, of_all)
+    else:
+        answers = arm_of("predictions", predictions, PREDICTIONS, of_all)
     if answers.kind == RIGHTS or of_all.answers is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
     rows = _measured(answers, of_all.answers, streams.key(seed, streams.ANALYSIS, 0, "noise"))

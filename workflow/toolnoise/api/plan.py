@@ -53,8 +53,9 @@ def plan(
     17
     """
     cell = dict(zip(sample_size.CELL, (model, dataset, hardware, variant), strict=True))
-    of_tables = {"by": by, "seed": seed, "session": session, "last": last, "best": best, "lower": lower}
-    of_tables |= {"higher": higher}
+    of_tables: dict[str, Any] = {"by": by, "seed": seed, "session": session, "last": last, "best": best}
+    of_tables |= {"lower": lower, "higher": higher}
+    spread: sample_size.Spread | None
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
         spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))

@@ -72,7 +72,9 @@ def read_results(path: str | Path) -> StudyResults | Dump:
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
         picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
-        return StudyResults(text, values, partial(getitem, values, "cells"), picture, study.name, cells, tables)
+        return StudyResults(
+            text, values, partial(getitem, values, "cells"), picture, name=study.name, cells=cells, tables=tables
+        )
 
 
 def _table(file: Path) -> "pd.DataFrame":
@@ -108,4 +110,4 @@ def _dump(path: Path) -> Dump:
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
     text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
-    return Dump(text, values, partial(_rows, seeds), None, kept, labels, seeds)
+    return Dump(text, values, partial(_rows, seeds), predictions=kept, labels=labels, seeds=seeds)

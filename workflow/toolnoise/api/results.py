@@ -26,8 +26,8 @@ class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
     `rows` are those of its table, `picture` draws it, `figure` writes a figure of several panels. They are made when
-    somebody asks for them, and are functions of modules, so that a result can be pickled. `tables` are those of the
-    text: lines of cells, the heading first.
+    somebody asks for them, and are functions of modules, so that a result can be pickled. `printed` are the tables of
+    the text: lines of cells, the heading first.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Result:
     rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
     picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
     figure: Callable[[str], None] | None = field(default=None, compare=False)
-    tables: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
+    printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
         """A value by its name."""

@@ -13,20 +13,15 @@ Runs come from a table with a line for each (`runs_of_metric`).
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
-from toolnoise.comparison.metric_names import Metric
+from toolnoise.comparison.metric_tables import LEFT, Runs
 from toolnoise.stats.estimates import standard_deviation
-
-if TYPE_CHECKING:
-    from toolnoise.comparison.metric_tables import Asked
 
 MLPERF_LEVEL, MLPERF_FEWEST, RECORD_LEVEL = 0.05, 3, 0.01
 LEVEL = 0.01  # of unchanged runs, this share fails
@@ -37,7 +32,6 @@ class RunsOfMetric(NamedTuple):
 
     file: str
     values: np.ndarray
-    metric: Metric | None = None
 
 
 class Gated(NamedTuple):
@@ -48,17 +42,12 @@ class Gated(NamedTuple):
     numbers: dict[str, Any]
 
 
-def runs_of_metric(
-    paths: Sequence[str], asked: "Asked", tables: Mapping[str, Any] = MappingProxyType({})
-) -> RunsOfMetric:
-    """The runs in a table, each with a finite value; one that lacks it is refused: it may have failed."""
-    from toolnoise.comparison.metric_tables import LEFT, read_runs
-
-    runs = read_runs([paths], asked, arms_are="in files", tables=tables)
-    (metric,), file = runs.metrics, ", ".join(paths)
+def runs_of_metric(runs: Runs, file: str) -> RunsOfMetric:
+    """The runs in a table, each with a finite value; where one lacks it, all are refused: it may have failed."""
+    (metric,) = runs.metrics
     if left := [note for note in runs.notes if note.startswith(LEFT)]:
         raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
-    return RunsOfMetric(file, runs.numbers[metric.name].to_numpy(), metric)
+    return RunsOfMetric(file, runs.numbers[metric.name].to_numpy())
 
 
 def consistent(

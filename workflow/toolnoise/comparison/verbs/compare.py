@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
             raise BadArgument("figure", "is for tables, found without metric", "leave it out")
         found.write_figure(options.figure)
     for form in filter(options.__dict__.get, ("markdown", "latex")):
-        show("\n\n".join(map(getattr(comparison_text, form), found.tables)))
+        show("\n\n".join(map(getattr(comparison_text, form), found.printed)))
         return
     show(found.to_dict() if options.json else found.text if options.all else _on_a_screen(found.text))
 
