@@ -108,7 +108,6 @@ def test_paired_arms_are_compared_draw_by_draw():
     text = printed([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
     assert "paired t over 6 draws" in verdict(paired)
-    assert "With the same draws, " in verdict(paired)
 
 
 def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
@@ -259,7 +258,6 @@ def test_single_runs_have_a_difference_but_no_winner():
     low, high = found.difference_over_examples[1:]
     assert 0 < low < found.difference.value < high
     assert "No winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
-    assert "trained again" not in verdict(found)
 
 
 def test_what_holds_on_these_examples_alone_says_so():
@@ -369,7 +367,7 @@ def test_equal_predictions_of_two_arms_may_be_luck():
     a, b = arm(0, 1), arm(0, 1)
     assert compared(a, b).same_draws == []
     assert np.isnan(compared(a, b).further["same_draw"]["churn"].value)
-    assert verdict(compared(a, b)) == "Both have the same accuracy. No prediction changes if B replaces A."
+    assert verdict(compared(a, b)) == "Both have the same accuracy."
 
 
 def test_cross_entropy_is_compared_where_there_are_scores():

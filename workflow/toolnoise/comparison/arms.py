@@ -16,9 +16,10 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import array_files, csv_columns, label_files, read_arms, readings, table_rows
+from toolnoise.comparison import array_files, label_files, read_arms, readings, table_rows
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.readings import Reading
+from toolnoise.comparison.table_files import read_csv
 from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
@@ -91,14 +92,14 @@ def labels_of(given: Sequence[str]) -> Truth:
         _require_outcome(path, PREDICTIONS)
         return label_files.read(data_of(given))
     zipped = array_files.zipped(path)
-    names = [] if zipped or array_files.is_array(path) else csv_columns.read(path, None).names
+    names = [] if zipped or array_files.is_array(path) else read_csv(path)
     if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
         return label_files.read(path)
     reading = _reading(path, PREDICTIONS, Truth("", None, None))
     if reading.what != RIGHTS:
         what = f"{path} has no labels, and is no dump of a study"
         raise BadArgument("labels", what, "a file with the labels")
-    return Truth(path, None, reading.values.shape[1], reading.ids, alone=False)
+    return Truth(path, None, reading.array.shape[1], reading.ids, alone=False)
 
 
 def data_of(given: Sequence[str]) -> str:
@@ -290,7 +291,7 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
             array_files.require_array(path, array, 3)
         known = readings.known_of(path, first, truth)
         reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
-        examples = reading.values.shape[1]
+        examples = reading.array.shape[1]
         beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
         reading = reading._replace(labels=next((array for array in beside if array.dtype.kind in "biuf"), None))
     order, ids = table_rows.in_order(path, named, examples)
@@ -302,8 +303,8 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
             raise BadInput(path, "", f"found {len(given)} labels for {examples} examples", "one label per example")
         given = given[order]
     numbers = numbers_of(list(runs)) if others else None
-    values = reading.values if of == LOSSES else _ordered(reading.values, order)
-    return reading._replace(values=values, ids=ids, labels=given, runs=numbers and sorted(numbers), name=name)
+    values = reading.array if of == LOSSES else _ordered(reading.array, order)
+    return reading._replace(array=values, ids=ids, labels=given, runs=numbers and sorted(numbers), name=name)
 
 
 def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
@@ -316,12 +317,12 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
         columns, wanted = (table_rows.distinct_words(each.asked) for each in (found, truth))
         reading = readings.of_values(path, [values], truth)._replace(ids=found.ids)
         if len(wanted) > 1 and sorted(columns) == sorted(wanted):
-            reading = reading._replace(values=reading.values[..., [columns.index(name) for name in wanted]])
+            reading = reading._replace(array=reading.array[..., [columns.index(name) for name in wanted]])
         return reading
     if truth.shape:
         what = f"found no array, and labels of shape {truth.shape} in {truth.source}"
         raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
-    return readings.of_table(readings.known_of(path, "", truth), csv_columns.read(path, truth.examples))
+    return readings.of_table(readings.known_of(path, "", truth), read_csv(path, examples=truth.examples))
 
 
 def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
@@ -360,7 +361,7 @@ def _lengths(truth: Truth) -> np.ndarray:
 
 def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     """What was read, in the order of the labels."""
-    values, given, ids = reading.values, reading.labels, reading.ids
+    values, given, ids = reading.array, reading.labels, reading.ids
     if ids is not None and truth is not None and truth.ids is not None:
         order = table_rows.matched(path, ids, truth.source, truth.ids)
         values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids

@@ -1,17 +1,20 @@
 """The truth about examples, in a file of its own or beside predictions: labels, or true values of a regression."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import array_files, csv_columns, table_rows
-from toolnoise.comparison.csv_columns import Table
+from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison.table_files import has_names, read_csv
 from toolnoise.comparison.table_rows import role_of
 from toolnoise.datasets import prepared
 from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, VALUES, YES_OR_NO
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 
@@ -49,7 +52,7 @@ def read(path: str) -> Truth:
         several = {} if test.targets.ndim == 1 else {"shape": test.targets.shape, "outcome": test.outcome}
         return Truth(path, test.labels, len(test.labels), asked=data.asked, **several)
     if not names and not array_files.is_array(path):
-        return _of_table(path, csv_columns.read(path, None))
+        return _of_table(path, read_csv(path))
     array, ids = _labelled(path)
     return of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
 
@@ -71,10 +74,10 @@ def of_array(path: str, array: np.ndarray) -> Truth:
     return Truth(path, classes.ravel(), array.size, shape=array.shape, outcome=outcome, asked=asked)
 
 
-def _of_table(path: str, table: Table) -> Truth:
+def _of_table(path: str, table: "pd.DataFrame") -> Truth:
     """The labels in a table: its column of labels, or its only column."""
-    if not table.names:
-        values = table_rows.stacked(path, table, range(len(table.columns)))
+    if not has_names(table):
+        values = table_rows.stacked(path, table, range(table.shape[1]))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
         return of_array(path, values.ravel())
@@ -82,10 +85,10 @@ def _of_table(path: str, table: Table) -> Truth:
     column = table_rows.labels_in(path, table, rows)
     if column is not None:
         return of_array(path, column[1])._replace(ids=ids, alone=False)
-    left = [name for name in table.names if role_of(name) not in ("run", "example", "index", "aside")]
+    left = [name for name in table if role_of(name) not in ("run", "example", "index", "aside")]
     if len(left) != 1:
-        raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
-    values = table_rows.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
+        raise BadInput(path, "", f"found the columns {', '.join(table)}", "labels in a column label")
+    values = table_rows.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
     return of_array(path, values)._replace(ids=ids)
 
 
@@ -96,17 +99,17 @@ def numbers(path: str) -> Truth:
     if array_files.zipped(path) or array_files.is_array(path):
         array, ids = _labelled(path)
         return of_numbers(path, array)._replace(ids=ids)
-    table = csv_columns.read(path, None)
-    roles = [role_of(name) for name in table.names] or [""] * len(table.columns)
-    columns = [place for place, role in enumerate(roles) if role not in ("example", "index")]
-    array = table_rows.stacked(path, table, columns or range(len(roles)))
-    if not columns or not table.names:
+    table = read_csv(path)
+    known = [place for place, name in enumerate(table) if has_names(table) and role_of(name) in ("example", "index")]
+    columns = [place for place in range(table.shape[1]) if place not in known] or known
+    array = table_rows.stacked(path, table, columns)
+    if columns == known or not has_names(table):
         return of_numbers(path, array)
     rows, ids, _ = table_rows.layout(path, table)
     if len(rows) > 1:
         run = table_rows.named(table, "run")[0]
         raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
-    return of_numbers(path, array[rows[0]])._replace(ids=ids, asked=[table.names[place] for place in columns])
+    return of_numbers(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
 
 
 def of_numbers(path: str, array: np.ndarray) -> Truth:

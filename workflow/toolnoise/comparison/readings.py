@@ -13,19 +13,22 @@ NaN where a segment is padded, or token alone, which is one segment.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import array_files, table_rows
-from toolnoise.comparison.csv_columns import Table
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.table_files import has_names
 from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.formulas.losses import lengths, require_losses
 from toolnoise.formulas.outcomes import LABELS, LOSSES, VALUES, unit_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
@@ -45,7 +48,7 @@ class Reading(NamedTuple):
     Losses have so many tokens in each segment: `lengths`.
     """
 
-    values: np.ndarray
+    array: np.ndarray
     what: What
     how: str = ""
     ids: np.ndarray | None = None
@@ -190,23 +193,24 @@ def is_whole(values: np.ndarray) -> bool:
     return values.dtype.kind != "f" or not (np.mod(values[:8], 1).any() or np.mod(values, 1).any())
 
 
-def of_table(known: Known, table: Table) -> Reading:
+def of_table(known: Known, table: "pd.DataFrame") -> Reading:
     """The reading of a table."""
-    if not table.names:
-        every = table_rows.stacked(known.path, table, range(len(table.columns)))
-        return of_array(known, every, counted(len(table.columns), "column"))
-    roles = [role_of(name) for name in table.names]
-    role, places = _content(known, table.names, roles)
-    names, values = [table.names[place] for place in places], table_rows.stacked(known.path, table, places)
+    every = list(table)
+    if not has_names(table):
+        values = table_rows.stacked(known.path, table, range(len(every)))
+        return of_array(known, values, counted(len(every), "column"))
+    roles = [role_of(name) for name in every]
+    role, places = _content(known, every, roles)
+    names, values = [every[place] for place in places], table_rows.stacked(known.path, table, places)
     kind = role.split(" ")[0]
     known = known._replace(role=kind if kind in WORDS else known.role)
     rest = [
         name
-        for place, (name, of) in enumerate(zip(table.names, roles, strict=True))
+        for place, (name, of) in enumerate(zip(every, roles, strict=True))
         if place not in places and of not in ("run", "example", "index", "label")
     ]
     reading = _of_columns(known, role, names, values, table)
-    known.require_examples(reading.values.shape[1], counted(reading.values.shape[1], "example"))
+    known.require_examples(reading.array.shape[1], counted(reading.array.shape[1], "example"))
     return reading._replace(how=reading.how + (f"; not read: {_short(rest)}" if rest else ""))
 
 
@@ -229,7 +233,7 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
     return "number" if all(roles[place] == "number" for place in places) else "other", places
 
 
-def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: Table) -> Reading:
+def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: "pd.DataFrame") -> Reading:
     """The reading of the columns that have predictions."""
     lines, columns = values.shape
     runs_in = table_rows.named(table, "run")

@@ -6,12 +6,16 @@ first run's lines. So does an index, unless it counts the lines of all runs. Arr
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.csv_columns import Table, is_number
 from toolnoise.comparison.known_names import NUMBERED_RUNS, OF_EXAMPLES, SCORES_OF, WORDS
+from toolnoise.comparison.table_files import has_names, is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def role_of(name: str) -> str:
@@ -57,27 +61,27 @@ def by_number(names: Sequence[str]) -> list[int]:
     return list(range(len(names))) if numbers is None else np.argsort(numbers).tolist()
 
 
-def named(table: Table, role: str) -> list[str]:
+def named(table: "pd.DataFrame", role: str) -> list[str]:
     """The columns that have a role by their names."""
-    return [name for name in table.names if role_of(name) == role]
+    return [name for name in table if role_of(name) == role] if has_names(table) else []
 
 
-def _column(path: str, table: Table, name: str) -> np.ndarray:
-    return stacked(path, table, [table.names.index(name)])[:, 0]
+def _column(path: str, table: "pd.DataFrame", name: str) -> np.ndarray:
+    return stacked(path, table, [table.columns.get_loc(name)])[:, 0]
 
 
-def stacked(path: str, table: Table, places: Sequence[int]) -> np.ndarray:
+def stacked(path: str, table: "pd.DataFrame", places: Sequence[int]) -> np.ndarray:
     """Columns as one array, [lines, columns], of one kind and without gaps."""
-    columns = [table.columns[place] for place in places]
-    names = [table.names[place] if table.names else str(place + 1) for place in places]
-    for name, column in zip(names, columns, strict=True):
-        texts = column.dtype.kind == "U"
-        gaps = column == "" if texts else ~np.isfinite(column)
+    columns = [table.iloc[:, place].to_numpy() for place in places]
+    columns = [column.astype(str) if column.dtype == object else column for column in columns]
+    names = [table.columns[place] if has_names(table) else str(place + 1) for place in places]
+    texts = [column.dtype.kind == "U" for column in columns]
+    for name, column, is_text in zip(names, columns, texts, strict=True):
+        gaps = column == "" if is_text else ~np.isfinite(column)
         if gaps.any():
             line = int(gaps.argmax())
-            what, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
+            what, wanted = ("nothing", "a value") if is_text else (column[line], "finite numbers")
             raise BadInput(path, f"row {line + 1}, column {name}", f"found {what}", wanted)
-    texts = [column.dtype.kind == "U" for column in columns]
     if any(texts) and not all(texts):
         text, other = texts.index(True), names[texts.index(False)]
         what = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
@@ -90,9 +94,9 @@ def a_text(values: np.ndarray) -> str:
     return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
 
 
-def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
+def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
     """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
-    lines, names = len(table.columns[0]), named(table, "run")
+    lines, names = len(table), named(table, "run")
     run = np.zeros(lines, np.intp)
     numbers = None
     if names:
@@ -160,7 +164,7 @@ def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     return placed if are_places(known[0]) else placed[:, np.argsort(sorts[0])]
 
 
-def labels_in(path: str, table: Table, rows: np.ndarray) -> tuple[str, np.ndarray] | None:
+def labels_in(path: str, table: "pd.DataFrame", rows: np.ndarray) -> tuple[str, np.ndarray] | None:
     """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
     names = named(table, "label")
     columns = [_column(path, table, name)[rows] for name in names]

@@ -105,7 +105,7 @@ def _sentences(found: LogComparison) -> list[str]:
     }
     if found.way in why:
         said += f" This says nothing about the methods: {why[found.way]}."
-    return [said, *_where_from(found), *_changes(found)]
+    return [said, *_where_from(found)]
 
 
 def _these(found: LogComparison) -> str:
@@ -128,18 +128,6 @@ def _where_from(found: LogComparison) -> list[str]:
         named["samples"] = found.parts.samples
     said = ", ".join(f"{100 * share:.0f} % from {name}" for name, share in named.items())
     return [f"Of the variance of this difference, {said}."]
-
-
-def _changes(found: LogComparison) -> list[str]:
-    if found.churn is None:
-        return []
-    a, b, share = found.a.name, found.b.name, 100 * found.churn.value
-    says = f"If {b} replaces {a}, {share:.2f} % of the answers change"
-    if found.a.churn_runs is not None:
-        says += f"; if {a} is trained again, {100 * found.a.churn_runs.value:.2f} %"
-    if found.a.churn_samples is not None:
-        says += f"; if {a} is sampled again, {100 * found.a.churn_samples.value:.2f} %"
-    return [f"{says}."]
 
 
 def _scale(found: LogComparison) -> float:
