@@ -522,11 +522,11 @@ def test_more_is_not_assumed_than_can_be(folder, refused):
     known = three._replace(drawn=[{}] * 3, file="known.npy")
     arms.require_comparable([three, three], True, False)
     for of, options, line in (
-        ([three, two], (True, False), "--paired: found 3, 2 runs; equal numbers of runs"),
-        ([three, three], (True, True), "--paired: found --same-start, too; one of them"),
-        ([three, known], (False, True), "--same-start: the draws of known.npy are known; only for files of your own"),
-        ([one, one, one], (False, False), "ARMS: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
-        ([three] * 27, (False, False), "ARMS: found 27 arms; at most 26"),
+        ([three, two], (True, False), "paired: found 3, 2 runs; equal numbers of runs"),
+        ([three, three], (True, True), "paired: found same_start, too; one of them"),
+        ([three, known], (False, True), "same_start: the draws of known.npy are known; only for files of your own"),
+        ([one, one, one], (False, False), "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
+        ([three] * 27, (False, False), "arms: found 27 arms; at most 26"),
     ):
         assert line in refused(arms.require_comparable, of, *options)
 
@@ -551,7 +551,7 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
     arms.require_comparable([shell, other], False, False)
     first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
     line = refused(arms.require_comparable, [shell, other], True, False)
-    assert line.startswith(f"command line: --paired: found runs {first} in ")
+    assert line.startswith(f"paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")
 
 
