@@ -13,19 +13,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 from scipy import special, stats
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.comparison import crossed, pairs_of_units
+from toolnoise.comparison import compared_metrics, crossed, pairs_of_units
 from toolnoise.comparison.arms import Arm as ArmOnExamples
 from toolnoise.comparison.comparison import compare_all, side, tested
 from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison.metric_names import directed
+from toolnoise.comparison.metric_tables import as_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.tables import differences
-from toolnoise.comparison.tables.arguments import Asked
-from toolnoise.comparison.tables.directions import directed
-from toolnoise.comparison.tables.runs import Run, Runs
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
@@ -50,6 +49,7 @@ from toolnoise.stats.two_means import cautious, mean_difference
 
 Draws = np.random.Generator
 RUNS, LEVEL = 10, 0.05
+MS = directed(("ms",))
 MANY_DRAWS = 5  # times the studies, where one is quick
 SLOW = 0.5  # of the studies, where one is slow
 RESAMPLES = 199  # of the two-way bootstrap
@@ -290,16 +290,16 @@ def tables(rng: Draws, studies: int) -> None:
 
 def table_winners(rng: Draws, shift: int) -> tuple[bool, bool]:
     """Whether Holm's p-values name any winner, and the first test one if its arm gains; seeds are half of the noise."""
-    of_seed, runs = rng.standard_normal(15), []
+    of_seed, arms = rng.standard_normal(15), []
     for arm in range(3):
-        for seed in range(arm * shift, arm * shift + 5):
-            numbers = (of_seed[seed] + rng.standard_normal(2)) / 2**0.5
-            runs.append(Run("", str(arm), str(seed), dict(zip("xy", numbers, strict=True))))
-    arms = [[run for run in runs if run.arm == arm] for arm in "012"]
+        seeds = np.arange(arm * shift, arm * shift + 5)
+        x, y = ((of_seed[seeds, np.newaxis] + rng.standard_normal((5, 2))) / 2**0.5).T
+        arms.append(pd.DataFrame({"seed": seeds, "session": None, "x": x, "y": y}))
 
     def pvalue(metric: str, arm: int, gain: float = 0.0) -> float:
-        values = [np.array([run.metrics[metric] for run in arms[one]]) for one in (0, arm)]
-        return differences.tested(differences.plan_of(arms[0], arms[arm]), values[0], values[1] + gain).pvalue
+        first, other = arms[0], arms[arm]
+        plan = compared_metrics.plan_of(first, other)
+        return compared_metrics.tested(plan, first[metric].to_numpy(), other[metric].to_numpy() + gain).pvalue
 
     found = [pvalue(metric, arm) for arm in (1, 2) for metric in "xy"]
     return bool(holm(np.array(found)).min() < LEVEL), pvalue("x", 1, 1.0) < LEVEL
@@ -322,12 +322,9 @@ def session_winners(rng: Draws, of_a: Sequence[int], of_b: Sequence[int], sd: fl
     """Whether `compare` names a winner, and whether Welch's test over runs does."""
     speed = sd * rng.standard_normal(20)
     times = [speed[in_session] + rng.standard_normal(10) for in_session in (of_a, of_b)]
-    runs = [
-        Run("", arm, None, {"ms": time}, began={"host": str(session)})
-        for arm, *of in zip("ab", times, (of_a, of_b), strict=True)
-        for time, session in zip(*of, strict=True)
-    ]
-    (found,) = differences.compare(Runs(["a", "b"], runs, directed(Asked(("ms",))), [], session_of_times="host"))
+    runs = as_runs([(arm, None, {"ms": time}) for arm, of in zip("ab", times, strict=True) for time in of], MS)
+    known = runs.about.assign(session_of_times=list(map(str, (*of_a, *of_b))))
+    (found,) = compared_metrics.compare(runs._replace(about=known))
     return found.pvalue < LEVEL, mean_difference(*times).pvalue < LEVEL
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import doctest
-import functools
 import hashlib
 import importlib.util
 import inspect
@@ -22,7 +21,6 @@ from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
-from toolnoise.api import wording
 from toolnoise.api.results import Result, of_intervals
 from toolnoise.base.program import ROOT
 
@@ -61,9 +59,7 @@ def listed():
         lines.append(f"tn.{name}{inspect.signature(public) if inspect.isfunction(public) else ''}")
     for module, name in (
         ("results", "Result"),
-        ("results", "Compared"),
-        ("plan", "Planned"),
-        ("check", "Verdict"),
+        ("results", "Verdict"),
         ("read", "StudyResults"),
         ("read", "Dump"),
     ):
@@ -93,7 +89,7 @@ def test_other_names_are_none_and_the_public_ones_are_shown():
 USED = """
 import toolnoise as tn
 
-reveal_type(tn.compare("a", "b"))
+reveal_type(tn.compare_predictions("a", "b"))
 reveal_type(tn.check("python train.py").passed)
 tn.plan(sd="a lot")
 tn.nothing
@@ -109,7 +105,7 @@ def test_programs_that_call_it_are_checked_by_their_types(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     *found, last = done.stdout.splitlines()
     assert [line.partition(": ")[2] for line in found] == [
-        'note: Revealed type is "toolnoise.api.results.Compared"',
+        'note: Revealed type is "toolnoise.api.results.Result"',
         'note: Revealed type is "bool"',
         'error: Argument "sd" to "plan" has incompatible type "str"; expected "float | None"  [arg-type]',
         'error: Module has no attribute "nothing"  [attr-defined]',
@@ -131,7 +127,7 @@ def test_an_import_loads_nothing_that_a_function_needs():
     assert done.stdout == "set()\n" * 3
 
 
-@pytest.mark.parametrize("name", ["check", "churn", "compare", "keep", "noise", "plan"])
+@pytest.mark.parametrize("name", ["check", "churn", "compare", "gate", "keep", "noise", "plan"])
 def test_the_examples_of_each_function_are_true(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"toolnoise.api.{name}"))
@@ -155,7 +151,7 @@ def test_a_result_is_frozen_and_shows_itself():
 
 
 def test_a_result_is_a_table_and_a_figure():
-    found = tn.compare(A, B, labels=LABELS)
+    found = tn.compare_predictions(A, B, labels=LABELS)
     table = found.to_frame()
     assert isinstance(table, pd.DataFrame)
     (row,) = table[table["quantity"] == "accuracy_difference"].itertuples()
@@ -177,8 +173,8 @@ def test_a_result_is_a_table_and_a_figure():
     [
         (lambda: tn.churn(A), ["5 runs"]),
         (lambda: tn.noise(A, LABELS), ["all", "class 0", "class 1", "class 2", "class 3"]),
-        (lambda: tn.compare(A, B, B[:3], labels=LABELS), ["B - A", "C - A"]),
-        (lambda: tn.compare(A / 1.0, B / 1.0, labels=LABELS, values=True), ["B - A"]),
+        (lambda: tn.compare_predictions(A, B, B[:3], labels=LABELS), ["B - A", "C - A"]),
+        (lambda: tn.compare_values(A / 1.0, B / 1.0, labels=LABELS), ["B - A"]),
     ],
 )
 def test_each_finding_draws_what_it_is_about(found, labels):
@@ -193,8 +189,8 @@ def test_a_plan_draws_power_against_runs():
 
 
 FINDINGS = {
-    "compare": lambda: tn.compare(A, B, labels=LABELS),
-    "compare: tables": lambda: tn.compare(TABLE, metric="accuracy"),
+    "compare": lambda: tn.compare_predictions(A, B, labels=LABELS),
+    "compare: tables": lambda: tn.compare_runs(TABLE, metric="accuracy"),
     "churn": lambda: tn.churn(A),
     "noise": lambda: tn.noise(A, LABELS),
     "plan": lambda: tn.plan(sd=np.float32(0.3), gain=np.float64(0.3), runs=np.arange(5, 7)),
@@ -209,15 +205,15 @@ def test_a_finding_can_be_pickled_and_is_plain(made):
     assert again.to_frame().equals(found.to_frame())
     assert again.plot(Figure().add_subplot()).get_xlabel() == found.plot(Figure().add_subplot()).get_xlabel()
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-    assert pickle.loads(pickle.dumps(tn.compare)) is tn.compare
+    assert pickle.loads(pickle.dumps(tn.compare_runs)) is tn.compare_runs
 
 
 WITHOUT = """
 import sys
 sys.modules["matplotlib"] = None
 import toolnoise as tn
-for draw in (tn.compare([1, 2], [3, 5], metric="loss").plot, tn.plan(sd=1, gain=1).plot,
-             lambda: tn.compare([1, 2], [3, 5], metric="loss").write_figure("x.svg")):
+for draw in (tn.compare_runs([1, 2], [3, 5], metric="loss").plot, tn.plan(sd=1, gain=1).plot,
+             lambda: tn.compare_runs([1, 2], [3, 5], metric="loss").write_figure("x.svg")):
     try:
         draw()
     except tn.BadInput as error:
@@ -230,16 +226,35 @@ def test_a_figure_without_matplotlib_is_one_line():
     assert done.stdout == "matplotlib: not installed; pip install matplotlib seaborn\n" * 3
 
 
-def test_errors_name_arguments_and_the_callers_words_stay():
-    of = functools.partial(wording._as_arguments, known={"output", "sd_runs"})
-    assert of("command line: --sd-runs: found 1; 2 or more", own="") == "sd_runs: found 1; 2 or more"
-    assert of("command line: ARMS: found 1; --other", own="") == "arms: found 1; --other"
-    assert of("x: name it with --output FILE", own="") == "x: name it with `output` FILE"
-    failed = "python train.py --output model.pt: exit code 1"
-    assert of(failed, own="('python train.py --output model.pt',)") == failed
-    with pytest.raises(tn.BadInput) as caught:
-        tn.plan(sd=-1, gain=1)
-    assert len(traceback.extract_tb(caught.value.__traceback__)) == 2, "this test and the public function"
+def test_an_error_names_arguments_and_the_command_line_options(capsys):
+    for wrong, of_program, words, of_line in (
+        (
+            lambda: tn.plan(sd_runs=3),
+            "sd_runs: given without sd",
+            ["plan", "--sd-runs", "3"],
+            "command line: --sd-runs: ",
+        ),
+        (lambda: tn.compare_runs(metric="f1"), "arms: found 0", ["compare", "--metric", "f1"], "command line: ARMS: "),
+        (
+            lambda: tn.keep("t.csv", metric="step_ms"),
+            "metric: ",
+            ["keep", "t.csv", "--metric", "step_ms"],
+            "--metric: ",
+        ),
+        (
+            lambda: tn.check(["python", "--output", "x"], limit=-1),
+            "limit: found -1",
+            ["check", "--limit", "-1", "x"],
+            "",
+        ),
+    ):
+        with pytest.raises(tn.BadInput) as caught:
+            wrong()
+        assert str(caught.value).startswith(of_program)
+        assert len(traceback.extract_tb(caught.value.__traceback__)) == 3, "this test, its function, the public one"
+        with pytest.raises(SystemExit):
+            cli.main(words)
+        assert of_line in capsys.readouterr().err
 
 
 # Compare
@@ -250,32 +265,32 @@ def test_arrays_are_compared_as_their_files_are(tmp_path, monkeypatch, capsys):
     for name, array in {"a": A, "b": B, "y": LABELS}.items():
         np.save(f"{name}.npy", array)
     asked = said(capsys, "compare", "a.npy", "b.npy", "--labels", "y.npy", "--json")
-    of_files = tn.compare("a.npy", "b.npy", labels="y.npy")
+    of_files = tn.compare_predictions("a.npy", "b.npy", labels="y.npy")
     assert of_files.to_dict() == json.loads(asked)
     assert f"{of_files}\n" == said(capsys, "compare", "a.npy", "b.npy", "--labels", "y.npy")
-    of_arrays, expected = tn.compare(A, B, labels=LABELS).to_dict(), of_files.to_dict()
+    of_arrays, expected = tn.compare_predictions(A, B, labels=LABELS).to_dict(), of_files.to_dict()
     for found in (of_arrays, expected):
         found.pop("notes"), found["a"].pop("file"), found["b"].pop("file")
     assert of_arrays == expected
 
 
 def test_arms_may_be_scores_lists_texts_values_and_losses():
-    whole = tn.compare(scores(A), scores(B), labels=LABELS).to_dict()
+    whole = tn.compare_predictions(scores(A), scores(B), labels=LABELS).to_dict()
     assert whole["cross_entropy_difference"]["value"] < 0
-    listed_runs = tn.compare(list(scores(A)), list(scores(B)), labels=LABELS)
+    listed_runs = tn.compare_predictions(list(scores(A)), list(scores(B)), labels=LABELS)
     assert listed_runs["accuracy_difference"] == whole["accuracy_difference"]
     names = np.array(["ant", "bee", "cat", "dog"])
-    texts = tn.compare(names[A], names[B], labels=names[LABELS])
+    texts = tn.compare_predictions(names[A], names[B], labels=names[LABELS])
     assert texts["accuracy_difference"] == whole["accuracy_difference"]
-    rights = tn.compare(A == LABELS, B == LABELS)
+    rights = tn.compare_predictions(A == LABELS, B == LABELS)
     assert rights["accuracy_difference"] == whole["accuracy_difference"]
     draw = np.random.default_rng(3)
     truth, noise = draw.normal(size=50), draw.normal(size=(2, 4, 50))
-    regression = tn.compare(truth + noise[0], truth + 0.5 * noise[1], labels=truth, values=True)
+    regression = tn.compare_values(truth + noise[0], truth + 0.5 * noise[1], labels=truth)
     wrong = np.abs(noise[0]).mean(axis=1), np.abs(0.5 * noise[1]).mean(axis=1)
     assert regression["difference"]["value"] == pytest.approx(wrong[1].mean() - wrong[0].mean(), abs=1e-12)
     losses = draw.gamma(2, size=(2, 3, 6, 10))
-    of_tokens = tn.compare(losses[0], list(losses[1]), losses=True)
+    of_tokens = tn.compare_values(losses[0], list(losses[1]), losses=True)
     assert of_tokens["difference"]["value"] == pytest.approx(losses[1].mean() - losses[0].mean(), abs=1e-12)
 
 
@@ -286,39 +301,40 @@ def test_arms_may_be_scores_lists_texts_values_and_losses():
         ([A, B], {}, "arm A: found classes, and no labels"),
         ([A, B], {"labels": LABELS[:7]}, "for the 7 labels of labels"),
         ([A, object()], {"labels": LABELS}, "arm B: found object of object"),
-        ([A, B], {"labels": LABELS, "losses": True}, "a loss is no prediction of a label"),
+        ([A, B], {"labels": LABELS, "losses": True}, "^labels: .*a loss is no prediction of a label"),
         ([A, B], {"labels": LABELS, "paired": True, "same_start": True}, "^paired: "),
-        ([], {"metric": "accuracy"}, "^arms: missing"),
-        ([[0.5, 0.25]] * 2, {}, "arm A: found one number a run, and no labels; metric, if"),
-        ([pd.DataFrame({"accuracy": [0.5, 0.25]})] * 2, {}, "arm A: found a table, and no labels; metric, if"),
+        ([], {"metric": "accuracy"}, "^arms: found 0; a table"),
+        ([[0.5, 0.25]] * 2, {}, "arm A: found one number a run, and no labels; compare_runs, if"),
+        ([pd.DataFrame({"accuracy": [0.5, 0.25]})] * 2, {}, "arm A: found a table, and no labels; compare_runs, if"),
         ([A, B], {"metric": "accuracy"}, r"arm A: found int64 of shape \(5, 200\); with a metric: a path"),
-        ([[0.5, 0.25]] * 27, {"metric": "accuracy"}, "^arms: found 27; at most 26"),
+        ([[0.5, 0.25]] * 27, {"metric": "accuracy"}, "^arms: found 27; .*at most 26"),
         ([pd.DataFrame({"acc": [0.5, 0.25]})] * 2, {"metric": "f1"}, "^arm A: metric: found no column f1; it has acc$"),
-        ([A, B], {"labels": LABELS, "by": "model"}, "^by: is for tables, found without `metric`; leave it out$"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arms, options, says):
+    functions = {"metric": tn.compare_runs, "losses": tn.compare_values}
+    compare = next((functions[name] for name in functions if name in options), tn.compare_predictions)
     with pytest.raises(tn.BadInput, match=says) as caught:
-        tn.compare(*arms, **options)
+        compare(*arms, **options)
     assert "\n" not in str(caught.value)
 
 
 def test_masked_values_are_not_taken_for_numbers():
     padded = np.ma.array(np.ones((3, 5)), mask=[[False] * 4 + [True]] * 3)
     for found in (
-        lambda: tn.compare([padded] * 2, [padded] * 2, losses=True),
-        lambda: tn.compare(padded, padded, labels=np.ones(5), values=True),
-        lambda: tn.compare(np.ones((3, 5)), np.ones((3, 5)), labels=padded[0], values=True),
+        lambda: tn.compare_values([padded] * 2, [padded] * 2, losses=True),
+        lambda: tn.compare_values(padded, padded, labels=np.ones(5)),
+        lambda: tn.compare_values(np.ones((3, 5)), np.ones((3, 5)), labels=padded[0]),
         lambda: tn.noise(np.ma.array(A, mask=A > 2), LABELS),
         lambda: tn.churn(list(padded)),
-        lambda: tn.compare(padded[0], [1, 2], metric="loss"),
+        lambda: tn.compare_runs(padded[0], [1, 2], metric="loss"),
     ):
         with pytest.raises(
             tn.BadInput, match=r"^(arm A|predictions|labels): found [0-9]+ masked values?; an array with"
         ):
             found()
     filled = [run.filled(np.nan) for run in (padded, 2 * padded)]
-    assert tn.compare(filled, filled, losses=True)["a"]["n_runs"] == 2
+    assert tn.compare_values(filled, filled, losses=True)["a"]["n_runs"] == 2
     assert tn.churn(np.ma.array([[0, 1], [0, 2]]))["churn"]["value"] == 0.5, "nothing is masked"
 
 
@@ -334,7 +350,7 @@ def test_masked_values_are_not_taken_for_numbers():
 )
 def test_the_true_values_of_a_regression_are_finite_numbers(labels, says):
     with pytest.raises(tn.BadInput, match=says) as caught:
-        tn.compare(np.ones((3, 4)), np.zeros((3, 4)), labels=labels, values=True)
+        tn.compare_values(np.ones((3, 4)), np.zeros((3, 4)), labels=labels)
     assert "\n" not in str(caught.value)
 
 
@@ -351,14 +367,13 @@ TABLE = pd.DataFrame(
 def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     TABLE.to_csv("results.csv", index=False)
-    of_file = tn.compare("results.csv", metric=["accuracy", "loss"], by="model", seed="seed")
+    of_file = tn.compare_runs("results.csv", metric=["accuracy", "loss"], by="model", seed="seed")
     words = ("compare", "results.csv", "--metric", "accuracy", "loss", "--by", "model", "--seed", "seed")
     assert of_file.to_dict() == json.loads(said(capsys, *words, "--json"))
     assert f"{of_file}\n" == said(capsys, *words)
-    of_frame = tn.compare(TABLE, metric=["accuracy", "loss"], by="model", seed="seed")
+    of_frame = tn.compare_runs(TABLE, metric=["accuracy", "loss"], by="model", seed="seed")
     assert of_frame["comparisons"] == of_file["comparisons"]
-    assert str(tmp_path) not in str(of_frame)
-    assert "toolnoise-tables" not in str(of_frame)
+    assert str(of_frame) == str(of_file).replace("results.csv", "arm A")
     base, new = (TABLE[TABLE["model"] == name]["accuracy"] for name in ("base", "new"))
     expected = stats.ttest_rel(new, base)
     (row, _) = of_frame.to_frame().itertuples()
@@ -366,14 +381,16 @@ def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
     assert row.pvalue == pytest.approx(expected.pvalue, abs=1e-12)
     ends = expected.confidence_interval()
     assert (row.low, row.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
-    two = tn.compare(TABLE[:5].drop(columns="model"), TABLE[5:].drop(columns="model"), metric="accuracy", seed="seed")
+    two = tn.compare_runs(
+        TABLE[:5].drop(columns="model"), TABLE[5:].drop(columns="model"), metric="accuracy", seed="seed"
+    )
     (of_two,) = two.to_frame().itertuples()
     assert (of_two.a, of_two.b, of_two.pvalue) == ("A", "B", row.pvalue)
     assert [label.get_text() for label in two.plot(Figure().add_subplot()).get_yticklabels()] == ["B - A"]
     of_file.write_figure("new.svg")
     assert "accuracy" in (tmp_path / "new.svg").read_text()
-    with pytest.raises(tn.BadInput, match="write_figure: is for comparisons of tables"):
-        tn.compare(A, B, labels=LABELS).write_figure("new.svg")
+    with pytest.raises(tn.BadInput, match="write_figure: is for plans and comparisons of tables"):
+        tn.compare_predictions(A, B, labels=LABELS).write_figure("new.svg")
 
 
 def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
@@ -384,15 +401,14 @@ def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
     of_files = json.loads(said(capsys, "compare", "a.csv", "b.csv", "--metric", "accuracy", "--json"))
     expected = stats.ttest_ind(b, a, equal_var=False).pvalue
     for given in ((a, b), (list(a), b.tolist()), (pd.Series(a), pd.DataFrame(b)), ("a.csv", b)):
-        (found,) = tn.compare(*given, metric="accuracy")["comparisons"]
+        (found,) = tn.compare_runs(*given, metric="accuracy")["comparisons"]
         assert found["difference"] == of_files["comparisons"][0]["difference"]
         assert found["pvalue"] == pytest.approx(expected, abs=1e-12)
     seeds = [pd.Series(arm, pd.Index(range(6), name="seed"), name="accuracy") for arm in (a, b)]
-    (paired,) = tn.compare(*seeds, metric="accuracy")["comparisons"]
+    (paired,) = tn.compare_runs(*seeds, metric="accuracy")["comparisons"]
     assert paired["pvalue"] == pytest.approx(stats.ttest_rel(b, a).pvalue, abs=1e-12)
     planned = tn.plan(pilot=a, metric="accuracy", gain=0.02)
     assert planned["sd"]["value"] == pytest.approx(a.std(ddof=1), abs=1e-12)
-    assert "toolnoise-tables" not in str(planned)
     assert planned.to_dict() == tn.plan(pilot=a.tolist(), metric="accuracy", gain=0.02).to_dict()
     with pytest.raises(tn.BadInput, match=r"^pilot: found ndarray; a path, or metric with a table of runs$"):
         tn.plan(pilot=a, gain=0.02)
@@ -402,7 +418,7 @@ def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
     ("lower", "expected"), [(True, [1, 1]), ("accuracy", [1, 1]), (["loss"], [0, 1]), ([], [0, 1]), (False, [0, 1])]
 )
 def test_a_direction_is_that_of_all_metrics_or_of_those_named(lower, expected):
-    found = tn.compare(TABLE, metric=["accuracy", "loss"], lower=lower)
+    found = tn.compare_runs(TABLE, metric=["accuracy", "loss"], lower=lower)
     assert [each["lower_is_better"] for each in found["comparisons"]] == expected
 
 
@@ -416,7 +432,7 @@ def test_a_pilot_is_a_table_too(tmp_path, monkeypatch, capsys):
     assert found["sd"]["value"] == pytest.approx(sd, abs=1e-12)
     found.write_figure("new.png")
     assert (tmp_path / "new.png").stat().st_size > 0
-    with pytest.raises(tn.BadInput, match=r"^sd: found `metric`, which reads tables"):
+    with pytest.raises(tn.BadInput, match=r"^sd: found metric, which reads tables"):
         tn.plan(pilot="results.csv", metric="accuracy", sd=1)
 
 
@@ -427,7 +443,7 @@ def test_logs_of_language_models_are_known_by_what_they_have(tmp_path, monkeypat
     for arm, answers in zip("ab", right, strict=True):
         lines = ["id,correct", *(f"q{place},{int(answer)}" for place, answer in enumerate(answers))]
         (tmp_path / f"{arm}.csv").write_text("\n".join(lines))
-    found = tn.compare("a.csv", "b.csv", correct=True)
+    found = tn.compare_questions("a.csv", "b.csv")
     assert found.to_dict() == json.loads(said(capsys, "compare", "a.csv", "b.csv", "--correct", "--json"))
     assert found["pvalue"] == pytest.approx(stats.ttest_rel(right[1] * 1.0, right[0] * 1.0).pvalue, abs=1e-12)
     assert found.plot(Figure().add_subplot()).get_xlabel().startswith("difference in ")
@@ -521,7 +537,7 @@ def test_noise_knows_probabilities_run_by_run_as_compare_does():
     assert 0.001 < np.abs(rounded.sum(axis=-1) - 1).max() < 0.005
     for given in (list(rounded), [*softmax[:2], *logits[2:]]):
         found = tn.noise(given, LABELS).to_dict()
-        compared = tn.compare(given, given, labels=LABELS)["a"]["cross_entropy_mean"]["value"]
+        compared = tn.compare_predictions(given, given, labels=LABELS)["a"]["cross_entropy_mean"]["value"]
         assert found["cross_entropy_mean"]["value"] == pytest.approx(compared, rel=1e-5)
         assert compared == pytest.approx(expected, rel=0.02)
     assert found["correlation_pearson"]["value"] == pytest.approx(
@@ -566,7 +582,7 @@ def test_arrays_of_any_library_are_numpys(library, skip_without):
 
 def test_a_column_of_pandas_is_an_array_of_labels():
     frame = pd.DataFrame({"pred": A[0], "label": LABELS})
-    found = tn.compare(frame["pred"], pd.Series(B[0]), labels=frame["label"])
+    found = tn.compare_predictions(frame["pred"], pd.Series(B[0]), labels=frame["label"])
     assert found["a"]["accuracy_mean"]["value"] == pytest.approx((A[0] == LABELS).mean())
 
 
@@ -602,7 +618,7 @@ def test_the_results_of_a_study_are_read(kind, evidence, capsys):
     place = {"archive": ROOT / "evidence/outside-small.tar.xz", "folder": folder, "study.json": folder / "study.json"}[
         kind
     ]
-    found = tn.read(place)
+    found = tn.read_results(place)
     assert found.name == "outside-small"
     assert len(found.cells) == len(found["cells"]) == 8
     table = found.metrics()
@@ -616,4 +632,4 @@ def test_the_results_of_a_study_are_read(kind, evidence, capsys):
 
 def test_what_is_no_study_is_one_line(tmp_path):
     with pytest.raises(tn.BadInput, match="found no results of a study"):
-        tn.read(tmp_path)
+        tn.read_results(tmp_path)

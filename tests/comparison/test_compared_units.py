@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise.api.compare import compare
+from toolnoise.api.compare import compare_values
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import arms, comparison, comparison_text, label_files
 from toolnoise.comparison.arms import PREDICTIONS, Arm
@@ -266,8 +266,8 @@ def test_an_arm_of_files_may_stand_beside_one_of_arrays(saved, drawn):
     truth = drawn.normal(size=EXAMPLES)
     a, b = truth + drawn.normal(size=(2, RUNS, EXAMPLES))
     saved(**{f"a{run}": values for run, values in enumerate(a)})
-    found = compare("a*.npy", b, labels=truth, values=True)
-    assert found["difference"] == compare(a, b, labels=truth, values=True)["difference"]
+    found = compare_values("a*.npy", b, labels=truth)
+    assert found["difference"] == compare_values(a, b, labels=truth)["difference"]
     assert (found["a"]["file"], found["a"]["n_runs"]) == ("a*.npy", RUNS)
 
 
@@ -320,10 +320,10 @@ def test_a_row_of_tokens_is_one_segment_and_has_no_interval_over_segments(saved,
 def test_paired_files_of_losses_are_paired_by_the_numbers_in_their_names(saved, drawn, refused):
     saved(**{f"{arm}_seed{seed}": drawn.gamma(2, size=(EXAMPLES, 5)) for arm in "ab" for seed in (1, 2, 10)})
     a, b = ([f"{arm}_seed{seed}.npy" for seed in (1, 10, 2)] for arm in "ab")
-    found, turned = (compare(a, each, losses=True, paired=True) for each in (b, b[::-1]))
+    found, turned = (compare_values(a, each, losses=True, paired=True) for each in (b, b[::-1]))
     assert turned["difference"] == found["difference"]
-    line = refused(lambda: compare(a[:2], b[1:], losses=True, paired=True))
-    assert "--paired: found runs 1, 10 in a_seed1.npy ... a_seed10.npy, 2, 10 in b_seed10.npy" in line
+    line = refused(lambda: compare_values(a[:2], b[1:], losses=True, paired=True))
+    assert "paired: found runs 1, 10 in a_seed1.npy ... a_seed10.npy, 2, 10 in b_seed10.npy" in line
 
 
 def test_one_run_twice_differs_in_nothing(saved, drawn):
@@ -358,8 +358,8 @@ def test_what_are_no_losses_is_refused(arm, line, saved, refused):
 
 def test_losses_and_labels_do_not_go_together(saved, refused):
     saved(nll=SEGMENTS, y=SEGMENTS.astype(int))
-    line = refused(lambda: compare("nll.npy", "nll.npy", labels="y.npy", losses=True))
-    assert line == "command line: --labels: found it with losses; none: a loss is no prediction of a label"
+    line = refused(lambda: compare_values("nll.npy", "nll.npy", labels="y.npy", losses=True))
+    assert line == "labels: found it with losses; none: a loss is no prediction of a label"
     for asked in (None, VALUES):
         line = refused(arms.require_no_losses, "nll.npy", asked)
         assert line.startswith("nll.npy: found losses by its name, which are no predictions; --losses: ")
@@ -413,9 +413,8 @@ def test_the_interval_of_losses_and_of_accuracies_is_that_of_segments():
 
 
 def test_options_that_exclude_each_other_are_refused():
-    for arm in ("a.npy", np.zeros(9)):
-        with pytest.raises(BadInput, match="--values: found --losses, too; one of them"):
-            compare(arm, arm, labels=np.zeros(9), values=True, losses=True)
+    with pytest.raises(BadInput, match="values: found losses, too; one of them"):
+        arms.kind_asked(values=True, losses=True)
     assert {"--values", "--losses", "--by-label"} <= verb.VERB.arguments.keys()
 
 

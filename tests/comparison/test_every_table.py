@@ -18,9 +18,8 @@ import pytest
 
 from toolnoise.comparison.evals import log_files
 from toolnoise.comparison.evals.scored import Asked as Scores
+from toolnoise.comparison.metric_tables import Asked, read_runs
 from toolnoise.comparison.sniff import sniff
-from toolnoise.comparison.tables import reading
-from toolnoise.comparison.tables.arguments import Asked
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 SCORES = {"base": [0.911, 0.925, 0.904, 0.918], "wide": [0.921, 0.929, 0.917, 0.926]}
@@ -343,10 +342,10 @@ REFUSED = {
     "percent in some files": Refused(PERCENT_IN_ONE, ["a.csv: accuracy", "b.csv"]),
     "points beside shares": Refused(tidy(REWARDS), ["accuracy", "one scale"]),
     "several data sets": Refused(TWO_DATA_SETS, ["t.csv: dataset: found easy, hard in one arm"]),
-    "two columns of arms": Refused(TWO_ARMS, ["--by: missing", "model, method"]),
-    "two columns of seeds": Refused(TWO_SEEDS, ["--seed: missing", "seed, random_seed"]),
-    "a grid of two settings": Refused(GRID, ["line 3: accuracy", "seed 1 of a", "--by lr"]),
-    "one arm alone": Refused("seed,accuracy\n1,0.9\n2,0.8\n", ["--by: missing"]),
+    "two columns of arms": Refused(TWO_ARMS, ["by: missing", "model, method"]),
+    "two columns of seeds": Refused(TWO_SEEDS, ["seed: missing", "seed, random_seed"]),
+    "a grid of two settings": Refused(GRID, ["line 3: accuracy", "seed 1 of a", "lr as by"]),
+    "one arm alone": Refused("seed,accuracy\n1,0.9\n2,0.8\n", ["by: missing"]),
     "a seed that is missing in a line": Refused(tidy().replace("base,2,", "base,,"), ["line 3: seed: found no seed"]),
     "a seed twice": Refused(tidy() + "base,2,0.9\n", ["line 10", "seed 2 of base stands in t.csv: line 3"]),
     "seeds that floats would round": Refused(
@@ -356,18 +355,18 @@ REFUSED = {
     "True and False": Refused("model,accuracy\na,True\nb,False\n", ["accuracy: found True and False"]),
     "only names": Refused("model,seed,accuracy\n", ["t.csv: found only names"]),
     "nothing": Refused("", ["t.csv: found nothing"]),
-    "a metric that is not there": Refused(tidy(), ["--metric: found no column auc"], "auc"),
+    "a metric that is not there": Refused(tidy(), ["metric: found no column auc"], "auc"),
     "a metric twice": Refused("accuracy,accuracy\n1,2\n", ["accuracy: found 2 columns of this name"]),
     "a column without a name": Refused("model,seed,accuracy,\na,1,0.9,\n", ["column 4: no name"]),
     "pandas' column without a name": Refused("0\n0.9\n0.8\n", ["t.csv: line 1: found 0"]),
-    "steps, and not which counts": Refused(of_steps(), ["found 3 steps of seed 1 of base", "--last or --best"]),
+    "steps, and not which counts": Refused(of_steps(), ["found 3 steps of seed 1 of base", "last or best"]),
     "lines that may be steps or runs": Refused(
         TWO_LINES, ["1.csv: found 2 lines without seeds or steps"], asked={"given": [["a/*.csv"], ["b/*.csv"]]}
     ),
     "a step twice": Refused(of_steps() + "base,1,0,0.6\n", ["stands in t.csv: line 2"], asked=LAST_STEP),
     "a step that is missing": Refused(of_steps() + "base,1,,0.6\n", ["line 12", "found no step"], asked=LAST_STEP),
-    "the best step of a cost": Refused(of_steps("cost"), ["cost", "--lower or --higher"], "cost", BEST_STEP),
-    "the last of no steps": Refused(tidy(), ["--last: found no steps"], asked=LAST_STEP),
+    "the best step of a cost": Refused(of_steps("cost"), ["cost", "lower or higher"], "cost", BEST_STEP),
+    "the last of no steps": Refused(tidy(), ["last: found no steps"], asked=LAST_STEP),
     "a curve with a column a seed": Refused("step,seed0,seed1\n1,0.9,0.8\n2,0.7,0.6\n", ["found no column accuracy"]),
     "states that are not known": Refused(STATES, ["status: found fine, beside failed runs"]),
     "W&B's curves of groups": Refused(GROUPS, ["which are means of runs"], "val/accuracy", LAST_STEP),
@@ -400,9 +399,9 @@ def written(here):
 def test_a_table_is_read_as_it_is_meant(name, written):
     table = READ[name]
     asked = Asked((table.metric,), **table.asked)
-    runs = reading.read(written(table.files, table.given), asked)
+    runs = read_runs(written(table.files, table.given), asked)
     found = {
-        arm: {run.seed or place: run.metrics[table.metric] for place, run in enumerate(runs.of(arm, table.metric))}
+        arm: {run.seed or place: run.value for place, run in enumerate(runs.of(arm, table.metric).itertuples())}
         for arm in runs.arms
     }
     assert found == table.arms
@@ -415,7 +414,7 @@ def test_a_table_that_says_two_things_is_refused_in_one_line(name, written, refu
     table = REFUSED[name]
     asked = dict(table.asked)
     given = written(table.files, asked.pop("given", None))
-    line = refused(lambda: reading.read(given, Asked((table.metric,), **asked)))
+    line = refused(lambda: read_runs(given, Asked((table.metric,), **asked)))
     assert all(part in line for part in table.says), line
 
 

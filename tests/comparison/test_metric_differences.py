@@ -12,11 +12,10 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import figures, two_arm_power
+from toolnoise.comparison import compared_metrics, figures, metric_pilot, two_arm_power
 from toolnoise.comparison.comparison_text import laid_out
+from toolnoise.comparison.metric_tables import Asked, read_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.tables import differences, pilot, reading, text
-from toolnoise.comparison.tables.arguments import Asked
 from toolnoise.figures import style
 from toolnoise.stats.power import runs_needed
 
@@ -58,12 +57,12 @@ def values(runs, arm, metric):
 
 
 def read(given, metrics=("accuracy",), **asked):
-    return reading.read([[path] for path in given], Asked(tuple(metrics), **asked))
+    return read_runs([[path] for path in given], Asked(tuple(metrics), **asked))
 
 
 def compared(given, metrics=("accuracy",), **asked):
     which = {name: asked.pop(name) for name in ("against", "all_pairs") if name in asked}
-    return differences.compare(read(given, metrics, **asked), **which)
+    return compared_metrics.compare(read(given, metrics, **asked), **which)
 
 
 def holm_by_hand(pvalues):
@@ -194,7 +193,7 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
     said = told(["all.csv"])
     assert "two runs of base" in said and "make a third" in said
     assert "is better than" not in said and "p = " not in said and "nan" not in said
-    assert text.tests([found]) == 0
+    assert compared_metrics.tests([found]) == 0
 
 
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
@@ -249,7 +248,7 @@ def test_a_copied_arm_is_named_and_has_no_winner(here):
     assert said.count("No winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
     found = compared(both, METRICS)
     assert all(np.isnan([each.pvalue, each.difference.low, each.hedges_g.value]).all() for each in found)
-    assert text.tests(found) == 0
+    assert compared_metrics.tests(found) == 0
     # Beside further runs that alone make a difference, and without seeds.
     more = [*FINE[:4], *MORE]
     assert stats.ttest_ind(more, FINE[:4], equal_var=False).pvalue < 0.05
@@ -335,15 +334,13 @@ def test_two_sessions_of_one_program_have_no_winner_in_time(refused):
         assert loss.pvalue == pytest.approx(wanted["val_loss"].pvalue, rel=1e-12) and loss.pvalue_holm == loss.pvalue
         said = told(given, metrics=both)
         assert re.search("^No winner: the sessions .*unified - fused is -2", said, re.MULTILINE)
-        assert "is better than" not in said and "--session" in said
+        assert "is better than" not in said and "session names its column" in said
         loss, time = compared(given, both, session="none")
         assert time.pvalue == pytest.approx(wanted["train_time_ms"].pvalue, rel=1e-12) and time.pvalue < 1e-4
         assert "unified is better than fused: train_time_ms -" in told(given, metrics=both, session="none")
-        assert "--session none" in told(given, metrics=both, session="none")
+        assert "(session none)" in told(given, metrics=both, session="none")
     pd.concat(tables).assign(day=1).to_csv("all.csv", index=False)
-    assert "--session: found no column host; it has val_loss" in refused(
-        lambda: read(["all.csv"], both, session="host")
-    )
+    assert "session: found no column host; it has val_loss" in refused(lambda: read(["all.csv"], both, session="host"))
 
 
 SPEEDS = (
@@ -456,7 +453,7 @@ def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_average
     (found,) = compared(["all.csv"], session="host")
     assert (found.n_pairs, found.a.n_runs, found.a.n_sessions) == (3, 6, 3)
     said = refused(lambda: compared(["all.csv"]))
-    assert "seed 1 of a stands in" in said and "--session host" in said
+    assert "seed 1 of a stands in" in said and "host as session" in said
     (found,) = compared(["all.csv"], seed="none")
     assert (found.way, found.a.n_sessions) == ("independent", None)
     with (here / "all.csv").open("a") as file:
@@ -544,7 +541,7 @@ def test_which_arms_are_compared(files, capsys):
     assert [each.pvalue for each in found] == pytest.approx(wanted, rel=1e-12)
     assert [each.pvalue_holm for each in found] == pytest.approx(holm_by_hand(wanted), rel=1e-12)
     cli.main(["compare", "all.csv", "--metric", "accuracy", "--against", "previous", "--json"])
-    by_program = tn.compare("all.csv", metric="accuracy", against="previous").to_dict()
+    by_program = tn.compare_runs("all.csv", metric="accuracy", against="previous").to_dict()
     assert json.loads(capsys.readouterr().out) == by_program
     # An arm may have that name.
     files(drawn(dict.fromkeys(("wide", "previous", "deep"), range(5))))
@@ -554,16 +551,14 @@ def test_which_arms_are_compared(files, capsys):
 
 def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
     of_sessions(timed({"base": "abcd", "wide": "abcd"}))
-    found = tn.compare("all.csv", metric="ms", session="host")
+    found = tn.compare_runs("all.csv", metric="ms", session="host")
     cli.main(["compare", "all.csv", "--metric", "ms", "--session", "host", "--json"])
     assert found.to_dict() == json.loads(capsys.readouterr().out)
     assert found["comparisons"][0]["a"]["n_sessions"] == 4
-    assert tn.compare("all.csv", metric="ms")["comparisons"] == found["comparisons"]  # by its name
-    assert tn.compare("all.csv", metric="ms", session="none")["comparisons"][0]["pvalue"] > 0
-    with pytest.raises(tn.BadInput, match="session: is for tables, found without `metric`"):
-        tn.compare([0, 1], [1, 1], labels=[0, 1], session="host")
-    with pytest.raises(tn.BadInput, match="paired: found `session`, too"):
-        tn.compare("all.csv", metric="ms", session="host", paired=True)
+    assert tn.compare_runs("all.csv", metric="ms")["comparisons"] == found["comparisons"]  # by its name
+    assert tn.compare_runs("all.csv", metric="ms", session="none")["comparisons"][0]["pvalue"] > 0
+    with pytest.raises(tn.BadInput, match="paired: found session, too"):
+        tn.compare_runs("all.csv", metric="ms", session="host", paired=True)
 
 
 # What is said
@@ -571,7 +566,7 @@ def test_sessions_are_asked_for_by_programs_too(of_sessions, capsys):
 
 def told(given, **asked):
     of_tables = {name: value for name, value in asked.items() if name != "against"}
-    return laid_out([text.block(read(given, **of_tables), compared(given, **asked))])
+    return laid_out([compared_metrics.block(read(given, **of_tables), compared(given, **asked))])
 
 
 def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
@@ -585,9 +580,9 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     assert float(p) < 0.001
     by = f"0.0110 (95 % CI {low:.4f} to {high:.4f}; paired t over 5 seeds, p < .001)"
     assert said.startswith(f"wide is better than base: accuracy +{by}.")
-    assert "accuracy: higher is better (by its name, --lower if not)." in said
+    assert "accuracy: higher is better (by its name)." in said
     said = told(["all.csv"], metrics=["loss"])
-    assert "loss: lower is better (by its name, --higher if not)." in said
+    assert "loss: lower is better (by its name)." in said
     by = f"-0.0110 (95 % CI {-high:.4f} to {-low:.4f}; paired t over 5 seeds, p < .001)"
     assert said.startswith(f"base is better than wide: loss {by}.")
     assert "points" not in said
@@ -634,7 +629,7 @@ def test_a_table_may_be_markdown_or_latex(files, capsys):
 def test_a_pvalue_is_on_the_side_of_the_level_where_it_belongs(p, says, files):
     files(drawn(dict.fromkeys(ARMS[:2], range(6))))
     (found,) = compared(["all.csv"])
-    (said, *_) = text.sentences(found._replace(pvalue=p, pvalue_holm=p))
+    (said, *_) = compared_metrics.sentences(found._replace(pvalue=p, pvalue_holm=p))
     assert said.rstrip(".").endswith(f", p {says})")
     assert ("is better than" in said) == (p < 0.05)
 
@@ -700,10 +695,10 @@ def test_a_difference_within_noise_is_no_gain_and_holm_counts_every_test(files):
     assert unsure
     said = told(["all.csv"], metrics=METRICS)
     for each in unsure:
-        (sentence,) = text.sentences(each)
+        (sentence,) = compared_metrics.sentences(each)
         assert sentence.startswith("No significant difference between ") and sentence in said
     assert "over 4 tests" in said
-    assert text.as_json(read(["all.csv"], METRICS), found)["tests"] == 4
+    assert compared_metrics.as_json(read(["all.csv"], METRICS), found)["tests"] == 4
 
 
 def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
@@ -742,18 +737,18 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--metric", "accuracy"], "ARMS: missing; a table, or one for each arm, before --metric"),
-        (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is for predictions, found with --metric"),
+        (["--metric", "accuracy"], "ARMS: found 0; a table, or one for each arm"),
+        (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is not for metrics"),
         (["all.csv", "--by", "model"], "not predictions; toolnoise compare all.csv --metric accuracy"),
         (
             ["all.csv", "--metric", "accuracy", "--against", "x"],
             "--against: found x; previous, or of the arms: base, wide, deep",
         ),
-        (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found --best, too; one of them"),
-        (["all.csv", "--metric", "accuracy", "--lower", "loss"], "--lower: found loss; of --metric: accuracy"),
-        (["all.csv", "--metric", "loss", "--lower", "--higher"], "--lower: found --higher, too, of loss; one of them"),
+        (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found best, too; one of them"),
+        (["all.csv", "--metric", "accuracy", "--lower", "loss"], "--lower: found loss; of the metrics accuracy"),
+        (["all.csv", "--metric", "loss", "--lower", "--higher"], "--lower: found higher, too, of loss; one of them"),
         (["all.csv", "--metric", "accuracy", "--figure", "f.jpg"], "--figure: found f.jpg; a name ending in .pdf"),
-        (["all.csv", "--metric", "accuracy", "--all-pairs", "--against", "base"], "--against: found --all-pairs, too"),
+        (["all.csv", "--metric", "accuracy", "--all-pairs", "--against", "base"], "--against: found all_pairs, too"),
         (["nowhere.csv", "--metric", "accuracy"], "nowhere.csv: no such file; expected CSV"),
         (["base.csv", "--metric", "accuracy"], "base.csv: --by: missing"),
     ],
@@ -768,7 +763,8 @@ def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, refused_
 
 def planned(*files, **more):
     asked = {name: more.pop(name) for name in ("seed", "by") if name in more}
-    return pilot.spread(files, Asked(("accuracy",), **asked), **more)
+    runs = read_runs([[file] for file in files], Asked(("accuracy",), **asked), arms_are="or one")
+    return metric_pilot.spread(runs, ", ".join(files), **more)
 
 
 def test_a_pilot_of_one_arm_has_its_sd(files):
@@ -822,7 +818,7 @@ def test_the_interval_of_what_is_saved_covers_it(pairs, correlation, ratio):
     b = ratio * (correlation * a + np.sqrt(1 - correlation**2) * own)
     true = (1 + ratio**2 - 2 * correlation * ratio) / (1 + ratio**2)
     parts = zip(np.var(b - a, axis=1, ddof=1), np.var(a + b, axis=1, ddof=1), strict=True)
-    found = [pilot.remaining_variance(*both, pairs) for both in parts]
+    found = [metric_pilot.remaining_variance(*both, pairs) for both in parts]
     covered = np.mean([each.low <= true <= each.high for each in found])
     assert covered == pytest.approx(0.95, abs=0.012) if ratio == 1 else covered > 0.95
 
@@ -863,10 +859,10 @@ def test_the_plan_counts_seeds_and_runs_in_the_metrics_unit(files, capsys):
         (["all.csv", "--metric", "accuracy"], "--arm: found 3 arms; one or two of base, wide, deep"),
         (["all.csv", "--metric", "accuracy", "--arm", "x"], "--arm: found x; of the arms: base, wide, deep"),
         (["all.csv", "--metric", "accuracy", "loss"], "--metric: found accuracy, loss; one metric to plan for"),
-        (["all.csv"], "all.csv: found no metrics of a study; for a table of runs, also pass --metric NAME"),
-        (["all.csv", "wide.csv"], "--pilot: found 2 files; one, or tables with --metric"),
-        (["all.csv", "--arm", "base"], "--arm: is for tables, found without --metric"),
-        (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found --metric, which reads tables"),
+        (["all.csv"], "all.csv: found no metrics of a study; with metric, a table of runs"),
+        (["all.csv", "wide.csv"], "--pilot: found 2 files; one, or tables with metric"),
+        (["all.csv", "--arm", "base"], "--arm: is for tables, found without metric"),
+        (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found metric, which reads tables"),
         (["one.csv", "--metric", "accuracy"], "one.csv: one: found 1 run; an SD needs 2 or more"),
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
         (["cost.csv", "--metric", "cost", "--gain", "1"], "--metric: found cost, and not which way it is better"),

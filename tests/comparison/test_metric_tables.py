@@ -33,8 +33,8 @@ from test_every_table import (
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import known_names, read_arms
-from toolnoise.comparison.tables import directions, reading
-from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.metric_names import directed
+from toolnoise.comparison.metric_tables import Asked, read_runs
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
 MLFLOW = logger_files("mlflow.csv")["mlflow.csv"]
@@ -61,14 +61,14 @@ def table(here):
 
 def read(*files, metric="accuracy", **asked):
     metrics = (metric,) if isinstance(metric, str) else metric
-    return reading.read([[file] if isinstance(file, str) else list(file) for file in files], Asked(metrics, **asked))
+    return read_runs([[file] if isinstance(file, str) else list(file) for file in files], Asked(metrics, **asked))
 
 
 def numbers(runs, metric="accuracy"):
     """Numbers of each arm by seed, or in order."""
     found = {}
     for arm in runs.arms:
-        found[arm] = {run.seed or place: run.metrics[metric] for place, run in enumerate(runs.of(arm, metric))}
+        found[arm] = {run.seed or place: run.value for place, run in enumerate(runs.of(arm, metric).itertuples())}
     return found
 
 
@@ -127,7 +127,7 @@ def test_parquet_says_what_it_needs(table, refused, monkeypatch):
 def test_a_metric_that_is_misspelt_is_no_name_for_the_cells_of_columns(table, refused):
     path = table("seed,accuracy,f1\n1,0.9,0.8\n2,0.91,0.82\n")
     for wrong in ("acuracy", "F2", "auc"):
-        assert f"--metric: found no column {wrong}" in refused(lambda wrong=wrong: read(path, metric=wrong))
+        assert f"metric: found no column {wrong}" in refused(lambda wrong=wrong: read(path, metric=wrong))
 
 
 def test_blank_cells_are_skipped_and_counted_and_what_is_not_finite_is_said(table):
@@ -141,14 +141,14 @@ def test_folds_and_a_grid_within_each_arm_are_named(here):
     rows = [(model, lr, repeat, 0.9 + 0.01 * repeat) for model in "ab" for lr in (0.1, 0.2) for repeat in range(3)]
     for name, said in (("lr", "not used, but varying within an arm: lr"), ("fold", "folds share training data")):
         pd.DataFrame(rows, columns=["model", name, "loss", "accuracy"]).to_csv(here / "t.csv", index=False)
-        notes = reading.read([["t.csv"]], Asked(("accuracy",))).notes
+        notes = read_runs([["t.csv"]], Asked(("accuracy",))).notes
         assert sum(said in note for note in notes) == 1
     # Numbers that differ between runs are no grid.
     noisy = pd.DataFrame(rows, columns=["model", "lr", "loss", "accuracy"]).assign(
         loss=[0.1 * run for run in range(12)]
     )
     noisy.drop(columns="lr").to_csv(here / "t.csv", index=False)
-    assert not any("not used" in note for note in reading.read([["t.csv"]], Asked(("accuracy",))).notes)
+    assert not any("not used" in note for note in read_runs([["t.csv"]], Asked(("accuracy",))).notes)
 
 
 # Which way is better
@@ -182,20 +182,14 @@ def test_a_name_on_the_list_has_a_direction_that_is_said_and_can_be_turned(name,
         *("loss_reduction", "weight_loss", "loss_of_time", "accuracy_gap", "accuracy_std", "attack_accuracy"),
         *("error_detection_rate", "errors_found", "error_free_rate", "false_negative_rate", "adversarial_loss"),
         *("policy_entropy", "entropy", "time_alive", "uptime", "overtime", "kl", "bits", "delta_accuracy", "flossy"),
+        *("time_to_accuracy", "dice_loss", "accuracy_loss", "f1_loss_of_time"),  # both
     ],
 )
 def test_a_name_that_is_not_on_the_list_has_no_direction(name):
-    (metric,) = directions.directed(Asked((name,)))
+    (metric,) = directed((name,))
     assert metric.lower is None
-    assert "is better (" not in metric.better and "--lower or --higher" in metric.better
-    assert [directions.directed(Asked((name,), **{way: ()}))[0].lower for way in ("lower", "higher")] == [True, False]
-
-
-@pytest.mark.parametrize("name", ["time_to_accuracy", "dice_loss", "accuracy_loss", "f1_loss_of_time"])
-def test_a_name_that_says_both_directions_needs_one(name, table, refused):
-    path = table(tidy(names=("model", "seed", name)))
-    assert "--lower or --higher" in refused(lambda: read(path, metric=name))
-    assert read(path, metric=name, lower=()).metrics[0].lower
+    assert "is better (" not in metric.better and "lower or higher" in metric.better
+    assert [directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
 
 
 def test_the_names_that_are_known_are_printed_in_the_docs():
@@ -236,7 +230,7 @@ def test_the_names_that_are_known_are_printed_in_the_docs():
 def test_the_step_that_counts_is_chosen_by_the_user(table, refused):
     path = table(of_steps())
     assert refused(lambda: read(path)) == (
-        "t.csv: line 2: accuracy: found 3 steps of seed 1 of base; --last or --best says which of them counts"
+        "t.csv: line 2: accuracy: found 3 steps of seed 1 of base; last or best says which of them counts"
     )
     last, best = read(path, steps="last"), read(path, steps="best")
     ends = "seed 1 of wide ends at 1; seed 2 of wide ends at 1"
@@ -265,21 +259,26 @@ def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
     path = table(grid({"lr": (0.1, 0.01)}))
     line = refused(lambda: read(path))
     assert "line 5: accuracy: seed 1 of A stands in t.csv: line 2, too" in line
-    assert "lr (0.1 and 0.01)" in line and "--by lr" in line and "--seed none" not in line and "top5" not in line
-    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "--by model" in line
+    assert (
+        "lr (0.1 and 0.01)" in line
+        and "lr as by" in line
+        and "another column as seed" not in line
+        and "top5" not in line
+    )
+    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "model as by" in line
     assert read(table(grid({"lr": (0.1,)}))).arms == ["A", "B"]
     line = refused(lambda: read(table(grid({"lr": (0.1, 0.01), "optimiser": ("adam", "sgd")})), by="model"))
-    assert "optimiser (adam and sgd)" in line and "--by optimiser" in line and "lr" not in line
+    assert "optimiser (adam and sgd)" in line and "optimiser as by" in line and "lr" not in line
     # Runs with names of their own, whose seeds are the same.
     head, *lines = grid({"lr": (0.1, 0.01)}).splitlines()
     path = table("\n".join([f"run_id,{head}", *(f"r{number},{line}" for number, line in enumerate(lines))]))
     line = refused(lambda: read(path))
-    assert "seed 1 stands in t.csv: line 2, too" in line and "--by lr" in line
+    assert "seed 1 stands in t.csv: line 2, too" in line and "lr as by" in line
 
 
 def test_where_no_column_tells_runs_of_a_seed_apart_none_is_named(table, refused):
     line = refused(lambda: read(table(tidy() + "base,2,0.9\n")))
-    assert "--by" not in line and "each seed once in an arm" in line and "--seed none" in line
+    assert "as by" not in line and "each seed once in an arm" in line and "another column as seed" in line
 
 
 @pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])
@@ -298,7 +297,7 @@ def test_lines_that_may_be_steps_or_runs_are_refused(table, refused):
     path = table("model,run_id,split,accuracy\nA,1,x,0.9\nA,1,x,0.8\nB,2,x,0.9\nB,3,x,0.7\n")
     assert "line 3: found 1 of A in t.csv: line 2, too, and no steps" in refused(lambda: read(path))
     path = table("model,turn,accuracy\nA,1,0.9\nA,2,0.8\nB,1,0.9\nB,2,0.7\n")
-    assert "--last: found no steps; a column of steps" in refused(lambda: read(path, steps="last"))
+    assert "last: found no steps; a column of steps" in refused(lambda: read(path, steps="last"))
 
 
 # What is no run
@@ -337,7 +336,7 @@ def test_the_states_of_other_tools_are_known(done, lost, table):
 
 def test_states_of_something_else_are_no_states_of_runs(table, refused):
     path = table("name,status,accuracy\nx,old,0.9\ny,old,0.8\nz,new,0.7\nu,new,0.8\n")
-    assert "--by: missing" in refused(lambda: read(path))
+    assert "by: missing" in refused(lambda: read(path))
 
 
 def test_a_column_that_is_not_used_is_named(table):
@@ -373,8 +372,8 @@ def test_mlflows_page_writes_a_history_with_a_line_a_value(table, refused):
 def test_wandbs_table_of_runs(table):
     assert read(table(wandb_runs()), metric="val/accuracy").notes == [
         "t.csv: arms by model_type; seeds by seed.",
-        "Left out: 1 with State crashed.",
         "Left out: 1 blank in val/accuracy.",
+        "Left out: 1 with State crashed.",
     ]
 
 
@@ -420,8 +419,8 @@ def test_tensorboards_files_have_one_metric_each(logged, refused):
 @pytest.mark.parametrize(
     ("text", "asked", "says"),
     [
-        (tidy(), {"by": "net"}, "--by: found no column net; it has model, seed, accuracy"),
-        (tidy(), {"seed": "sede"}, "--seed: found no column sede; did you mean seed?"),
+        (tidy(), {"by": "net"}, "by: found no column net; it has model, seed, accuracy"),
+        (tidy(), {"seed": "sede"}, "seed: found no column sede; did you mean seed?"),
         ("params.acc,metrics.acc,model\n1,0.9,a\n2,0.8,b\n", {"metric": "acc"}, "found acc in params.acc, metrics.acc"),
     ],
 )
@@ -437,7 +436,7 @@ def test_blank_cells_are_in_percent_as_others_are(table):
 
 def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):
     files = [table("accuracy\n0.9\n0.8\n", "a.csv"), table("accuracy\n0.9\n", "b.csv")]
-    assert "--paired: found 2 of a, 1 of b; equal numbers of runs" in refused(lambda: read(*files, paired=True))
+    assert "paired: found 2 of a, 1 of b; equal numbers of runs" in refused(lambda: read(*files, paired=True))
     path = table(tidy())
     assert "the seeds of the runs are known" in refused(lambda: read(path, paired=True))
 
@@ -446,7 +445,7 @@ def test_a_file_of_one_arm_has_no_two(table, refused):
     for text, name in ((tidy(), "one.csv"), ("model,s1,s2\na,0.9,0.8\nb,0.7,0.6\n", "wide.csv")):
         files = [table(text, name), table("accuracy\n0.9\n", "other.csv")]
         line = refused(lambda files=files: read(*files, seed="none"))
-        assert "in model, in the file of one arm; a file for each arm, or --by model" in line
+        assert "in model, in the file of one arm; a file for each arm, or model" in line
 
 
 # Damaged tables
@@ -489,12 +488,12 @@ def test_a_damaged_table_is_read_or_refused_in_one_line(name, asked, mutations, 
 
 def test_files_that_are_numbered_are_paired_by_their_numbers_if_asked(table, refused):
     given = [[table(f"accuracy\n0.{n}\n", f"{arm}/run{n}.csv") for n in (10, 2, 3)] for arm in "ab"]
-    assert [run.seed for run in read(*given, paired=True).runs] == ["run 10", "run 2", "run 3"] * 2
+    assert list(read(*given, paired=True).about["seed"]) == ["run 10", "run 2", "run 3"] * 2
     runs = read(*given)
-    assert all(run.seed is None for run in runs.runs)
+    assert runs.about["seed"].isna().all()
     assert any(note.startswith("Runs are not paired: no column says their seeds") for note in runs.notes)
     line = refused(lambda: read(given[0], given[1][:2], paired=True))
-    assert line.endswith("--paired: found a: run 10, run 2, run 3; b: run 10, run 2; the same runs in each arm")
+    assert line.endswith("paired: found a: run 10, run 2, run 3; b: run 10, run 2; the same runs in each arm")
 
 
 def test_names_of_runs_say_arms_if_no_column_does(table, refused):
@@ -502,7 +501,7 @@ def test_names_of_runs_say_arms_if_no_column_does(table, refused):
     path = table(quoted([["Name", "State", "accuracy"], *(row[:3] for row in rows)]))
     assert {arm: list(of) for arm, of in numbers(read(path)).items()} == {"a": ["1", "2"], "b": ["1", "2"]}
     path = table(quoted([["Name", "State", "accuracy", "data set"], *rows]))
-    assert "--by: missing; the column that names a run's arm: data set, Name" in refused(lambda: read(path))
+    assert "by: missing; the column that names a run's arm: data set, Name" in refused(lambda: read(path))
 
 
 # A table without --metric

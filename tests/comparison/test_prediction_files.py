@@ -333,7 +333,7 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
     index = ABOUT | {"diverged": [False] * 3}
     files.write_json(study / "predictions/m/digits/cpu/algo.json", index)
     dump = str(study / "predictions/m/digits/cpu/algo.npy")
-    line = f"command line: --labels: {dump} is not a dump of a study; a file with the labels"
+    line = f"labels: {dump} is not a dump of a study; a file with the labels"
     assert refused(arms.labels_of, [dump]) == line
     arrays.write_npz(study / "data/digits.npz", {"labels": LABELS})
     found = arms.labels_of([dump])

@@ -482,7 +482,7 @@ def test_paired_files_have_the_same_runs(write, refused):
     other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
     arms.require_comparable([one, same], True, False)
     arms.require_comparable([one, other], False, False)
-    line = "--paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
+    line = "paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
     assert line in refused(arms.require_comparable, [one, other], True, False)
 
 

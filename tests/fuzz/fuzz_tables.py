@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.tables import reading
-from toolnoise.comparison.tables.arguments import Asked
+from toolnoise.comparison.metric_tables import Asked, read_runs
 
 # Names that say what a column is, as people write them, and names that say nothing.
 ARMS = ["model", "Model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name", "group"]
@@ -320,13 +319,13 @@ def judged(one: Case) -> tuple[str, str]:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text, newline="")
     try:
-        runs = reading.read(one.written.given, one.asked)
+        runs = read_runs(one.written.given, one.asked)
     except BadInput as error:
         return "refused", str(error)
     if one.written.mixed:
         return "wrong", f"read, though it has two meanings by {one.written.mixed}"
     (metric,) = one.asked.metrics
-    found = {arm: [(run.seed, run.metrics[metric]) for run in runs.of(arm, metric)] for arm in runs.arms}
+    found = {arm: [(run.seed, run.value) for run in runs.of(arm, metric).itertuples()] for arm in runs.arms}
     # Another column may name the arms as well: what counts is which runs are of one.
     parts = {frozenset(value for _, value in of) for of in found.values()}
     if parts != {frozenset(of.values()) for of in one.truth.values()}:

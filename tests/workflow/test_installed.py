@@ -178,7 +178,7 @@ def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_w
     done = verb("compare", "a.csv", "b.csv", "--metric", "accuracy", blocked=EXTRAS)
     interval = ttest_ind(values["b"], values["a"], equal_var=False).confidence_interval()
     assert f"(95 % CI {interval.low:.4f} to {interval.high:.4f}; Welch" in done.stdout, done.stderr
-    program = "import toolnoise as tn; tn.compare('a.csv', 'b.csv', metric='accuracy').plot()"
+    program = "import toolnoise as tn; tn.compare_runs('a.csv', 'b.csv', metric='accuracy').plot()"
     done = run(folder, installed / "python", "-c", program, env=without("matplotlib"))
     assert done.stderr.endswith("BadInput: matplotlib: not installed; pip install matplotlib seaborn\n")
     with tarfile.open(ROOT / "tests/comparison/eval_logs.tar.xz") as packed:

@@ -1,6 +1,7 @@
 """How much of a trained network is noise, where it comes from, and what it costs to remove.
 
-`import toolnoise as tn`, and then `tn.compare`, `tn.churn`, `tn.noise`, `tn.plan`, `tn.keep`, `tn.check` and `tn.read`.
+`import toolnoise as tn`, and then `tn.compare_runs`, `tn.compare_predictions`, `tn.compare_values`,
+`tn.compare_questions`, `tn.plan`, `tn.gate`, `tn.keep`, `tn.churn`, `tn.noise`, `tn.check` and `tn.read_results`.
 Bad input raises a `tn.BadInput`. No other name is for programs: others may change in any version. `__init__.pyi` has
 the types.
 """
@@ -9,18 +10,21 @@ import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["BadInput", "__version__", "check", "churn", "compare", "keep", "noise", "plan", "read"]
-
-# Imported when it is asked for: `import toolnoise` costs no more than this file.
-_MODULES = {"BadInput": "toolnoise.base.errors"}
+# Each public name, and the module of the API that has it.
+_MODULES = dict.fromkeys(("compare_runs", "compare_predictions", "compare_values", "compare_questions"), "compare")
+_MODULES |= {name: name for name in ("plan", "gate", "keep", "churn", "noise", "check")} | {"read_results": "read"}
+__all__ = ["BadInput", "__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    # Imported when it is asked for: `import toolnoise` costs no more than this file.
+    if name == "BadInput":
+        found = importlib.import_module("toolnoise.base.errors").BadInput
+    elif name in _MODULES:
+        function = getattr(importlib.import_module(f"toolnoise.api.{_MODULES[name]}"), name)
+        found = importlib.import_module("toolnoise.api").public(function)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(_MODULES.get(name, f"toolnoise.api.{name}")), name)
-    if name not in _MODULES:
-        found = importlib.import_module("toolnoise.api.wording").for_programs(found)
     return globals().setdefault(name, found)
 
 

@@ -5,19 +5,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from toolnoise.api.results import Result, rows_of
+from toolnoise.api.results import Verdict, rows_of
 from toolnoise.checking import program_checkpoints, program_text, reproducibility, unmodified, ways
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict(Result):
-    """What a check found; `passed` is whether the program is reproducible, uses its seeds and resumes to equal bits."""
-
-    passed: bool = False
 
 
 def check(
@@ -66,7 +58,7 @@ def check(
         finally:
             unmodified.forget(wanted)
     values = reproducibility.as_json(checked)
-    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), None, checked.passed)
+    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), passed=checked.passed)
 
 
 @contextmanager

@@ -1,170 +1,242 @@
-"""`tn.compare`: is one method better than another?"""
+"""`tn.compare_runs`, `compare_predictions`, `compare_values`, `compare_questions`: is one method better than another?
+
+Each compares every further arm with the first. What the arms are decides which function is meant.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolnoise.api import given, tables
-from toolnoise.api.results import Compared, of_intervals, rows_of
-from toolnoise.base.errors import BadInput
-from toolnoise.comparison import arms as arms_on_examples
-from toolnoise.comparison import comparison, comparison_text, label_files, read_arms
+from toolnoise.api import given
+from toolnoise.api.results import Result, of_intervals, rows_of
+from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.comparison import arms as examples
+from toolnoise.comparison import comparison, comparison_text, label_files
 from toolnoise.comparison.arms import PREDICTIONS, Arm
-from toolnoise.comparison.comparison_text import WORDS, Block, laid_out
+from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals import compared_logs, log_files, logs_text
-from toolnoise.comparison.evals.scored import Asked as Scores
 from toolnoise.comparison.label_files import Truth
-from toolnoise.comparison.sniff import sniff
-from toolnoise.comparison.tables import arguments
-from toolnoise.formulas.outcomes import LOSSES
+from toolnoise.formulas.outcomes import LOSSES, VALUES
+
+if TYPE_CHECKING:
+    from toolnoise.comparison.compared_metrics import MetricComparison
 
 
-def compare(
-    *arms: Any,
-    labels: Any = None,
-    paired: bool = False,
-    same_start: bool = False,
-    values: bool = False,
-    losses: bool = False,
-    by_label: bool = False,
-    metric: str | Sequence[str] | None = None,
+def compare_runs(
+    *tables: Any,
+    metric: str | Sequence[str],
     by: str | None = None,
     seed: str | None = None,
     session: str | None = None,
     last: bool = False,
     best: bool = False,
-    lower: bool | str | Sequence[str] = False,
-    higher: bool | str | Sequence[str] = False,
+    lower: given.Directed = False,
+    higher: given.Directed = False,
+    paired: bool = False,
     against: str | None = None,
     all_pairs: bool = False,
-    correct: bool = False,
-    cluster: str | None = None,
-) -> Compared:
-    """Compare each further arm with the first; arguments are the options of `toolnoise compare`.
+) -> Result:
+    """Compare arms by metrics of their runs: one table of all arms, or one of each.
 
-    An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
-    run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file. With `values` arms are what
-    a regression predicts, with `losses` those of tokens.
-
-    With `metric`, arms have one number a run: one table of all or one of each, as files or as DataFrames (`by`, `seed`
-    and `session` name columns), or numbers. `lower` and `higher` are metrics, or True for all. Logs of
-    lm-evaluation-harness and Inspect are known by what they have.
+    A table is a path, a list of paths, one a run, a DataFrame, or a list of numbers. `by`, `seed` and `session` name
+    columns; `last` or `best` says which of several steps counts; `lower` and `higher` are metrics, or True for all.
 
     >>> import toolnoise as tn
-    >>> found = tn.compare([0.91, 0.92, 0.93, 0.90], [0.95, 0.93, 0.96, 0.94], metric="accuracy")
+    >>> found = tn.compare_runs([0.91, 0.92, 0.93, 0.90], [0.95, 0.93, 0.96, 0.94], metric="accuracy")
     >>> round(found["comparisons"][0]["pvalue"], 4)
     0.0167
+    """
+    from toolnoise.comparison import compared_metrics
+    from toolnoise.comparison.metric_tables import read_runs
+
+    asked = given.asked_of_tables(
+        metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
+    )
+    named, in_memory = given.metric_tables(tables)
+    runs = read_runs(named, asked, tables=in_memory)
+    found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
+    values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
+    # Other metrics have other units.
+    first = [each for each in values["comparisons"] if each["metric"] == found[0].metric]
+    drawn = _intervals(
+        f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}", first, "difference"
+    )
+    rows, figure = partial(_rows_of_metrics, found), partial(_figure, found)
+    return Result(laid_out([block]), values, rows, drawn, figure, [block.rows])
+
+
+def compare_predictions(
+    *arms: Any, labels: Any = None, paired: bool = False, same_start: bool = False, by_label: bool = False
+) -> Result:
+    """Compare arms by what their runs predict for examples with labels.
+
+    An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
+    run x N x class; or a list of arrays, one a run. `labels` are N of them, or their file; a study's dump has its own.
 
     >>> import numpy as np
+    >>> import toolnoise as tn
     >>> labels = np.arange(60) % 3
     >>> a = [np.where(np.arange(60) % (5 + run), labels, 0) for run in range(4)]
     >>> b = [np.where(np.arange(60) % (9 + run), labels, 0) for run in range(4)]
-    >>> found = tn.compare(np.array(a), np.array(b), labels=labels)
+    >>> found = tn.compare_predictions(np.array(a), np.array(b), labels=labels)
     >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
     (0.035, 4)
     """
-    named = [given.paths(arm) for arm in arms]
-    metrics = given.texts(metric) or []
-    of_predictions = {"labels": labels, "values": values, "losses": losses, "by_label": by_label}
-    of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
-    of_pairs = {"against": against, "all_pairs": all_pairs}
-    assumption: Assumption = "paired" if paired else "same start" if same_start else "independent"
-    kind = sniff(
-        named, metrics, arms_on_examples.kind_asked(values=values, losses=losses), correct=correct, cluster=cluster
-    )
-    if kind == "questions":
-        _require_two(arms)
-        given.refuse(of_predictions, "found logs of language models", "no labels: logs have their scores")
-        given.refuse(of_tables | of_pairs, "is for tables, found logs of language models")
-        if paired and same_start:
-            raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-        return _of_logs([paths for paths in named if paths], metrics, cluster, assumption)
-    if kind == "metrics":
-        given.refuse(of_predictions | {"same_start": same_start}, "is for predictions, found with --metric")
-        return tables.compare(arms, arguments.of(metrics, **of_tables, paired=paired), against, all_pairs=all_pairs)
-    given.refuse(of_tables | of_pairs, "is for tables, found without --metric")
     _require_two(arms)
-    if kind != PREDICTIONS and by_label:
-        raise BadInput("command line", "--by-label", f"found {kind}", "many labels, of 0 and 1")
-    if kind == PREDICTIONS and labels is None and named[0] is None:
-        tables.require_predictions(_name(0), arms[0])
-    truth = _truth(labels, arms[0], named[0], kind)
-    asked = truth.asked if truth and by_label else ()
-    if truth and by_label and not asked:
+    paths = given.paths(arms[0])
+    if labels is None and paths is None:
+        _require_predictions(given.name_of_arm(0), arms[0])
+    truth = labels_of(labels, arms[0])
+    if by_label and not truth.asked:
         what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
-        raise BadInput("command line", "--by-label", what, "examples x labels")
-    read = [_read(place, arm, kind, truth) for place, arm in enumerate(arms)]
-    arms_on_examples.require_comparable(read, paired, same_start)
-    found = comparison.compare_all(read, assumption, asked)
-    words = WORDS[found[0].kind]
+        raise BadArgument("by_label", what, "examples x labels")
+    return _on_examples(arms, PREDICTIONS, truth, paired, same_start, truth.asked if by_label else ())
+
+
+def compare_values(
+    *arms: Any, labels: Any = None, losses: bool = False, paired: bool = False, same_start: bool = False
+) -> Result:
+    """Compare arms by what a regression predicts for the true values in `labels`, or by `losses` of tokens.
+
+    Arms are as for `compare_predictions`: N or N x column; losses are N x token, with NaN for padding.
+
+    >>> import toolnoise as tn
+    >>> found = tn.compare_values([[1.5, 2.5], [1.4, 2.5]], [[1.1, 2.1], [1.2, 2.1]], labels=[1.0, 2.0])
+    >>> round(found["difference"]["value"], 3)
+    -0.35
+    """
+    from toolnoise.comparison.sniff import kind_of_numbers
+
+    _require_two(arms)
+    paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
+    if paths is not None:
+        kind = kind_of_numbers(paths, kind if losses else None) or kind
+    if kind == LOSSES and labels is not None:
+        raise BadArgument("labels", "found it with losses", "none: a loss is no prediction of a label")
+    if kind == VALUES and labels is None and paths is not None:
+        labels = examples.data_of(paths)
+    if kind == LOSSES:
+        return _on_examples(arms, kind, None, paired, same_start)
+    if given.is_path(labels):
+        truth = label_files.numbers(str(labels))
+    else:
+        truth = label_files.of_numbers("labels", given.array("labels", labels))
+    return _on_examples(arms, kind, truth, paired, same_start)
+
+
+def compare_questions(
+    *logs: Any,
+    metric: str | None = None,
+    cluster: str | None = None,
+    paired: bool = False,
+    same_start: bool = False,
+) -> Result:
+    """Compare language models by their answers to questions: logs of lm-evaluation-harness or Inspect, or tables.
+
+    A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
+    `cluster` are one draw.
+    """
+    from toolnoise.comparison.evals import compared_logs, log_files, logs_text
+    from toolnoise.comparison.evals.scored import Asked
+
+    _require_two(logs)
+    files = [given.paths(log) for log in logs]
+    if None in files:
+        raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
+    if paired and same_start:
+        raise BadArgument("paired", "found same_start, too", "one of them")
+    assumption = _assumed(paired, same_start)
+    arms = log_files.read_all([log for log in files if log], Asked(metric, cluster), paired=paired)
+    found = compared_logs.compare_all(arms, cluster, assumption)
+    scale, unit = (100, ", points") if found[0].shares else (1, "")
+    label = f"difference in {found[0].metric}{unit}"
+    return _result(logs_text.blocks(found), logs_text.as_json(found), "difference", label, scale)
+
+
+def labels_of(labels: Any, first: Any = None) -> Truth:
+    """The labels in a file or an array, or those that the first arm has."""
+    if given.is_path(labels):
+        return label_files.read(str(labels))
+    if labels is not None:
+        return label_files.of_array("labels", given.array("labels", labels))
+    if (paths := given.paths(first)) is not None:
+        return examples.labels_of(paths)
+    # Right and wrong answers, run x N, need none; whatever else does is told so.
+    return Truth("", None, given.arrays(given.name_of_arm(0), first)[0].shape[-1])
+
+
+def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
+    """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
+    if (paths := given.paths(arm)) is not None:
+        return examples.read(paths, kind, truth)
+    return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
+
+
+def _on_examples(
+    arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
+) -> Result:
+    """Arms compared by what their runs say of examples."""
+    read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
+    examples.require_comparable(read, paired, same_start)
+    found = comparison.compare_all(read, _assumed(paired, same_start), by_label)
+    words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
-    blocks, as_json = comparison_text.blocks(found), comparison_text.as_json(found)
-    return _result(blocks, as_json, f"{words.key}difference", label, words.scale)
-
-
-def _of_logs(
-    files: Sequence[Sequence[str]], metrics: Sequence[str], cluster: str | None, assumption: Assumption
-) -> Compared:
-    """Logs of language models, by the one score that is named or that they have."""
-    if len(metrics) > 1:
-        raise BadInput("command line", "--metric", f"found {len(metrics)}", "one with logs of language models")
-    arms = log_files.read_all(files, Scores(next(iter(metrics), None), cluster), paired=assumption == "paired")
-    logs = compared_logs.compare_all(arms, cluster, assumption)
-    scale, unit = (100, ", points") if logs[0].shares else (1, "")
-    label = f"difference in {logs[0].metric}{unit}"
-    return _result(logs_text.blocks(logs), logs_text.as_json(logs), "difference", label, scale)
+    blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
+    return _result(blocks, values, f"{words.key}difference", label, words.scale)
 
 
 def _require_two(arms: Sequence[Any]) -> None:
     if len(arms) < 2:
-        raise BadInput("command line", "ARMS", f"found {len(arms)}", "two or more arms")
+        raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms")
 
 
-def _result(
-    blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1
-) -> Compared:
-    """What was found; drawn is one quantity of each pair of arms."""
+def _assumed(paired: bool, same_start: bool) -> Assumption:
+    return "paired" if paired else "same start" if same_start else "independent"
+
+
+def _require_predictions(name: str, arm: Any) -> None:
+    """Refuse, without labels, what looks like one number a run: say which function is meant."""
+    table = hasattr(arm, "columns") and any(
+        str(kind).lower().startswith(("float", "str", "object")) for kind in arm.dtypes
+    )
+    first = None if table else given.arrays(name, arm)[0]
+    if first is None or first.ndim == 0 or (first.ndim == 1 and first.dtype.kind == "f" and (first % 1 != 0).any()):
+        what = "a table" if table else "one number a run"
+        raise BadInput(
+            name, "", f"found {what}, and no labels", "compare_runs, if these are metrics of runs; or labels"
+        )
+
+
+def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
+    """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
-    drawn = [
-        {name: end and scale * end for name, end in zip(("value", "low", "high"), pair[quantity].values(), strict=True)}
-        | {"quantity": f"{pair['b']['name']} - {pair['a']['name']}"}
-        for pair in pairs
+    drawn = _intervals(label, pairs, quantity, scale)
+    return Result(laid_out(blocks), values, partial(_rows, pairs), drawn, printed=[block.rows for block in blocks])
+
+
+def _intervals(label: str, pairs: Sequence[Mapping[str, Any]], quantity: str, scale: float = 1) -> Any:
+    ends = [[end and scale * end for end in pair[quantity].values()] for pair in pairs]
+    rows = [
+        {"quantity": f"{pair['b']['name']} - {pair['a']['name']}", "value": value, "low": low, "high": high}
+        for pair, (value, low, high) in zip(pairs, ends, strict=True)
     ]
-    tables = [block.rows for block in blocks]
-    return Compared(laid_out(blocks), values, partial(_rows, pairs), of_intervals(label, drawn), tables=tables)
+    return of_intervals(label, rows)
 
 
 def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
 
 
-def _name(place: int) -> str:
-    """What an array is called that is the arm at this place."""
-    return f"arm {read_arms.NAMES[place % len(read_arms.NAMES)]}"
+def _rows_of_metrics(found: "Sequence[MetricComparison]") -> list[Mapping[str, Any]]:
+    return [
+        {"a": each.a.name, "b": each.b.name, "quantity": each.metric}
+        | dict(zip(("value", "low", "high"), each.difference, strict=True))
+        | {"pvalue": each.pvalue, "pvalue_holm": each.pvalue_holm, "test": each.test}
+        for each in found
+    ]
 
 
-def _truth(labels: Any, first: Any, paths: list[str] | None, kind: str) -> Truth | None:
-    """The labels or the true values: in an array, in a file, or those that the first arm has or its study."""
-    if kind == LOSSES:
-        if labels is not None:
-            allowed = "none: a loss is no prediction of a label"
-            raise BadInput("command line", "--labels", "found it with losses", allowed)
-        return None
-    if kind == PREDICTIONS:
-        if labels is not None:
-            return given.labels(labels)
-        # Right and wrong answers, run x N, need none; whatever else does is told so.
-        count = None if paths else given.arrays(_name(0), first)[0].shape[-1]
-        return arms_on_examples.labels_of(paths) if paths else Truth("", None, count)
-    if labels is None and paths is not None:
-        labels = arms_on_examples.data_of(paths)
-    if given.is_path(labels):
-        return label_files.numbers(str(labels))
-    return label_files.of_numbers("labels", given.array("labels", labels))
+def _figure(found: "Sequence[MetricComparison]", path: str) -> None:
+    from toolnoise.comparison import figures
 
-
-def _read(place: int, arm: Any, kind: str, truth: Truth | None) -> Arm:
-    if (paths := given.paths(arm)) is not None:
-        return arms_on_examples.read(paths, kind, truth)
-    return arms_on_examples.of_arrays(_name(place), given.arrays(_name(place), arm), kind, truth)
+    figures.write_differences(found, path)

@@ -1,20 +1,24 @@
-"""What a caller gives: options that belong together, paths, and arrays of any library, as NumPy's."""
+"""What a caller gives: paths, arrays of any library as NumPy's, and tables of metrics."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Number
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import label_files
-from toolnoise.comparison.label_files import Truth
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from toolnoise.comparison.metric_tables import Asked
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
+NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
 
@@ -31,11 +35,9 @@ def paths(given: object) -> list[str] | None:
     return None
 
 
-def arms(given: object) -> list[Any]:
-    """What may be several arms: a list of paths or of tables, or else one, such as a list of numbers; or none."""
-    if isinstance(given, list | tuple) and not (given and isinstance(given[0], Number)):
-        return list(given)
-    return [] if given is None else [given]
+def name_of_arm(place: int) -> str:
+    """What an arm in memory is called that stands at this place."""
+    return f"arm {NAMES[place % len(NAMES)]}"
 
 
 def arrays(name: str, given: object) -> list[np.ndarray]:
@@ -75,29 +77,69 @@ def array(name: str, given: Any) -> np.ndarray:
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
 
-def labels(given: Any) -> Truth:
-    """The labels in a file, or in an array."""
-    if is_path(given):
-        return label_files.read(str(given))
-    return label_files.of_array("labels", array("labels", given))
+def metric_tables(arms: Sequence[Any]) -> "tuple[list[list[str]], dict[str, pd.DataFrame]]":
+    """The paths of each arm, or what it is called; and the tables that are in memory, by what they are called."""
+    if not 1 <= len(arms) <= len(NAMES):
+        raise BadArgument("ARMS", f"found {len(arms)}", f"a table, or one for each arm, at most {len(NAMES)}")
+    named = [paths(arm) or [name_of_arm(place)] for place, arm in enumerate(arms)]
+    tables = {name_of_arm(place): arm for place, arm in enumerate(arms) if paths(arm) is None}
+    return named, {name: _table(name, table) for name, table in tables.items()}
 
 
-def texts(given: str | Sequence[str] | None) -> list[str] | None:
+def _table(name: str, given: Any) -> "pd.DataFrame":
+    """A DataFrame of pandas or polars, a Series with an index that has names, or one number a run."""
+    import pandas as pd
+
+    from toolnoise.comparison.table_files import of_frame
+
+    if hasattr(given, "write_csv"):  # polars
+        given = pd.DataFrame(given.to_dict(as_series=False))
+    if isinstance(given, pd.Series) and any(index is not None for index in given.index.names):
+        given = given.to_frame()
+    if not isinstance(given, pd.DataFrame):
+        numbers = array(name, given)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
+            what = f"found {numbers.dtype} of shape {numbers.shape}"
+            raise BadInput(name, "", what, "with a metric: a path, a DataFrame, or one number a run")
+        given = pd.DataFrame({0: numbers})
+    if not len(given):
+        raise BadInput(name, "", "found nothing", "a line or a number for each run")
+    frame = of_frame(given)
+    # Numbers are no names of columns.
+    return frame.set_axis([""] * frame.shape[1], axis=1) if all(isinstance(of, Number) for of in given) else frame
+
+
+def texts(given: str | Sequence[str] | None) -> list[str]:
     """One text or several as a list."""
-    return [given] if isinstance(given, str) else None if given is None else list(given)
+    return [given] if isinstance(given, str) else list(given or ())
 
 
-def of_tables(*, lower: Directed, higher: Directed, **others: Any) -> dict[str, Any]:
-    """The options for tables as the command line has them: there, no names stand for all metrics."""
-    return others | {name: _directed(given) for name, given in (("lower", lower), ("higher", higher))}
+def asked_of_tables(
+    metric: str | Sequence[str],
+    *,
+    by: str | None,
+    seed: str | None,
+    session: str | None,
+    last: bool,
+    best: bool,
+    lower: Directed,
+    higher: Directed,
+    paired: bool = False,
+) -> "Asked":
+    """What is asked of tables; what contradicts itself is refused."""
+    from toolnoise.comparison.metric_tables import NONE, Asked
 
-
-def _directed(given: Directed) -> list[str] | None:
-    return [] if given is True else texts(given or None)
-
-
-def refuse(options: Mapping[str, Any], why: str, allowed: str = "leave it out") -> None:
-    """Refuse options that do not belong to what is asked."""
-    for name, value in options.items():
-        if value is not None and value is not False:
-            raise BadInput("command line", f"--{name.replace('_', '-')}", why, allowed)
+    if last and best:
+        raise BadArgument("last", "found best, too", "one of them")
+    if paired and session not in (None, NONE):
+        raise BadArgument("paired", "found session, too", "one of them: sessions in both arms are pairs")
+    metrics = tuple(dict.fromkeys(texts(metric)))
+    # No names stand for all metrics.
+    ways = {"lower": lower, "higher": higher}
+    named = {way: () if of is True else tuple(texts(of)) if of else None for way, of in ways.items()}
+    for way, names in named.items():
+        for name in names or ():
+            if name not in metrics:
+                raise BadArgument(way, f"found {name}", f"of the metrics {', '.join(metrics)}")
+    steps = "last" if last else "best" if best else None
+    return Asked(metrics, by, seed, steps, named["lower"], named["higher"], paired, session)

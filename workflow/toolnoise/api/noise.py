@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 
 from toolnoise import streams
 from toolnoise.api import given
+from toolnoise.api.compare import arm_of, labels_of
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
@@ -37,8 +38,12 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     >>> round(found["accuracy_mean"]["value"], 3), round(found["churn"]["value"], 3)
     (0.921, 0.142)
     """
-    of_all = given.labels(labels)
-    answers = _answers(predictions, of_all)
+    of_all = labels_of(labels)
+    paths = given.paths(predictions) or []
+    if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
+        answers = arms.read_file(paths[0], PREDICTIONS, of_all)
+    else:
+        answers = arm_of("predictions", predictions, PREDICTIONS, of_all)
     if answers.kind == RIGHTS or of_all.answers is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
     rows = _measured(answers, of_all.answers, streams.key(seed, streams.ANALYSIS, 0, "noise"))
@@ -98,10 +103,3 @@ def _text(rows: Sequence[Row], runs: int, labels: Truth) -> str:
     lines += [f"  if examples erred independently: {nulls[0]} points"] if sd and nulls else []
     lines += [f"churn {in_percent(churned)}: the share of examples on which two runs differ"] if churned else []
     return "\n".join(lines)
-
-
-def _answers(predictions: Any, labels: Truth) -> Arm:
-    if (paths := given.paths(predictions)) is not None:
-        one = len(paths) == 1
-        return arms.read_file(paths[0], PREDICTIONS, labels) if one else arms.read(paths, PREDICTIONS, labels)
-    return arms.of_arrays("predictions", given.arrays("predictions", predictions), PREDICTIONS, labels)

@@ -1,34 +1,20 @@
 """`tn.plan`: how many runs does a claim need, or what can so many runs show?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import partial
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolnoise.api import given, tables
-from toolnoise.api.results import Result, for_figures
-from toolnoise.base.errors import BadInput
+from toolnoise.api import given
+from toolnoise.api.results import Result
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import sample_size
-from toolnoise.comparison.tables import arguments
-from toolnoise.comparison.tables import pilot as pilots
 from toolnoise.stats.power import LEVEL, POWER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-@dataclass(frozen=True, repr=False)
-class Planned(Result):
-    """A plan; it can be drawn into a file, a panel for each kind of claim."""
-
-    figure: Callable[[str], None] = field(kw_only=True, compare=False)
-
-    def write_figure(self, path: str) -> None:
-        """Write the figure; the suffix is the format."""
-        with for_figures():
-            self.figure(path)
 
 
 def plan(
@@ -55,7 +41,7 @@ def plan(
     variant: str | None = None,
     level: float = LEVEL,
     power: float = POWER,
-) -> Planned:
+) -> Result:
     """The runs per arm that claims need, or what numbers of runs can show; arguments are those of `toolnoise plan`.
 
     `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `model`,
@@ -66,27 +52,48 @@ def plan(
     >>> tn.plan(sd=0.3, gain=0.3)["needed"][0]["runs_per_arm"]
     17
     """
-    cell = dict(zip(arguments.CELL, (model, dataset, hardware, variant), strict=True))
-    of_tables = given.of_tables(by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher)
+    cell = dict(zip(sample_size.CELL, (model, dataset, hardware, variant), strict=True))
+    of_tables: dict[str, Any] = {"by": by, "seed": seed, "session": session, "last": last, "best": best}
+    of_tables |= {"lower": lower, "higher": higher}
     spread: sample_size.Spread | None
     if metric:
-        given.refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found --metric, which reads tables")
-        if not (arms := given.arms(pilot)):
-            raise BadInput("command line", "--metric", "given without --pilot", "the tables of the pilot")
-        asked = arguments.of([metric] if isinstance(metric, str) else metric, **of_tables)
-        with tables.as_files(arms) as files:
-            spread = pilots.spread([file for each in files for file in each], asked, given.texts(arm))
-        spread = spread._replace(notes=tuple(map(tables.given_as, spread.notes)))
+        _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
+        spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))
     else:
-        given.refuse({**of_tables, "arm": arm}, "is for tables, found without --metric")
+        _refuse({**of_tables, "arm": arm}, "is for tables, found without metric")
         paths = given.paths(pilot)
-        if paths is None and given.arms(pilot):
+        if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
     planned = sample_size.plan(spread, _several(gain), _several(ratio), _several(margin), _several(runs), level, power)
     values = sample_size.as_json(planned)
     text, rows, picture = sample_size.as_text(planned), partial(_rows, values), partial(_picture, planned)
-    return Planned(text, values, rows, picture, figure=partial(_figure, planned))
+    return Result(text, values, rows, picture, partial(_figure, planned))
+
+
+def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
+    from toolnoise.comparison import metric_pilot
+    from toolnoise.comparison.metric_tables import read_runs
+
+    if not arms:
+        raise BadArgument("metric", "given without pilot", "the tables of the pilot")
+    named, tables = given.metric_tables(arms)
+    files = [file for of_arm in named for file in of_arm]
+    runs = read_runs([[file] for file in files], asked, arms_are="or one", tables=tables)
+    return metric_pilot.spread(runs, ", ".join(files), chosen)
+
+
+def _arms(pilot: Any) -> list[Any]:
+    """What may be several arms: a list of paths or of tables, or else one, such as a list of numbers; or none."""
+    if isinstance(pilot, list | tuple) and not (pilot and isinstance(pilot[0], Number)):
+        return list(pilot)
+    return [] if pilot is None else [pilot]
+
+
+def _refuse(arguments: Mapping[str, Any], why: str) -> None:
+    for name, value in arguments.items():
+        if value is not None and value is not False:
+            raise BadArgument(name, why, "leave it out")
 
 
 def _rows(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

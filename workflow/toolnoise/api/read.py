@@ -1,4 +1,4 @@
-"""`tn.read`: the results of a study, and dumps of predictions."""
+"""`tn.read_results`: the results of a study, and dumps of predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,10 +50,11 @@ class Dump(Result):
     seeds: tuple[int, ...] = ()
 
 
-def read(path: str | Path) -> StudyResults | Dump:
+def read_results(path: str | Path) -> StudyResults | Dump:
     """Read a study's results folder, its study.json or archive, or the dump of one of its cells.
 
-    `tn.read("results/demo").metrics("stability")` is a table of pandas; `tn.read(dump).predictions` goes to `tn.noise`.
+    `tn.read_results("results/demo").metrics("stability")` is a table of pandas; the `predictions` of a dump go to
+    `tn.noise`.
     """
     place = Path(path)
     if arms.is_dump(place):
@@ -71,7 +72,9 @@ def read(path: str | Path) -> StudyResults | Dump:
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
         picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
-        return StudyResults(text, values, partial(getitem, values, "cells"), picture, study.name, cells, tables)
+        return StudyResults(
+            text, values, partial(getitem, values, "cells"), picture, name=study.name, cells=cells, tables=tables
+        )
 
 
 def _table(file: Path) -> "pd.DataFrame":
@@ -107,4 +110,4 @@ def _dump(path: Path) -> Dump:
         labels = None
     values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
     text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
-    return Dump(text, values, partial(_rows, seeds), None, kept, labels, seeds)
+    return Dump(text, values, partial(_rows, seeds), predictions=kept, labels=labels, seeds=seeds)

@@ -25,14 +25,17 @@ DRAWING = ("matplotlib", "seaborn")
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table, `picture` draws it. Both are made when somebody asks for them, and are functions of
-    modules, so that a result can be pickled.
+    `rows` are those of its table, `picture` draws it, `figure` writes a figure of several panels. They are made when
+    somebody asks for them, and are functions of modules, so that a result can be pickled. `printed` are the tables of
+    the text: lines of cells, the heading first.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
     rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
     picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
+    figure: Callable[[str], None] | None = field(default=None, compare=False)
+    printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
         """A value by its name."""
@@ -59,34 +62,30 @@ class Result:
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
         if self.picture is None:
-            raise BadInput("plot", "", "found nothing to draw", "what compare, churn, noise, plan and studies return")
-        with for_figures():
+            raise BadInput("plot", "", "found nothing to draw", "a comparison, churn, noise, a plan or a study")
+        with _with_matplotlib():
             return self.picture(axes)
+
+    def write_figure(self, path: str) -> None:
+        """Write the figure of a plan, or of a comparison of tables; the suffix is the format."""
+        if self.figure is None:
+            raise BadInput("write_figure", "", "is for plans and comparisons of tables", "plot() draws others")
+        with _with_matplotlib():
+            self.figure(path)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"
 
 
 @dataclass(frozen=True, repr=False)
-class Compared(Result):
-    """A comparison of two or more arms; that of tables can be drawn into a file, a panel for each metric.
+class Verdict(Result):
+    """What a check or a gate found, and whether it passed."""
 
-    `tables` are the printed ones: lines of cells, the heading first.
-    """
-
-    figure: Callable[[str], None] | None = field(default=None, compare=False)
-    tables: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
-
-    def write_figure(self, path: str) -> None:
-        """Write the figure of a comparison of tables; the suffix is the format."""
-        if self.figure is None:
-            raise BadInput("write_figure", "", "is for comparisons of tables", "plot() draws others")
-        with for_figures():
-            self.figure(path)
+    passed: bool = False
 
 
 @contextmanager
-def for_figures() -> Iterator[None]:
+def _with_matplotlib() -> Iterator[None]:
     """Say in one line what a figure needs that the package does not bring."""
     try:
         yield
@@ -114,7 +113,6 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
 
 def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
     """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
-
     return partial(_draw, label, rows)
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import NoReturn
 
 from toolnoise.base import faults
 from toolnoise.base.printing import escaped
@@ -32,11 +32,20 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
         found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
         line = f"{where}: {found}" + (f"; {allowed}" if allowed else "")
         super().__init__(as_given(" ".join(line.split())))
+        self.in_command_line = str(self)  # as the command line prints it
 
-    def saying(self, line: str) -> Self:
-        """This error with another line."""
-        self.args = (line,)
-        return self
+
+class BadArgument(BadInput):
+    """What is wrong with an argument of a function, or with what it says of a file.
+
+    The command line has an option in its place, or, if it is named in capitals, a word.
+    """
+
+    def __init__(self, name: str, found: str, allowed: str = "", file: str = "") -> None:
+        """Name the argument as Python does."""
+        super().__init__(*((file, name) if file else (name.lower(), "")), found, allowed)
+        option = name if name.isupper() else f"--{name.replace('_', '-')}"
+        self.in_command_line = str(BadInput(file or "command line", option, found, allowed))
 
 
 @contextmanager
@@ -45,7 +54,7 @@ def errors_in_one_line(job: str = "") -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        _end(str(error))
+        _end(error.in_command_line)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:

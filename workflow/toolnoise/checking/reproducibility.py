@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_words
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
@@ -115,12 +115,12 @@ def command(
         named = tuple(filter(None, sources.split(",")))
         for source in named:
             if source not in ALGORITHMIC:
-                raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
+                raise BadArgument("sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
     extra = command_words.words(deterministic, "--deterministic") if deterministic else []
     is_declared = bool(named) or sources is not None
     minutes = LIMIT if limit is None else limit
     if minutes <= 0:
-        raise BadInput(where, "--limit", f"found {minutes:g}", "more than 0 minutes")
+        raise BadArgument("limit", f"found {minutes:g}", "more than 0 minutes")
     return Command([*words, *extra], named if is_declared else ALGORITHMIC, 60 * minutes, is_declared, wanted)
 
 
@@ -129,7 +129,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
     try:
         pattern = re.compile(stop_at) if stop_at else None
     except re.error as error:
-        raise BadInput("command line", "--stop-at", f"found {stop_at!r} ({error})", "a regular expression") from None
+        raise BadArgument("stop_at", f"found {stop_at!r} ({error})", "a regular expression") from None
     return Resume(command_words.words(command, "--resume-command") if command else list(words), pattern)
 
 

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from toolnoise.base import command_words
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.checking import outcome, tensors
 
@@ -54,22 +54,21 @@ def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[
             raise BadInput(name, "", "is there already, and is removed before each run", "another place for yours")
     metrics = []
     for pattern in patterns:
-        where = "command line", "--metric"
         try:
             compiled = re.compile(pattern)
         except re.error as error:
-            raise BadInput(*where, f"found {pattern!r} ({error})", "a regular expression with one group") from None
+            raise BadArgument("metric", f"found {pattern!r} ({error})", "a regular expression with one group") from None
         if compiled.groups != 1:
-            raise BadInput(*where, f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
+            raise BadArgument("metric", f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
         named = next(iter(compiled.groupindex), "")
         words = NAMELESS.sub(" ", pattern.partition("(")[0]).split()
         metrics.append((named or " ".join(words) or "metric", compiled))
     if len(set(files)) < len(files):
-        raise BadInput("command line", "--output", f"found {', '.join(files)}", "each file once")
+        raise BadArgument("output", f"found {', '.join(files)}", "each file once")
     names = [name for name, _ in metrics]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput("command line", "--metric", f"found {name!r} twice", "(?P<name>...) gives a group a name")
+            raise BadArgument("metric", f"found {name!r} twice", "(?P<name>...) gives a group a name")
     return Wanted(tuple(command_words.required(files, "--output") if files else ()), tuple(metrics), tuple(checkpoints))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import command_words
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument
 from toolnoise.checking import program_text
 from toolnoise.checking.program_text import SourceFile
 
@@ -58,7 +58,7 @@ def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], hi
     names = [way.name for way in found]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput("command line", "--vary", f"found {name!r} twice", "each name once")
+            raise BadArgument("vary", f"found {name!r} twice", "each name once")
     return Asked(
         found,
         command_words.words(higher, "--higher") if higher else [],
@@ -107,7 +107,7 @@ def _varied(words: Sequence[str], text: str, options: dict[str, str]) -> Way:
     name, separator, rest = text.partition(":")
     parts = shlex.split(rest)
     if not (name.strip() and separator and parts):
-        raise BadInput("command line", "--vary", f"found {text!r}", "NAME: VARIABLE=VALUE, or NAME: --option value")
+        raise BadArgument("vary", f"found {text!r}", "NAME: VARIABLE=VALUE, or NAME: --option value")
     count = next((place for place, part in enumerate(parts) if not VARIABLE.match(part)), len(parts))
     variables = dict(part.split("=", 1) for part in parts[:count])
     more = command_words.required(parts[count:]) if parts[count:] else []
@@ -121,12 +121,12 @@ def worlds(text: str | None) -> list[str]:
     found = (text or "").split(",") if text else []
     for number in found:
         if not re.fullmatch("[1-9][0-9]?", number):
-            raise BadInput("command line", "--world", f"found {number!r}", "numbers of processes, such as 1,2,4")
+            raise BadArgument("world", f"found {number!r}", "numbers of processes, such as 1,2,4")
     return found
 
 
 def torchrun(words: Sequence[str], number: str) -> list[str]:
     """A command that starts a Python program as several processes on this machine."""
     if not Path(words[0]).name.startswith("python"):
-        raise BadInput("command line", "--world", f"found the program {words[0]!r}", "python SCRIPT ...")
+        raise BadArgument("world", f"found the program {words[0]!r}", "python SCRIPT ...")
     return [words[0], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", number, *words[1:]]

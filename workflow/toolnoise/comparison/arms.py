@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base import arrays, files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import array_files, label_files, read_arms, readings, table_rows
 from toolnoise.comparison.label_files import Truth
@@ -74,7 +74,7 @@ class Arm(NamedTuple):
 def kind_asked(*, values: bool, losses: bool) -> str | None:
     """The kind of numbers that options name; None for predictions."""
     if values and losses:
-        raise BadInput("command line", "--values", "found --losses, too", "one of them")
+        raise BadArgument("values", "found losses, too", "one of them")
     return VALUES if values else LOSSES if losses else None
 
 
@@ -98,7 +98,7 @@ def labels_of(given: Sequence[str]) -> Truth:
     reading = _reading(path, PREDICTIONS, Truth("", None, None))
     if reading.what != RIGHTS:
         what = f"{path} has no labels, and is no dump of a study"
-        raise BadInput("command line", "--labels", what, "a file with the labels")
+        raise BadArgument("labels", what, "a file with the labels")
     return Truth(path, None, reading.array.shape[1], reading.ids, alone=False)
 
 
@@ -110,7 +110,7 @@ def data_of(given: Sequence[str]) -> str:
         data = study / "data" / f"{dataset.name}.npz"
         if data.is_file():
             return str(data)
-    raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
+    raise BadArgument("labels", f"{path} is not a dump of a study", "a file with the labels")
 
 
 def read(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
@@ -217,19 +217,19 @@ def require_comparable(arms: Sequence[Arm], paired: bool, same_start: bool) -> N
         for other in arms[:place]:
             _require_same_examples(other, arm)
     if len(arms) > len(read_arms.NAMES):
-        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
+        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
     counts = [arm.runs for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
         what = f"found {len(arms)} methods of one run each"
-        raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
+        raise BadArgument("ARMS", what, "quote the pattern: 'a/*.npy', or a list of files an arm")
     if paired and same_start:
-        raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
+        raise BadArgument("paired", "found same_start, too", "one of them")
     recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
     if recorded and (paired or same_start):
-        option = "--paired" if paired else "--same-start"
-        raise BadInput("command line", option, f"the draws of {recorded} are known", "only for files of your own")
+        what = f"the draws of {recorded} are known"
+        raise BadArgument("paired" if paired else "same_start", what, "only for files of your own")
     if paired and len(set(counts)) > 1:
-        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
+        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
     if paired:
         read_arms.require_same_runs([(arm.numbers, arm.file) for arm in arms if arm.numbers])
 

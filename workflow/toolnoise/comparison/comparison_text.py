@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.arms import CLASSES, RIGHTS
 from toolnoise.comparison.comparison import ArmSummary, Comparison
@@ -109,7 +108,7 @@ def _block(found: Comparison, tests: int) -> Block:
         difference_row("  new runs and examples", found.difference_over_both, f"{by}, {examples}", words.scale),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {beats}, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
-        ("  SD", *_of_arms(words, a.sd, b.sd), *sd_ratio(found.sd_ratio, by)),
+        ("  SD", *_of_arms(found, "sd"), *sd_ratio(found.sd_ratio, by)),
     ]
     rows += (_rows_of_numbers if words.lower else _rows_of_classes)(found, by, examples)
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
@@ -120,28 +119,25 @@ def _block(found: Comparison, tests: int) -> Block:
 
 def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
     """The lines below accuracy."""
-    a, b, words, further = found.a, found.b, WORDS[found.kind], found.further
-
-    def of_arms(name: str) -> tuple[str, str]:
-        return _of_arms(words, a.further[name], b.further[name])
-
-    def means(name: str) -> tuple[Estimate, Estimate]:
-        return a.further[name], b.further[name]
-
-    rows = [("  SD, same draw", *of_arms("accuracy_sd_same_draw"), "", "", "")]
+    a, b, further = found.a.name, found.b.name, found.further
+    rows = [("  SD, same draw", *_of_arms(found, "accuracy_sd_same_draw"), "", "", "")]
     if further["cross_entropy_difference"] is not None:
-        rows.append(mean_row("cross-entropy", *means("cross_entropy_mean"), further["cross_entropy_difference"], by))
+        rows.append(_means_row("cross-entropy", found, "cross_entropy_mean", "cross_entropy_difference", by))
     if (exact := further["exact_match"]) is not None:
         of_exact = map(Estimate, (exact["a"], exact["b"]))
         rows.append(mean_row("all labels right %", *of_exact, exact["difference"], by, PERCENT))
         rows.append(difference_row("  these runs", exact["over_examples"], examples, PERCENT))
     rows += [
-        mean_row("churn %", *means("churn"), further["churn_difference"], by, PERCENT),
-        (f"  {b.name} / {a.name}", "", "", *shown(further["churn_ratio"], "x {:.2f}", by)),
-        ("churn, same draw %", *of_arms("churn_same_draw"), "", "", ""),
-        *_changed(f"{b.name} replaces {a.name} %", further["other_draws"], by),
-        *_changed(f"{b.name} replaces {a.name}, same draw %", further["same_draw"], by),
+        _means_row("churn %", found, "churn", "churn_difference", by, PERCENT),
+        (f"  {b} / {a}", "", "", *shown(further["churn_ratio"], "x {:.2f}", by)),
+        ("churn, same draw %", *_of_arms(found, "churn_same_draw"), "", "", ""),
     ]
+    for name, change in ((f"{b} replaces {a} %", "other_draws"), (f"{b} replaces {a}, same draw %", "same_draw")):
+        rows += [
+            (name, "", "", *shares(further[change]["churn"], by)),
+            ("  from wrong to right", "", "", *shares(further[change]["good_flips"], by)),
+            ("  from right to wrong", "", "", *shares(further[change]["bad_flips"], by)),
+        ]
     for each in further["by_label"]:
         of_label = map(Estimate, (each.a, each.b))
         rows.append(mean_row(f"accuracy of {each.label} %", *of_label, each.difference, by, PERCENT))
@@ -150,19 +146,17 @@ def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
 
 def _rows_of_numbers(found: Comparison, by: str, examples: str) -> list[Row]:
     """The lines below errors or losses."""
-    a, b, words, further = found.a, found.b, WORDS[found.kind], found.further
-    if found.kind == LOSSES:
-        perplexities = _of_arms(words, a.further["perplexity"], b.further["perplexity"])
+    further = found.further
+    if found.kind == VALUES:
+        rows = [_means_row("RMSE", found, "rmse", "rmse_difference", by)]
+    else:
         rows = [
-            ("perplexity", *perplexities, *shown(further["perplexity_ratio"], "x {:.4f}", by)),
+            ("perplexity", *_of_arms(found, "perplexity"), *shown(further["perplexity_ratio"], "x {:.4f}", by)),
             ("  these runs", "", "", *shown(further["perplexity_ratio_over_examples"], "x {:.4f}", examples)),
         ]
-    else:
-        rows = [mean_row("RMSE", a.further["rmse"], b.further["rmse"], further["rmse_difference"], by)]
-    apart = _of_arms(words, a.further["apart"], b.further["apart"])
     return [
         *rows,
-        ("between runs", *apart, *shown(further["apart_other_draws"], "{:.4g}", by)),
+        ("between runs", *_of_arms(found, "apart"), *shown(further["apart_other_draws"], "{:.4g}", by)),
         ("between runs, same draw", "", "", *shown(further["apart_same_draw"], "{:.4g}", by)),
     ]
 
@@ -237,11 +231,6 @@ def correlated(pair_weight: float) -> str:
 
 
 def _sentences(found: Comparison) -> list[str]:
-    changes = _changes_of_numbers if WORDS[found.kind].lower else _changes
-    return [*_better(found), *changes(found)]
-
-
-def _better(found: Comparison) -> list[str]:
     """Which arm is better; without a test, the difference of these runs, and why it says nothing about others."""
     a, b, words = found.a.name, found.b.name, WORDS[found.kind]
     untested = found.way in UNTESTED
@@ -358,43 +347,6 @@ def _one_draw(arm: ArmSummary) -> str:
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
 
 
-def _changes(found: Comparison) -> list[str]:
-    """What changes if B replaces A, in answers."""
-    a, b, (other, same) = found.a, found.b, (found.further[key] for key in ("other_draws", "same_draw"))
-    if all(math.isnan(change["churn"].value) or change["churn"].value == 0 for change in (other, same)):
-        return [f"No prediction changes if {b.name} replaces {a.name}."]
-    sentences = []
-    if not math.isnan(other["churn"].value):
-        replaced = f"these runs of {b.name} replace" if b.n_draws == 1 else f"{b.name}, trained anew, replaces"
-        sentences.append(
-            f"If {replaced} {a.name}, {_percent(other['churn'])} % of the predictions change{_ways(other)}."
-        )
-    if not math.isnan(a.further["churn"].value):
-        sentences.append(f"If {a.name} is trained again, {_percent(a.further['churn'])} % change.")
-    if not math.isnan(same["churn"].value):
-        whole = found.same_draws == list(ALGORITHMIC)
-        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(found.same_draws)}"
-        sentences.append(f"{with_same}, {_percent(same['churn'])} % change{_ways(same)}.")
-    return sentences
-
-
-def _ways(change: dict[str, Estimate]) -> str:
-    good, bad = _percent(change["good_flips"]), _percent(change["bad_flips"])
-    return f": {good} % from wrong to right, {bad} % from right to wrong"
-
-
-def _changes_of_numbers(found: Comparison) -> list[str]:
-    """The same in values or losses."""
-    unit, says = NUMBERS[found.outcome].unit, []
-    of = f"{unit}'s loss" if found.kind == LOSSES else unit
-    other, again = found.further["apart_other_draws"].value, found.a.further["apart"].value
-    if not math.isnan(other) and other:
-        says.append(f"If {found.b.name} replaces {found.a.name}, a {of} changes by {other:.3g} on average.")
-    if not math.isnan(again):
-        says.append(f"If {found.a.name} is trained again, by {again:.3g}.")
-    return says
-
-
 def over_what(comparison: Comparison) -> str:
     """What the intervals over draws are about."""
     if comparison.way == "paired":
@@ -416,23 +368,16 @@ def _of(sources: Sequence[str]) -> str:
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
 
 
-def _changed(name: str, change: dict[str, Estimate], over: str) -> list[Row]:
-    return [
-        (name, "", "", *shares(change["churn"], over)),
-        ("  from wrong to right", "", "", *shares(change["good_flips"], over)),
-        ("  from right to wrong", "", "", *shares(change["bad_flips"], over)),
-    ]
-
-
-def _percent(estimate: Estimate) -> str:
-    return "n/a" if math.isnan(estimate.value) else f"{PERCENT * estimate.value:.2f}"
-
-
-def _of_arms(words: Words, a: Estimate, b: Estimate) -> tuple[str, str]:
+def _of_arms(found: Comparison, name: str) -> list[str]:
     """A quantity of both arms: in percent, or in its own unit."""
-    if words.scale == PERCENT:
-        return _percent(a), _percent(b)
-    return tuple("n/a" if math.isnan(each.value) else f"{each.value:.4g}" for each in (a, b))
+    scale, form = (PERCENT, "{:.2f}") if WORDS[found.kind].scale == PERCENT else (1, "{:.4g}")
+    values = (arm.sd if name == "sd" else arm.further[name] for arm in (found.a, found.b))
+    return ["n/a" if math.isnan(of.value) else form.format(scale * of.value) for of in values]
+
+
+def _means_row(name: str, found: Comparison, of_arm: str, difference: str, over: str, scale: float = 1) -> Row:
+    a, b = (arm.further[of_arm] for arm in (found.a, found.b))
+    return mean_row(name, a, b, found.further[difference], over, scale)
 
 
 def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:

@@ -106,22 +106,9 @@ def pair_means(
 
     `rows` and `columns` are the units of the runs.
     """
-    if _are_units_of_one_run(rows, chosen) and _are_units_of_one_run(columns, others):
-        return matrix[np.ix_(_places(rows, chosen), _places(columns, others))].astype(float)
     in_rows = (chosen[:, np.newaxis] == rows).astype(float)
     in_columns = (others[:, np.newaxis] == columns).astype(float)
     return in_rows @ matrix @ in_columns.T / np.outer(in_rows.sum(axis=1), in_columns.sum(axis=1))
-
-
-def _are_units_of_one_run(numbers: np.ndarray, chosen: np.ndarray) -> bool:
-    units, counts = np.unique(numbers, return_counts=True)
-    return bool((counts == 1).all() and np.isin(chosen, units).all())
-
-
-def _places(numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Where the units of single runs stand."""
-    order = np.argsort(numbers, kind="stable")
-    return order[np.searchsorted(numbers, chosen, sorter=order)]
 
 
 def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -11,11 +11,10 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument
+from toolnoise.comparison.compared_metrics import MetricComparison, over, shortened, tests
 from toolnoise.comparison.comparison_text import LEVEL
 from toolnoise.comparison.sample_size import Claim, SampleSize
-from toolnoise.comparison.tables.differences import MetricComparison
-from toolnoise.comparison.tables.text import over, shortened, tests
 from toolnoise.figures import sheets, style
 
 TITLES = {"gain": "A gain", "ratio": "SDs that differ", "margin": "SDs that are equal"}
@@ -29,7 +28,7 @@ WIDEST = 28  # letters of a name
 def _require_format(path: str) -> None:
     """Refuse a name that says no format."""
     if Path(path).suffix[1:] not in sheets.FORMATS:
-        raise BadInput("command line", "--figure", f"found {path}", f"a name ending in .{', .'.join(sheets.FORMATS)}")
+        raise BadArgument("figure", f"found {path}", f"a name ending in .{', .'.join(sheets.FORMATS)}")
 
 
 def write_power(plan: SampleSize, path: str) -> None:
@@ -107,7 +106,7 @@ def write_differences(found: Sequence[MetricComparison], path: str) -> None:
     metrics = list(dict.fromkeys(each.metric for each in found))
     lines = max(sum(each.metric == metric for each in found) for metric in metrics)
     if lines > MOST_LINES:
-        raise BadInput("command line", "--figure", f"found {lines} pairs of arms", f"at most {MOST_LINES}")
+        raise BadArgument("figure", f"found {lines} pairs of arms", f"at most {MOST_LINES}")
     figure, axes = sheets.grid(1, [sheets.PAGE] * len(metrics), height=1.1 + 0.3 * lines)
     for panel, metric in zip(axes[0], metrics, strict=True):
         _differences(panel, [each for each in found if each.metric == metric])

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison.table_rows import numbers_of
 
 NAMES = string.ascii_uppercase
@@ -57,7 +57,7 @@ def require_same_runs(named: Sequence[tuple[Sequence[Any], str]]) -> None:
         if names != named[0][0]:
             of_arms = [named[0], (names, file)]
             runs = (f"{', '.join(map(str, of[:5]))}{' ...' * (len(of) > 5)} in {where}" for of, where in of_arms)
-            raise BadInput("command line", "--paired", f"found runs {', '.join(runs)}", "the same runs in each arm")
+            raise BadArgument("paired", f"found runs {', '.join(runs)}", "the same runs in each arm")
 
 
 def arms_in_names(names: Sequence[str]) -> list[str] | None:

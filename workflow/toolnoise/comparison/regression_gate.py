@@ -1,6 +1,6 @@
 """Whether new runs pass: against the runs of a reference, or against a target, by one of three rules.
 
-Runs come from a CSV file with a line for each (`read_runs_of_metric`).
+Runs come from a table with a line for each (`runs_of_metric`).
 
 * Consistent with the reference: the mean of m new runs lies in the interval that has it in 99 % of cases if they are
   further runs of the reference. Exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), with t of n - 1 degrees
@@ -20,14 +20,11 @@ from scipy import stats
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
-from toolnoise.comparison import csv_columns
-from toolnoise.comparison.known_names import SUMMARIES
-from toolnoise.comparison.tables.roles import is_index
+from toolnoise.comparison.metric_tables import LEFT, Runs
 from toolnoise.stats.estimates import standard_deviation
 
 MLPERF_LEVEL, MLPERF_FEWEST, RECORD_LEVEL = 0.05, 3, 0.01
 LEVEL = 0.01  # of unchanged runs, this share fails
-SEEDS = ("seed", "run", "replicate", "trial")  # names of columns, in small letters
 
 
 class RunsOfMetric(NamedTuple):
@@ -45,36 +42,12 @@ class Gated(NamedTuple):
     numbers: dict[str, Any]
 
 
-def read_runs_of_metric(path: str, metric: str) -> RunsOfMetric:
-    """The runs of a file, each with a finite value; lines that repeat a seed or sum up runs are refused."""
-    table = csv_columns.read(path, None, "runs")
-    columns = dict(zip(table.names, table.columns, strict=True)) if table.names else {}
-    if metric not in columns:
-        named = ", ".join(table.names) or "no names"
-        raise BadInput(path, f"column {metric}", f"found {named}", "a column of this name, with a line for each run")
-    values = columns[metric]
-    if values.dtype.kind != "f" or not (np.abs(values) <= csv_columns.LARGEST).all():
-        raise BadInput(path, f"column {metric}", "found what is no finite number", "a number for each run")
-    column = next((column for name, column in columns.items() if name.lower() in SEEDS and name != metric), None)
-    seeds = [] if column is None else _seeds(path, column)
-    index = next((column for name, column in columns.items() if is_index(name)), ())
-    for named in [*seeds, *map(str, index)]:
-        if named.strip().lower() in SUMMARIES:
-            raise BadInput(path, "the column of seeds", f"found {named}, which sums up runs", "a line for each run")
-    if len(set(seeds)) < len(seeds):
-        twice = next(seed for place, seed in enumerate(seeds) if seed in seeds[:place])
-        raise BadInput(path, "the column of seeds", f"found {twice} twice", "a line for each run")
-    return RunsOfMetric(path, values)
-
-
-def _seeds(path: str, column: np.ndarray) -> list[str]:
-    """Seeds as texts, whole numbers without a fraction; numbers that floats round are refused."""
-    if column.dtype.kind != "f":
-        return [str(seed) for seed in column]
-    if (np.abs(column) >= csv_columns.EXACT).any():
-        found = f"found {np.abs(column).max():.0f}, rounded"
-        raise BadInput(path, "the column of seeds", found, f"below {csv_columns.EXACT}")
-    return [f"{seed:.17g}" for seed in column]
+def runs_of_metric(runs: Runs, file: str) -> RunsOfMetric:
+    """The runs in a table, each with a finite value; where one lacks it, all are refused: it may have failed."""
+    (metric,) = runs.metrics
+    if left := [note for note in runs.notes if note.startswith(LEFT)]:
+        raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
+    return RunsOfMetric(file, runs.numbers[metric.name].to_numpy())
 
 
 def consistent(

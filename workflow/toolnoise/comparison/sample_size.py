@@ -11,17 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from toolnoise.base import files, metric_files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.comparison import two_arm_power
 from toolnoise.comparison.comparison_text import plain
 from toolnoise.comparison.designs import FEWEST
-from toolnoise.comparison.tables.arguments import CELL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.power import MOST_RUNS, runs_needed
 from toolnoise.stats.spread import sd_interval
 
+CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
 # Numbers of runs to report on by default.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
 POINTS = 100  # in a fraction
@@ -119,25 +119,25 @@ def plan(
     """Check the question."""
     for name, value in (("level", level), ("power", wanted)):
         if not 0 < value < 1:
-            raise BadInput("command line", f"--{name}", f"found {value:g}", "a share between 0 and 1, such as 0.05")
+            raise BadArgument(name, f"found {value:g}", "a share between 0 and 1, such as 0.05")
     if wanted <= level:
-        raise BadInput("command line", "--power", f"found {wanted:g}", f"more than the level, {level:g}")
+        raise BadArgument("power", f"found {wanted:g}", f"more than the level, {level:g}")
     in_points = spread is None or spread.unit == "points"
     for gain in gains or ():
         if in_points and not LEAST_POINTS <= gain <= POINTS:
-            raise BadInput("command line", "--gain", f"found {gain:g}", "points from 0.000001 to 100, such as 0.3")
+            raise BadArgument("gain", f"found {gain:g}", "points from 0.000001 to 100, such as 0.3")
         if not 0 < gain < math.inf:
-            raise BadInput("command line", "--gain", f"found {gain:g}", f"a difference in {spread.quantity} above 0")
+            raise BadArgument("gain", f"found {gain:g}", f"a difference in {spread.quantity} above 0")
     for name, values in (("ratio", ratios), ("margin", margins)):
         for value in values or ():
             if not 1 < value <= MOST_FACTOR:
                 allowed = f"a factor above 1, such as 1.5, and at most {MOST_FACTOR}"
-                raise BadInput("command line", f"--{name}", f"found {value:g}", allowed)
+                raise BadArgument(name, f"found {value:g}", allowed)
     for count in runs or ():
         if not 2 <= count <= MOST_RUNS:
-            raise BadInput("command line", "--runs", f"found {count}", f"2 to {MOST_RUNS} runs per arm")
+            raise BadArgument("runs", f"found {count}", f"2 to {MOST_RUNS} runs per arm")
     if gains and spread is None:
-        raise BadInput("command line", "--gain", "how many runs depends on the SD", "give --pilot or --sd")
+        raise BadArgument("gain", "how many runs depends on the SD", "give pilot or sd")
     asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
     unit = spread.unit if spread else "points"
     claims = tuple(Claim(kind, value, unit) for kind, values in asked for value in values or ())
@@ -149,27 +149,27 @@ def spread_of(
 ) -> Spread | None:
     """The SD of a pilot, a given one or none; options that belong to another source are refused."""
     if pilot_files and sd is not None:
-        raise BadInput("command line", "--sd", "given with --pilot", "one of the two")
+        raise BadArgument("sd", "given with pilot", "one of the two")
     if sd is None and sd_runs is not None:
-        raise BadInput("command line", "--sd-runs", "given without --sd", "it is the number of runs behind that SD")
+        raise BadArgument("sd_runs", "given without sd", "it is the number of runs behind that SD")
     if not pilot_files:
         for key, name in wanted.items():
             if name is not None:
-                raise BadInput("command line", f"--{key}", "given without --pilot", "it chooses a cell of that file")
+                raise BadArgument(key, "given without pilot", "it chooses a cell of that file")
         return None if sd is None else guessed(sd, sd_runs)
     if len(pilot_files) > 1:
-        raise BadInput("command line", "--pilot", f"found {len(pilot_files)} files", "one, or tables with --metric")
+        raise BadArgument("pilot", f"found {len(pilot_files)} files", "one, or tables with metric")
     return pilot(pilot_files[0], wanted)
 
 
 def guessed(sd: float, runs: int | None = None) -> Spread:
     """An SD in percentage points from the user; its number of runs gives it an interval."""
     if not LEAST_POINTS <= sd <= POINTS:
-        raise BadInput("command line", "--sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
+        raise BadArgument("sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
     if runs is None:
         return Spread(Estimate(sd, math.nan, math.nan), None, "as given")
     if not 2 <= runs <= MOST_RUNS:
-        raise BadInput("command line", "--sd-runs", f"found {runs}", f"2 to {MOST_RUNS} runs")
+        raise BadArgument("sd_runs", f"found {runs}", f"2 to {MOST_RUNS} runs")
     return Spread(sd_interval(sd, runs), runs, "as given")
 
 
@@ -177,18 +177,18 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
     with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
-            raise BadInput(path, "", "found no metrics of a study", "for a table of runs, also pass --metric NAME")
+            raise BadInput(path, "", "found no metrics of a study", "with metric, a table of runs")
     rows = metric_files.read(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
     lines = list(rows.itertuples(index=False))
     cells = [dict(zip(CELL, line[: len(CELL)], strict=True)) for line in lines]
     if not cells:
-        raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as --sd")
+        raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as sd")
     wanted = {key: name for key, name in wanted.items() if name is not None}
     matching = [number for number, cell in enumerate(cells) if wanted.items() <= cell.items()]
     if len(matching) != 1:
         asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
-        allowed = "choose by --model, --dataset, --hardware and --variant one of "
+        allowed = "choose by model, dataset, hardware and variant one of "
         allowed += ", ".join("/".join(cell.values()) for cell in cells)
         raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
     row, name = lines[matching[0]], "/".join(cells[matching[0]].values())

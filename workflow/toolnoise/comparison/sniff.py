@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from toolnoise.base import files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
 from toolnoise.comparison import array_files, table_rows
@@ -21,10 +21,10 @@ from toolnoise.comparison.evals import inspect_logs, lm_eval
 from toolnoise.comparison.evals import tables as tables_of_questions
 from toolnoise.comparison.evals.scored import Asked, Log
 from toolnoise.comparison.known_names import METRICS
+from toolnoise.comparison.metric_layouts import EXTREMES, TENSORBOARD, Frame, is_numeric, texts
+from toolnoise.comparison.metric_names import listed, words_of
 from toolnoise.comparison.read_arms import files_of
-from toolnoise.comparison.table_files import first_object
-from toolnoise.comparison.tables import frame, layouts
-from toolnoise.comparison.tables.directions import words_of
+from toolnoise.comparison.table_files import first_object, is_number, read_csv
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
@@ -41,35 +41,31 @@ BY_NAME: dict[str, Reader] = {".jsonl": lm_eval.read, ".eval": inspect_logs.read
 
 
 def sniff(
-    arms: Sequence[Sequence[str] | None],
-    metrics: Sequence[str],
-    numbers_are: str | None,
+    arms: Sequence[Sequence[str]],
+    metrics: Sequence[str] = (),
+    numbers_are: str | None = None,
     *,
-    correct: bool,
-    cluster: str | None,
+    correct: bool = False,
+    cluster: str | None = None,
 ) -> Given:
-    """What arms are: the paths of each, or None for an array; with these options."""
-    paths = [arm for arm in arms if arm is not None]
-    if arms and len(paths) == len(arms) and _are_logs(paths, correct=correct, cluster=cluster):
+    """What arms are, by the paths of each and by these options."""
+    if arms and _are_logs(arms, correct=correct):
         return "questions"
+    if cluster:
+        what = f"found predictions or numbers{f' in {arms[0][0]}' if arms else ''}"
+        raise BadArgument("cluster", what, "only for logs of language models, or with correct")
     if metrics:
         return "metrics"
-    _require_predictions(paths)
-    first = arms[0] if arms else None
-    return (numbers_are if first is None else _kind_of_numbers(first, numbers_are)) or "predictions"
+    _require_predictions(arms)
+    return (kind_of_numbers(arms[0], numbers_are) if arms else numbers_are) or "predictions"
 
 
-def _are_logs(given: Sequence[Sequence[str]], *, correct: bool, cluster: str | None) -> bool:
+def _are_logs(given: Sequence[Sequence[str]], *, correct: bool) -> bool:
     """Whether arms are logs: by an option, or by what the first file of the first arm has."""
     files = files_of_logs(given[0][0])
     reader = reader_of(files[0]) if files else None
     # One file of JSON lines may be a table of all arms.
-    if correct or (reader and (len(given) > 1 or reader is not tables_of_questions.read)):
-        return True
-    if cluster:
-        what = f"found predictions or numbers in {given[0][0]}"
-        raise BadInput("command line", "--cluster", what, "only for logs of language models, or with --correct")
-    return False
+    return correct or (reader is not None and (len(given) > 1 or reader is not tables_of_questions.read))
 
 
 def reader_of(path: str) -> Reader | None:
@@ -107,7 +103,7 @@ def _require_predictions(given: Sequence[Sequence[str]]) -> None:
     for arm in given:
         for path in (path for pattern in arm for path in files_of(pattern)):
             if metrics := _metrics(path):
-                named = f" ({frame.listed(metrics)})" if metrics[0] else ""
+                named = f" ({listed(metrics)})" if metrics[0] else ""
                 meant = f"toolnoise compare {_typed(given)} --metric {shlex.quote(metrics[0] or 'NAME')}"
                 raise BadInput(path, "", f"found metrics{named}, not predictions", meant)
 
@@ -124,49 +120,46 @@ def _metrics(path: str) -> list[str]:
     if Path(path).suffix != ".csv" or not Path(path).is_file() or Path(path).stat().st_size > LARGEST:
         return []
     try:
-        table = frame.read(path)
+        table = Frame(path, read_csv(path, repeated=True))
     except BadInput:
         return []  # whoever reads predictions says why
-    if table.names == layouts.TENSORBOARD:
+    names = table.names
+    if names == TENSORBOARD:
         return ["Value"]
-    if curves := [name for name in table.names if " - " in name and not layouts.EXTREMES.search(name)]:
+    if curves := [name for name in names if " - " in name and not EXTREMES.search(name)]:
         return sorted({name.rpartition(" - ")[2] for name in curves})
-    if logged := [name for name in table.names if name.startswith("metrics.")]:
+    if logged := [name for name in names if name.startswith("metrics.")]:
         return logged
-    role_of = {name: table_rows.role_of(name) for name in table.names}
-    scores = [name for name, role in role_of.items() if role.startswith("score")]
-    if len(scores) > 1 or not PREDICTIONS.isdisjoint(role_of.values()):
+    roles = [table_rows.role_of(name) for name in names]
+    if sum(role.startswith("score") for role in roles) > 1 or not PREDICTIONS.isdisjoint(roles):
         return []
-    held = dict(zip(table.names, table.columns, strict=True))
-    fractions = [name for name, column in held.items() if frame.is_numeric(column) and _fractions(column)]
-    if named := [name for name in fractions if not METRICS.isdisjoint(words_of(name))]:
+    fractions = [is_numeric(column) and _fractions(column) for column in table.columns]
+    of_fractions = [name for name, has in zip(names, fractions, strict=True) if has]
+    if named := [name for name in of_fractions if not METRICS.isdisjoint(words_of(name))]:
         return named
     # Scores of classes have a column each, and predictions of a run a line for each example.
-    runs = [name for name in held if role_of[name] == "run"]
-    others = [frame.texts(column) for name, column in held.items() if name not in fractions]
-    if runs and len(set(zip(*others, strict=True))) < table.lines:
+    others = [texts(column) for column, has in zip(table.columns, fractions, strict=True) if not has]
+    if "run" in roles and len(set(zip(*others, strict=True))) < table.lines:
         return []
-    numbered = [name for name in fractions if role_of[name] == " by run"]
-    if len(fractions) == 1 and fractions != [""] and not numbered:
-        return fractions
-    return [""] if fractions and (runs or numbered or table.names == [""]) else []
+    numbered = any(has and role == " by run" for has, role in zip(fractions, roles, strict=True))
+    if len(of_fractions) == 1 and of_fractions != [""] and not numbered:
+        return of_fractions
+    return [""] if of_fractions and ("run" in roles or numbered or names == [""]) else []
 
 
 def _fractions(column: np.ndarray) -> bool:
     """Whether a column has numbers that are not whole."""
-    filled = [float(cell) for cell in frame.texts(column) if cell and frame.csv_columns.is_number(cell)]
+    filled = [float(cell) for cell in texts(column) if is_number(cell)]
     return any(np.isfinite(cell) and cell != np.floor(cell) for cell in filled)
 
 
-def _kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
+def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
     """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
     path = files_of(given[0])[0]
     if is_dump(Path(path)):
         left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
         if asked not in (None, left):
-            raise BadInput(
-                "command line", f"--{asked}", f"{path} has an outcome of kind {left}", "no option: it says so"
-            )
+            raise BadArgument(asked, f"{path} has an outcome of kind {left}", "leave it out: the dump says it")
         return left if left in NUMBERS else None
     arms_on_examples.require_no_losses(path, asked)
     return asked

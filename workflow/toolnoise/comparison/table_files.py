@@ -151,7 +151,12 @@ def _fields_of(line: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
 def of_frame(table: "pd.DataFrame") -> "pd.DataFrame":
     """The same of a frame of any kinds of cells; an index that has names is among the columns."""
     table = table.reset_index() if any(name is not None for name in table.index.names) else table
-    return of_objects(table.astype(object).where(table.notna(), None).rename(columns=str).to_dict("records"))
+    columns = [table.iloc[:, place] for place in range(table.shape[1])]
+    texts = [
+        ["" if missing else str(cell).strip() for cell, missing in zip(column, column.isna(), strict=True)]
+        for column in columns
+    ]
+    return as_frame(list(map(str, table.columns)), list(map(typed_cells, texts)))
 
 
 def _parquet(path: str) -> "pd.DataFrame":

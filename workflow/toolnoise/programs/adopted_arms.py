@@ -10,15 +10,15 @@ from toolnoise.study.study import Study
 
 def summary(study: Study) -> list[str]:
     """A sentence for each metric of each arm, as `toolnoise compare --metric` has it."""
-    from toolnoise.comparison.tables import text
+    from toolnoise.comparison import compared_metrics
 
     lines = []
     for place, runs, found in _compared(study):
-        counts = ", ".join(f"{arm} {sum(run.arm == arm for run in runs.runs)}" for arm in runs.arms)
-        compared = f"others compared with {runs.arms[0]}; not paired; {text.tests(found)} tests, Holm"
+        counts = ", ".join(f"{arm} {(runs.about['arm'] == arm).sum()}" for arm in runs.arms)
+        compared = f"others compared with {runs.arms[0]}; not paired; {compared_metrics.tests(found)} tests, Holm"
         lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; {compared})?"]
         lines += [
-            *(text.sentences(each)[0] for each in found),
+            *(compared_metrics.sentences(each)[0] for each in found),
             *(f"{metric.better.partition(' (')[0]}, by its name." for metric in runs.metrics),
         ]
     return lines
@@ -26,9 +26,9 @@ def summary(study: Study) -> list[str]:
 
 def summary_values(study: Study) -> dict[str, Any]:
     """The comparisons as plain values."""
-    from toolnoise.comparison.tables import text
+    from toolnoise.comparison import compared_metrics
 
-    found = [text.as_json(runs, found) | {"cells": place} for place, runs, found in _compared(study)]
+    found = [compared_metrics.as_json(runs, found) | {"cells": place} for place, runs, found in _compared(study)]
     return {"adopted_arms": found} if found else {}
 
 
@@ -40,10 +40,9 @@ def _compared(study: Study) -> list[tuple[str, Any, Any]]:
     }
     if not arms:
         return []
-    from toolnoise.comparison.tables import differences
-    from toolnoise.comparison.tables.arguments import Asked
-    from toolnoise.comparison.tables.directions import directed
-    from toolnoise.comparison.tables.runs import Run, Runs
+    from toolnoise.comparison import compared_metrics
+    from toolnoise.comparison.metric_names import directed
+    from toolnoise.comparison.metric_tables import as_runs
     from toolnoise.formulas.per_run import RUNS
 
     rows = metric_files.read(study.path(layout.COLLECTED, file="runs"), RUNS)
@@ -53,12 +52,10 @@ def _compared(study: Study) -> list[tuple[str, Any, Any]]:
         runs = []
         for name in names:
             of_cell = rows[(rows[["model", "dataset", "hardware", "variant"]] == [name, *place]).all(axis=1)]
-            for seed, of_run in of_cell[of_cell["group"] == "all"].groupby("seed"):
-                metrics = dict(zip(of_run["metric"], of_run["value"], strict=True))
+            for _, of_run in of_cell[of_cell["group"] == "all"].groupby("seed"):
                 # Runs of two arms with one seed share nothing that is known.
-                runs.append(Run(f"{name} {seed}", name, None, metrics))
-        metrics = tuple(dict.fromkeys(metric for run in runs for metric in run.metrics))
-        of_place = Runs(list(dict.fromkeys(run.arm for run in runs)), runs, directed(Asked(metrics)), [])
+                runs.append((name, None, dict(zip(of_run["metric"], of_run["value"], strict=True))))
+        of_place = as_runs(runs, directed(tuple(dict.fromkeys(metric for *_, metrics in runs for metric in metrics))))
         if len(of_place.arms) > 1:
-            found.append(("/".join(place), of_place, differences.compare(of_place)))
+            found.append(("/".join(place), of_place, compared_metrics.compare(of_place)))
     return found

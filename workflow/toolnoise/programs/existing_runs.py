@@ -19,8 +19,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import arms, known_names, label_files
 from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
-from toolnoise.comparison.tables import frame, roles
-from toolnoise.comparison.tables.directions import require_of_metrics
+from toolnoise.comparison.metric_layouts import is_index
+from toolnoise.comparison.metric_names import listed, plain, require_one_scale_of_shares
 from toolnoise.formulas import outcome_files, probabilities
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY
@@ -69,7 +69,12 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
         if path.exists():
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
-    require_of_metrics(((run.arm, run.metrics or {}) for run in runs), given)
+    held: dict[str, dict[str, list[float]]] = {}
+    for run in runs:
+        for metric, value in (run.metrics or {}).items():
+            held.setdefault(metric, {}).setdefault(run.arm, []).append(value)
+    for metric, of_arms in held.items():
+        require_one_scale_of_shares(metric, of_arms, given)
     # Everything is read before anything is written.
     first: list[Arm] = []
     outcomes = [(run, _outcome(run, labels, numbers_as, first)) for run in runs]
@@ -142,14 +147,14 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
 def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
     """Refuse lines that are no runs of their arms, and arms or seeds in a column of another name."""
     free = [name for name in known if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
-    called = {name: roles.plain(name) for name in free}
+    called = {name: plain(name) for name in free}
     several = [name for name in free if len({line[name] for line in lines}) > 1]
     for option, column, likely in (
         ("--arm-column", columns.arm, [name for name in several if called[name] in known_names.ARMS]),
         ("--seed-column", columns.seed, [name for name in free if called[name] in known_names.SEEDS]),
     ):
         if column not in known and likely:
-            allowed = f"one of these: {frame.listed(likely)}; or a table without them"
+            allowed = f"one of these: {listed(likely)}; or a table without them"
             raise BadInput(path, option, f"missing, and no column is named {column}", allowed)
     arms = [line.get(columns.arm) for line in lines]
     seeds = any(line.get(columns.seed) for line in lines)
@@ -162,14 +167,12 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
             allowed = "a line for each run, with its seed, or without this column"
             raise BadInput(path, name, "found several in one arm, which may be steps of one run", allowed)
     numbering = [name for name in free if called[name] in {*known_names.RUNS, *known_names.SEEDS}]
-    numbering += [
-        name for place, name in enumerate(known) if name == columns.seed or (not place and roles.is_index(name))
-    ]
+    numbering += [name for place, name in enumerate(known) if name == columns.seed or (not place and is_index(name))]
     words = dict.fromkeys(numbering, known_names.SUMMARIES)
     words |= {name: known_names.UNFINISHED - {""} for name in free if called[name] in known_names.STATES}
     for number, line in enumerate(lines, 2):
         for name, wrong in words.items():
-            if roles.plain(line[name]) in wrong and not any(map(str.isdigit, line[name])):
+            if plain(line[name]) in wrong and not any(map(str.isdigit, line[name])):
                 raise BadInput(f"{path}: line {number}", name, f"found {line[name]!r}", "a finished run in each line")
 
 

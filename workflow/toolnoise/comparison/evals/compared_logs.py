@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import crossed, designs
 from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.crossed import mean_error
@@ -189,7 +189,7 @@ def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
     kept = scored[scored["question"].isin(shared.index[shared])]
     places, names = pd.factorize(_groups(a, b, kept) if cluster else shared.index[shared])
     if len(names) < 2:
-        raise BadInput("command line", "--cluster", f"found one {cluster}: {names[0]}", "two or more")
+        raise BadArgument("cluster", f"found one {cluster}: {names[0]}", "two or more")
     in_groups = shared.index[shared][np.argsort(places, kind="stable")]
     kept = kept.assign(question=in_groups.get_indexer(kept["question"])).astype({"score": float})
     return Aligned(kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum()))

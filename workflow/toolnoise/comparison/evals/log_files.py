@@ -7,12 +7,12 @@ lm-evaluation-harness leaves one file for each, have further questions of these 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import read_arms, sniff
 from toolnoise.comparison.evals import tables
 from toolnoise.comparison.evals.scored import Asked, Log, Scored
+from toolnoise.comparison.metric_names import require_one_scale
 from toolnoise.comparison.table_rows import by_number
-from toolnoise.comparison.tables.directions import require_one_scale
 
 
 class Runs(NamedTuple):
@@ -29,13 +29,13 @@ def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> l
     """The arms, which all have one score and, if they are paired, the same runs."""
     arms = [read(arm, asked) for arm in given]
     if len(arms) > len(read_arms.NAMES):
-        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
+        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
     _require_one_score(arms)
     require_one_scale({arm.file: _scores(row for run in arm.runs for row in run) for arm in arms})
     counts = [len(arm.runs) for arm in arms]
     if paired and (len(set(counts)) > 1 or counts[0] == 1):
         allowed = "equal numbers of runs, two or more"
-        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", allowed)
+        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", allowed)
     if paired:
         read_arms.require_same_runs([(arm.names, arm.file) for arm in arms if arm.names is not None])
     return arms

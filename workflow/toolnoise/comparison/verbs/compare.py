@@ -1,13 +1,17 @@
 """`toolnoise compare`: whether one method is better than another, by their predictions or metrics."""
 
 import argparse
+import inspect
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
-from toolnoise.comparison.tables.arguments import COMPARING, direction
+from toolnoise.comparison.verbs.table_options import READING, direction
 
 ARMS = "two or more arms: each a name in ARMS, or each an --arm"
 MOST_LINES = 30  # without --all
+# What the arms are, and the function that compares them.
+FUNCTIONS = {"metrics": "compare_runs", "predictions": "compare_predictions", "questions": "compare_questions"}
+FUNCTIONS |= dict.fromkeys(("values", "losses"), "compare_values")
 PRINTING = {
     "all": flag(f"print everything, not {MOST_LINES} lines"),
     "markdown": flag("print the numbers as a table in Markdown"),
@@ -17,22 +21,35 @@ PRINTING = {
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.compare import compare
+    from toolnoise.api import compare
     from toolnoise.comparison import comparison_text
+    from toolnoise.comparison.arms import kind_asked
+    from toolnoise.comparison.sniff import sniff
 
     given = options.arm or [[path] for path in options.arms]
     if options.arm and options.arms:
-        raise BadInput("command line", "ARMS", "found both ARMS and --arm", ARMS)
-    asked = {name.removeprefix("--").replace("-", "_") for name in VERB.arguments if name.startswith("--")}
-    wanted = {name: getattr(options, name) for name in sorted(asked - {"arm", "figure", *PRINTING})}
+        raise BadArgument("ARMS", "found both ARMS and arm", ARMS)
+    numbers_are = kind_asked(values=options.values, losses=options.losses)
+    kind = sniff(given, options.metric or (), numbers_are, correct=options.correct, cluster=options.cluster)
+    function = getattr(compare, FUNCTIONS[kind])
+    # What the arms are decides which options there are.
+    known = {*inspect.signature(function).parameters, {"questions": "correct", "values": "values"}.get(kind)}
+    wanted = {name: getattr(options, name) for name in ASKED}
+    for name, value in wanted.items():
+        if name not in known and value not in (None, False):
+            raise BadArgument(name, f"is not for {kind}", "leave it out")
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
-    found = compare(*given, **wanted)
+    if kind == "questions" and len(options.metric or ()) > 1:
+        raise BadArgument("metric", f"found {len(options.metric)}", "one with logs of language models")
+    if kind == "questions":
+        wanted["metric"] = next(iter(options.metric or ()), None)
+    found = function(*given, **{name: value for name, value in wanted.items() if name in known - {"correct", "values"}})
     if options.figure:
         if found.figure is None:
-            raise BadInput("command line", "--figure", "is for tables, found without --metric", "leave it out")
+            raise BadArgument("figure", "is for tables, found without metric", "leave it out")
         found.write_figure(options.figure)
     for form in filter(options.__dict__.get, ("markdown", "latex")):
-        show("\n\n".join(map(getattr(comparison_text, form), found.tables)))
+        show("\n\n".join(map(getattr(comparison_text, form), found.printed)))
         return
     show(found.to_dict() if options.json else found.text if options.all else _on_a_screen(found.text))
 
@@ -77,7 +94,17 @@ VERB = Verb(
         "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
-        **COMPARING,
+        **READING,
+        "--against": option(
+            "ARM", "of tables: compare all others with this arm (the first), or, by previous, each with the one before"
+        ),
+        "--all-pairs": flag("of tables: compare every two arms"),
+        "--figure": option("FILE", "of tables: draw the differences with their intervals: .svg, .png or .pdf"),
         **{f"--{name}": says for name, says in PRINTING.items()},
     },
 )
+ASKED = [
+    name.removeprefix("--").replace("-", "_")
+    for name in VERB.arguments
+    if name.startswith("--") and name.removeprefix("--") not in {"arm", "figure", *PRINTING}
+]

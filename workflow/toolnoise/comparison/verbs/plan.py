@@ -3,16 +3,18 @@
 import argparse
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
-from toolnoise.comparison.tables import arguments
+from toolnoise.comparison.verbs.table_options import READING, direction
+
+CELL = ("model", "dataset", "hardware", "variant")
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.plan import plan
 
-    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *arguments.CELL, "level", "power")
-    of_tables = tuple(name.removeprefix("--") for name in arguments.READING)
+    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *CELL, "level", "power")
+    of_tables = tuple(name.removeprefix("--") for name in READING)
     wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
-    found = plan(**wanted | {name: arguments.direction(wanted[name]) for name in ("lower", "higher")})
+    found = plan(**wanted | {name: direction(wanted[name]) for name in ("lower", "higher")})
     if options.figure:
         found.write_figure(options.figure)
     show(found.to_dict() if options.json else found.text)
@@ -36,9 +38,9 @@ VERB = Verb(
         "--pilot": option(
             "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
         ),
-        **arguments.READING,
+        **READING,
         "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
-        **{f"--{name}": {} for name in arguments.CELL},
+        **{f"--{name}": {} for name in CELL},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),

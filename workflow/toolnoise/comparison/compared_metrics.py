@@ -1,0 +1,345 @@
+"""Arms compared by the metrics of their runs, and what `toolnoise compare` prints of them.
+
+Runs of two arms with one seed are a pair. Student's test of pairs, the partly paired one or Welch's follows from which
+seeds both arms have. Where sessions are known, the mean of an arm's runs in one takes the place of a run, and sessions
+that of seeds. P-values are adjusted by Holm over all metrics and all pairs of arms that are tested.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.base.errors import BadArgument
+from toolnoise.base.printing import counted, rounded_text
+from toolnoise.comparison import comparison, designs
+from toolnoise.comparison.comparison_text import (
+    LEVEL,
+    Block,
+    Row,
+    correlated,
+    decimals_of_line,
+    in_both_arms,
+    in_own_unit,
+    mean_row,
+    name_of_test,
+    plain,
+    sd_ratio,
+    shares,
+    shown,
+    too_few,
+    verdict,
+    with_numbers,
+)
+from toolnoise.comparison.designs import UNTESTED, Design, Way
+from toolnoise.comparison.metric_names import Metric
+from toolnoise.comparison.metric_tables import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
+from toolnoise.comparison.partly_paired import pair_weight
+from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
+from toolnoise.stats.spread import sd_chi2
+from toolnoise.stats.two_means import Result, most_freedom
+
+PREVIOUS = "previous"  # in place of an arm: the one before, in the order of the table
+RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
+ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
+WIDEST = 20  # letters of a heading
+
+
+class MetricArm(NamedTuple):
+    """An arm's runs that have the metric; with sessions, the mean and the SD are those of the sessions' means."""
+
+    name: str
+    n_runs: int
+    n_sessions: int | None
+    mean: Estimate
+    sd: Estimate
+
+
+class MetricComparison(NamedTuple):
+    """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
+    `n_in_both` runs stand in both.
+
+    `pair_weight` is the share of the pairs' difference. `test` names the test; `probability_of_improvement` counts
+    what is better, whichever way that is. If that is not known, `lower_is_better` is None, and what is higher counts as
+    `probability_of_higher`.
+    """
+
+    metric: str
+    lower_is_better: bool | None
+    unit: str
+    a: MetricArm
+    b: MetricArm
+    way: Way
+    test: str
+    n_pairs: int
+    pairs_are: Literal["seeds", "runs", "sessions"]
+    n_in_both: int
+    pair_weight: float
+    difference: Estimate
+    pvalue: float
+    pvalue_holm: float
+    sd_ratio: Estimate
+    hedges_g: Estimate
+    probability_of_improvement: Estimate
+    probability_of_higher: Estimate
+
+
+TESTS = {"paired": "Student's t of pairs", "partly paired": "t of partly paired runs", "independent": "Welch's t"}
+TESTS |= dict.fromkeys(UNTESTED, "none")
+
+
+def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
+    """Compare arms by every metric: all with the first or with `against`, each with the one before, or every two."""
+    if len(runs.arms) < 2:
+        left = " ".join(note for note in runs.notes if note.startswith(LEFT))
+        what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
+        raise BadArgument("by", what.rstrip(". "), "two arms or more, with runs that have the metric")
+    of_arms = {(arm, each.name): runs.of(arm, each.name) for arm in runs.arms for each in runs.metrics}
+    contents, found = _contents(runs), []
+    for a, b in _pairs(runs.arms, against, all_pairs=all_pairs):
+        same = _runs_in_both(contents[a], contents[b])
+        for metric in runs.metrics:
+            of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
+            if len(of_a) and len(of_b):
+                found.append(_compared(metric, a, b, of_a, of_b, same, runs.sessions_missing(metric.name)))
+    return adjusted(found)
+
+
+def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
+    if against is not None and all_pairs:
+        raise BadArgument("against", "found all_pairs, too", "one of them")
+    if against not in (None, PREVIOUS, *arms):
+        raise BadArgument("against", f"found {against}", f"{PREVIOUS}, or of the arms: {', '.join(arms)}")
+    if all_pairs:
+        return list(itertools.combinations(arms, 2))
+    if against == PREVIOUS and PREVIOUS not in arms:
+        return list(itertools.pairwise(arms))
+    first = arms[0] if against is None else against
+    return [(first, arm) for arm in arms if arm != first]
+
+
+def _contents(runs: Runs) -> dict[str, list[tuple[str, str | None, tuple[float, ...]]]]:
+    """The runs of each arm by their names, seeds (None if unknown) and numbers."""
+    measured = runs.numbers[runs.numbers.notna().any(axis=1)].fillna(math.inf)
+    contents: dict[str, list[tuple[str, str | None, tuple[float, ...]]]] = {}
+    about = runs.about.loc[measured.index, ["arm", "run", "seed"]].itertuples(index=False)
+    for (arm, name, seed), numbers in zip(about, measured.itertuples(index=False, name=None), strict=True):
+        contents.setdefault(arm, []).append((name, seed, numbers))
+    return contents
+
+
+def _runs_in_both(a: Sequence[tuple], b: Sequence[tuple]) -> int:
+    """How many runs stand in both arms, with equal numbers: by their ids, or if all runs of an arm do.
+
+    Some numbers may agree by chance, such as accuracies in whole percent. Seeds, if they are known, must agree, too.
+    """
+    with_id = [[(name, numbers) for name, _, numbers in of if RUN_ID.search(name)] for of in (a, b)]
+    seeded = all(seed is not None and not seed.startswith(NUMBERED) for _, seed, _ in (*a, *b))
+    contents = [[(seed if seeded else "", numbers) for _, seed, numbers in of] for of in (a, b)]
+    different = len({numbers for *_, numbers in min(a, b, key=len)})
+    return max(designs.equal_runs(*with_id), designs.copied_runs(*contents, different))
+
+
+def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
+    """How two arms can be compared: runs of one session, or else of one seed, are one draw, others have their own."""
+    numbers: dict[object, int] = {}
+    units = []
+    for side, of in enumerate((a, b)):
+        known = [seed if session is None else session for seed, session in zip(of["seed"], of["session"], strict=True)]
+        draws = [(side, place) if draw is None else draw for place, draw in enumerate(known)]
+        units.append([numbers.setdefault(draw, len(numbers)) for draw in draws])
+    return designs.design(*map(np.array, units))
+
+
+def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
+    """The test of two arms' numbers; pairs of which all differences are equal have none."""
+    if plan.way == "paired":
+        of_a, of_b = comparison.unit_means(plan, a, b)
+        differences = of_b - of_a
+        if np.ptp(differences) <= ROUNDING * max(np.abs(of_a).max(), np.abs(of_b).max()):
+            return Result(np.nan, np.nan, Estimate(float(differences.mean())))
+    # What the smallest difference of a metric is, is not known.
+    return comparison.difference(plan, a, b, np.nan)
+
+
+def _name_of_test(way: Way, runs_a: int, runs_b: int) -> str:
+    """What the test is called; that of few runs is not quite Welch's."""
+    most = most_freedom(runs_a, runs_b)
+    limit = f", at most {most:g} degrees of freedom" if way == "independent" and most < np.inf else ""
+    return TESTS[way] + limit
+
+
+def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> MetricArm:
+    units = of_runs if of_sessions is None else of_sessions
+    mean, sd = mean_t(units, np.nan), sd_chi2(units, np.nan)
+    if way == "no sessions":  # runs that share a session say nothing about others
+        mean, sd = Estimate(mean.value), Estimate(sd.value)
+    return MetricArm(name, len(of_runs), None if of_sessions is None else len(of_sessions), mean, sd)
+
+
+def _compared(
+    metric: Metric, name_a: str, name_b: str, of_a: pd.DataFrame, of_b: pd.DataFrame, same: int, no_sessions: bool
+) -> MetricComparison:
+    a, b = of_a["value"].to_numpy(), of_b["value"].to_numpy()
+    plan, in_sessions = plan_of(of_a, of_b), of_a["session"].notna().any()
+    if no_sessions or same:
+        plan = plan._replace(way="same runs" if same else "no sessions")
+    means = comparison.unit_means(plan, a, b)
+    test, untested = tested(plan, a, b), plan.way in UNTESTED
+    better = [-values if metric.lower else values for values in means]
+    beats = UNDEFINED if untested else probability_of_improvement(*better, plan.shared)
+    arm_a, arm_b = (
+        _arm(name, of, of_sessions if in_sessions else None, plan.way)
+        for name, of, of_sessions in zip((name_a, name_b), (a, b), means, strict=True)
+    )
+    numbered = str(of_a["seed"].iloc[0]).startswith(NUMBERED)
+    return MetricComparison(
+        metric=metric.name,
+        lower_is_better=metric.lower,
+        unit=metric.unit,
+        a=arm_a,
+        b=arm_b,
+        way=plan.way,
+        test=_name_of_test(plan.way, *map(len, means)),
+        n_pairs=plan.shared if in_sessions or plan.way in comparison.PAIRED else 0,
+        pairs_are="sessions" if in_sessions else "runs" if numbered else "seeds",
+        n_in_both=same,
+        pair_weight=pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
+        difference=test.effect,
+        pvalue=test.pvalue,
+        pvalue_holm=test.pvalue,
+        sd_ratio=UNDEFINED if untested else comparison.sd_ratio(plan, a, b),
+        hedges_g=UNDEFINED if untested else hedges_g(*means),
+        probability_of_improvement=UNDEFINED if metric.lower is None else beats,
+        probability_of_higher=beats if metric.lower is None else UNDEFINED,
+    )
+
+
+def as_json(runs: Runs, found: Sequence[MetricComparison]) -> dict[str, Any]:
+    """The comparison for programs: in the metrics' own unit, undefined values are null."""
+    each = [plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
+    return {"read": runs.described, "tests": tests(found), "comparisons": each}
+
+
+def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
+    """The comparison for people; of more than two arms, winners come first."""
+    if len({(each.a.name, each.b.name) for each in found}) == 1:
+        verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
+    else:
+        ordered = sorted(found, key=lambda each: (not each.pvalue_holm < LEVEL, math.isnan(each.pvalue)))
+        verdicts, rows = [sentences(each)[0] for each in ordered], _of_several_arms(found)
+    notes = list(dict.fromkeys(note for each in found for note in _weighing(each)))
+    if (count := tests(found)) > 1:
+        notes.append(f"Holm's correction is over {count} tests.")
+    if any(each.way == "no sessions" for each in found):
+        notes.append(f"{SHARED}: session names its column, or say {OWN_SESSIONS}.")
+    return Block(verdicts, rows, [*notes, *runs.described])
+
+
+def _way(found: MetricComparison) -> str:
+    return "higher" if found.lower_is_better is None else "better"
+
+
+def _beats(found: MetricComparison) -> Estimate:
+    """How often a run of B is better, or higher where that is not known."""
+    return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
+
+
+def tests(found: Sequence[MetricComparison]) -> int:
+    """How many p-values there are, over which Holm's method adjusts."""
+    return sum(not math.isnan(each.pvalue) for each in found)
+
+
+def over(found: MetricComparison) -> str:
+    """What the intervals are about."""
+    if found.way == "paired":
+        return f"{found.n_pairs} paired {found.pairs_are}"
+    if found.way in UNTESTED:
+        return ""
+    return "runs" if found.a.n_sessions is None else "sessions"
+
+
+def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
+    """Some lines a metric."""
+    a, b = (shortened(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
+    rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
+    for each in found:
+        by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
+        rows += with_numbers(
+            [
+                mean_row(name, each.a.mean, each.b.mean, each.difference, by),
+                ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
+                (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
+                ("  SD", *in_own_unit(each.a, each.b, "sd"), *sd_ratio(each.sd_ratio, by)),
+            ]
+        )
+    return rows
+
+
+def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
+    """A line a comparison."""
+    rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
+    for each in found:
+        arms = f"{shortened(each.a.name, WIDEST)} to {shortened(each.b.name, WIDEST)}"
+        name, *numbers, _ = mean_row(each.metric, each.a.mean, each.b.mean, each.difference, "")
+        pvalues = ("" if math.isnan(p) else f"{p:.2g}" for p in (each.pvalue, each.pvalue_holm))
+        rows.append((arms, name, *numbers, *pvalues))
+    return rows
+
+
+def _weighing(found: MetricComparison) -> list[str]:
+    """How runs enter the means and their difference, where not each of them weighs alike."""
+    said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
+    return said + [f"{found.b.name} - {found.a.name}:{correlated(found.pair_weight)}"] * bool(found.pair_weight)
+
+
+def _in_sessions(arm: MetricArm) -> str:
+    return f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of so many letters at most."""
+    return name if len(name) <= most else f"{name[: most - 3]}..."
+
+
+def _no_winner(found: MetricComparison) -> str:
+    """Why there is no test."""
+    arms = (found.a, found.b)
+    if found.way == "same runs":
+        return in_both_arms(found.n_in_both)
+    if found.way == "no sessions":
+        return "the sessions of the runs are not known"
+    if found.way == "two draws":
+        if found.a.n_sessions is None:
+            return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+        return too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
+    if in_one := [arm.name for arm in arms if arm.n_sessions == 1]:
+        if len(in_one) == 1:
+            return f"{in_one[0]} ran in one session"
+        return "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
+    alone = " and ".join(f"{arm.name} is one run" for arm in arms if arm.n_runs == 1)
+    return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
+
+
+def sentences(found: MetricComparison) -> list[str]:
+    """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
+    a, b, name = found.a, found.b, found.metric
+    difference, unit = found.difference, f" {found.unit}" if found.unit else ""
+    value = rounded_text(difference.value, decimals_of_line(1, difference, a.mean, b.mean), "+")
+    here = f"{name}: {b.name} - {a.name} is {value}{unit}"
+    if found.way in UNTESTED:
+        return [f"No winner: {_no_winner(found)} ({here})."]
+    if math.isnan(found.pvalue):
+        if difference.value == 0 and a.sd.value == b.sd.value == 0:
+            return [f"{name}: all runs of {a.name} and {b.name} are equal."]
+        equal = "every pair" if found.way == "paired" else "every two runs"
+        return [f"{here} in {equal}: without any noise, there is no test."]
+    in_sessions = a.n_sessions is not None and b.n_sessions is not None
+    units = (a.n_sessions, b.n_sessions) if in_sessions else (a.n_runs, b.n_runs)
+    test = name_of_test(found.way, units, found.n_pairs, "sessions" if in_sessions else "runs", found.pairs_are)
+    return verdict(found, name, difference, _beats(found).value, test, lower=found.lower_is_better, unit=unit)

@@ -1,0 +1,146 @@
+"""What names say: which column is meant, and which way a metric is better.
+
+A name has a direction if its words are a listed name and words that turn none round, such as val and top1. A word more
+may mean anything: loss_reduction, weight_loss, accuracy_gap. Of all others the user says it.
+
+The scale of metrics is known less: 0.93 in one arm and 93 in another differ by a factor, and not by what was trained.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.comparison.known_names import HIGHER, LOWER, NEGATED, NEUTRAL
+
+# What loggers write before the name of a column.
+PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.", "config/", "params_", "user_attrs_")
+SHOWN = 20  # names in an error
+PERCENT = 100
+# Words in the names of metrics that are shares.
+SHARES = {"acc", "accuracy", "auc", "auroc", "auprc", "iou", "miou", "recall", "precision", "dice", "rouge"}
+
+
+class Metric(NamedTuple):
+    """A metric as it is named, whether lower is better (None: not known), and its unit or none."""
+
+    name: str
+    lower: bool | None
+    unit: str = ""
+    why: str = ""
+
+    @property
+    def better(self) -> str:
+        """The way in which it is better, for people."""
+        if self.lower is None:
+            return f"{self.name}: which way is better is not known (lower or higher says it)"
+        return f"{self.name}: {'lower' if self.lower else 'higher'} is better ({self.why})"
+
+
+def directed(
+    names: Sequence[str], lower: Sequence[str] | None = None, higher: Sequence[str] | None = None
+) -> list[Metric]:
+    """Metrics with their directions; no names of `lower` or `higher` stand for all metrics, None for none."""
+    metrics = []
+    for name in names:
+        said = [of is not None and (not of or name in of) for of in (lower, higher)]
+        if all(said):
+            raise BadArgument("lower", f"found higher, too, of {name}", "one of them")
+        metrics.append(Metric(name, said[0], why="as you say") if any(said) else _by_name(name))
+    return metrics
+
+
+def require_directions(metrics: Iterable[Metric]) -> None:
+    """Refuse a metric of which nobody says which way it is better."""
+    for metric in metrics:
+        if metric.lower is None:
+            raise BadArgument("metric", f"found {metric.name}, and not which way it is better", "lower or higher, too")
+
+
+def _by_name(name: str) -> Metric:
+    """The direction of a listed name; a name that says both says none."""
+    for text in dict.fromkeys((name, split_words(name))):  # mIoU, testError
+        words = _words(text)
+        lower, higher = (_listed(words, of) for of in (LOWER, HIGHER))
+        others = {*words} - {word for of in (*lower, *higher) for word in of.split()} - NEUTRAL
+        if bool(lower) != bool(higher) and others <= NEGATED:
+            return Metric(name, bool(lower) != bool(others), why="by its name")
+    return Metric(name, None)
+
+
+def _listed(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The listed names that stand among the words."""
+    text = f" {' '.join(words)} "
+    return [name for name in names if f" {name} " in text]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a name, without numbers but for those that belong to it: top1 is top, and f1 is f1."""
+    words = re.findall("[a-z]+[0-9]*", text.lower())
+    return [word if word in HIGHER else word.rstrip("0123456789") for word in words]
+
+
+def split_words(name: str) -> str:
+    """A name with a space before each word that begins with a capital letter."""
+    return re.sub("([a-z])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name such as val/topLoss_1, in small letters."""
+    return re.findall("[a-z]+", split_words(name).lower())
+
+
+def bare(name: str) -> str:
+    """A name without a logger's prefix."""
+    prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
+    return name[len(prefix) :]
+
+
+def plain(name: str) -> str:
+    """A name by its words alone, without a logger's prefix: MLflow's "Run ID" is run_id."""
+    return "_".join(words_of(bare(name)))
+
+
+def is_meant(name: str, wanted: str) -> bool:
+    """Whether a column is the one that a name stands for, but for a prefix and the case of letters."""
+    return bare(name).lower() == bare(wanted).lower()
+
+
+def column_named(path: str, names: Sequence[str], wanted: str, argument: str) -> str:
+    """The one column that a name stands for: exactly, without a logger's prefix, or in other letters' case."""
+    for matching in (
+        [name for name in names if name == wanted],
+        [name for name in names if name in {prefix + wanted for prefix in PREFIXES}],
+        [name for name in names if is_meant(name, wanted)],
+    ):
+        if len(set(matching)) == 1:
+            return matching[0]
+        if matching:
+            what = f"found {wanted} in {', '.join(matching)}"
+            raise BadArgument(argument, what, "the name of one of them", path)
+    near = difflib.get_close_matches(wanted, names, 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise BadArgument(argument, f"found no column {wanted}", f"{meant}it has {listed(names)}", path)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for an error, not all of many."""
+    shown = [name or "one without a name" for name in names[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def require_one_scale(held: Mapping[str, Sequence[float]], key: str = "", file: str = "") -> None:
+    """Refuse numbers of 0 to 1 in one file or arm beside larger ones, of up to 100, in another."""
+    ends = [(name, min(values), max(values)) for name, values in held.items() if values]
+    share = next((each for each in ends if each[1] >= 0 and 0 < each[2] <= 1), None)
+    for name, low, high in ends if share else ():
+        if low >= 0 and 1 < high <= PERCENT:
+            what = f"found {low:g} to {high:g} in {name}, and {share[1]:g} to {share[2]:g} in {share[0]}"
+            raise BadInput(file or name, key, what, "one scale in all: shares, or percent")
+
+
+def require_one_scale_of_shares(metric: str, of_arms: Mapping[str, Sequence[float]], file: str = "") -> None:
+    """Refuse the same of a metric that is a share by its name, in arms."""
+    if not SHARES.isdisjoint(words_of(metric)):
+        require_one_scale(of_arms, metric, file)

@@ -1,0 +1,675 @@
+"""Runs with their metrics from tables: a file of all arms, or a file or several for each arm.
+
+Nothing is chosen in silence: `notes` say which columns were taken, which lines were left out and why. Of several steps
+a run, the last or the best counts, and never without being asked. A column of sessions is taken only if it is asked
+for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.printing import counted
+from toolnoise.base.times import is_time
+from toolnoise.comparison import known_names as known
+from toolnoise.comparison import read_arms, table_rows
+from toolnoise.comparison.metric_layouts import (
+    A_LINE_A_VALUE,
+    Frame,
+    as_long,
+    is_index,
+    is_numeric,
+    numbers_of,
+    read_metric_file,
+    texts,
+)
+from toolnoise.comparison.metric_names import (
+    Metric,
+    column_named,
+    directed,
+    listed,
+    plain,
+    require_directions,
+    require_one_scale_of_shares,
+    words_of,
+)
+from toolnoise.comparison.table_files import EXACT, is_number
+
+NONE = "none"  # in place of a column: there is none
+LEFT = "Left out: "  # begins a note on what does not count
+NUMBERED = "run "  # begins what stands for a seed if `paired` is given
+MOST_NAMED = 3  # files or runs in a sentence
+ONCE = "each seed once in an arm"
+# Of a date the day counts.
+DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
+SHARED = "Runs of one session (a machine, a day, a launch) share its speed"
+OWN_SESSIONS = f"session {NONE} if each run is a session of its own"
+# Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
+Arms = Literal["in files", "needed", "or one"]
+OF_RUN = ["arm", "seed", "session", "session_of_times", "run"]
+
+
+class Asked(NamedTuple):
+    """What a user says of tables: `metrics`, columns of arms, seeds and sessions, which steps count, what is better.
+
+    `lower` and `higher` are names of metrics; empty ones stand for all, None for none.
+    """
+
+    metrics: tuple[str, ...]
+    by: str | None = None
+    seed: str | None = None
+    steps: str | None = None  # "last" or "best"
+    lower: tuple[str, ...] | None = None
+    higher: tuple[str, ...] | None = None
+    paired: bool = False
+    session: str | None = None
+
+
+class Lines(NamedTuple):
+    """Lines of tables, in frames with one index.
+
+    `about` has where a line stands and its run by arm, file, name, seed and session (None if unknown), and its step
+    (NaN if unknown). `numbers` are those of metrics: NaN where the cell is blank, infinite where it is not finite.
+    `settings` are the cells of other columns with few values, such as learning rates, `began` those of columns with a
+    session's name.
+    """
+
+    about: pd.DataFrame
+    numbers: pd.DataFrame
+    settings: pd.DataFrame
+    began: pd.DataFrame
+
+    def called(self, line: int) -> str:
+        """A line's run, for people."""
+        seed, arm = self.about["seed"][line], self.about["arm"][line]
+        of = self.about["run"][line] if seed is None else f"seed {seed}"
+        return f"{of} of {arm}" if of else f"a run of {arm}"
+
+    def where(self, line: int) -> str:
+        """Where a line stands."""
+        return self.about["where"][line]
+
+
+class Runs(NamedTuple):
+    """The runs of all arms: `about` has a line a run, `numbers` its metrics, NaN where it has none.
+
+    The columns of `about` are arm, seed, session and session_of_times (None if unknown), and run, its name. `session`
+    is what the user says of sessions: their column, "none", or nothing. `notes` say what was chosen and left out.
+    """
+
+    about: pd.DataFrame
+    numbers: pd.DataFrame
+    metrics: list[Metric]
+    notes: Sequence[str] = ()
+    session: str | None = None
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms that have a run with a metric, in their order."""
+        return list(dict.fromkeys(self.about["arm"][self.numbers.notna().any(axis=1)]))
+
+    def of(self, arm: str, metric: str) -> pd.DataFrame:
+        """The runs of an arm that have a metric, with their `value` and the session that counts for it."""
+        chosen = (self.about["arm"] == arm) & self.numbers[metric].notna()
+        runs = self.about[chosen].assign(value=self.numbers[metric][chosen])
+        return runs.assign(session=runs["session_of_times"]) if is_time(metric) and self.session is None else runs
+
+    def sessions_missing(self, metric: str) -> bool:
+        """Whether runs may share sessions that would decide a metric, and nothing says which."""
+        return is_time(metric) and self.session is None and self.about["session_of_times"].isna().any()
+
+    @property
+    def described(self) -> list[str]:
+        """What was read, for people: the arms with their runs, what was chosen, and which way metrics are better."""
+        counts = ", ".join(f"{arm} {(self.about['arm'] == arm).sum()}" for arm in self.arms)
+        return [f"Runs: {counts}.", *self.notes, *(f"{metric.better}." for metric in self.metrics)]
+
+
+def as_runs(runs: Sequence[tuple[str, str | None, Mapping[str, float]]], metrics: list[Metric]) -> Runs:
+    """Runs of which the arm, the seed (None if unknown) and the metrics are known."""
+    about = pd.DataFrame([(arm, seed, None, None, "") for arm, seed, _ in runs], columns=OF_RUN, dtype=object)
+    return Runs(about, pd.DataFrame([values for *_, values in runs], dtype=float), metrics)
+
+
+class Notes(NamedTuple):
+    """What is said of files: each text once, with the files that it is true of, and counts over all of them.
+
+    `percent` has the first file in which a metric is, or is not, in percent.
+    """
+
+    files: dict[str, list[str]]
+    counts: Counter[str]
+    percent: dict[tuple[str, bool], str]
+
+    def sentences(self) -> list[str]:
+        """All of it."""
+        said = []
+        for text, paths in self.files.items():
+            named = ", ".join(paths) if len(paths) <= MOST_NAMED else f"{len(paths)} files"
+            said.append(f"{named}: {text}.")
+        return said + [f"{LEFT}{count} {what}." for what, count in self.counts.items()]
+
+    def unit(self, metric: str) -> str:
+        """Points of a metric in percent, which must be so in every file."""
+        if (metric, True) in self.percent and (metric, False) in self.percent:
+            what = f"found numbers with %, and without in {self.percent[metric, False]}"
+            raise BadInput(self.percent[metric, True], metric, what, "one of the two in all files")
+        return "points" if (metric, True) in self.percent else ""
+
+
+def require_own_sessions(metric: str, session: str | None) -> None:
+    """Refuse what a rule for single runs cannot judge: times of runs that may share a session, or a column of these."""
+    if session not in (None, NONE):
+        allowed = f"{NONE}, if each run is a session of its own; compare averages runs over a column"
+        raise BadArgument("session", f"found {session}", allowed)
+    if session is None and is_time(metric):
+        raise BadArgument("metric", f"found {metric}, a time or speed, and no sessions. {SHARED}", OWN_SESSIONS)
+
+
+def read_runs(
+    given: Sequence[Sequence[str]],
+    asked: Asked,
+    *,
+    arms_are: Arms = "needed",
+    tables: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+) -> Runs:
+    """The runs in files: each item of `given` is a file, a folder or a pattern, or several files, of one arm.
+
+    A single file, or files with `asked.by`, have the arms in a column, unless `arms_are` says otherwise. `tables` are
+    in memory, by what they are called in `given`.
+    """
+    files = [[file for pattern in arm for file in read_arms.files_of(pattern)] for arm in given]
+    if asked.by is None and (len(files) > 1 or len(files[0]) > 1):
+        arms_are = "in files"
+    in_files = arms_are == "in files"
+    # A table in memory, such as arm A, is called A.
+    as_files = [[path.rpartition(" ")[2] if path in tables else path for path in paths] for paths in files]
+    names = read_arms.names_of_arms(as_files)
+    parts: list[Lines] = []
+    notes = Notes({}, Counter(), {})
+    for name, paths in zip(names, files, strict=True):
+        seeds, several = _seeds_of_files(paths, asked), in_files and len(paths) > 1
+        for place, path in enumerate(paths):
+            frame = Frame(path, tables[path]) if path in tables else read_metric_file(path)
+            seed = seeds[place] if seeds else None
+            parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
+    # Of an arm in a file or several, each file has runs of its own.
+    about, *others = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
+    lines = Lines(about if in_files else about.assign(file=""), *(frame.astype(object).fillna("") for frame in others))
+    lines = lines._replace(numbers=others[0])
+    if asked.steps and len(about) and about["step"].isna().all():
+        raise BadArgument(asked.steps, "found no steps", "a column of steps, such as step, iteration or epoch")
+    metrics = [
+        metric._replace(unit=notes.unit(metric.name)) for metric in directed(asked.metrics, asked.lower, asked.higher)
+    ]
+    if asked.steps == "best":
+        require_directions(metrics)
+    firsts, values, said = _runs_of_lines(lines, metrics, asked.steps)
+    about = about.loc[firsts].assign(session_of_times=None)
+    if asked.paired:
+        about = about.assign(seed=_numbered(about))
+    elif asked.seed is None and arms_are != "or one" and about["seed"].isna().all() and about["session"].isna().all():
+        said.append("Runs are not paired: no column says their seeds.")
+    for metric in metrics:
+        of_arms = values[metric.name].dropna().groupby(about["arm"], sort=False)
+        require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
+    if asked.session == NONE:
+        said.append(f"Each run counts as a session of its own (session {NONE}).")
+    if asked.session is None and any(map(is_time, asked.metrics)):
+        told = _columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
+        if len(told) == 1:
+            about = about.assign(session_of_times=lines.began[told[0]])
+            said.append(f"Of times and speeds, sessions by {told[0]}.")
+        elif told:
+            said.append(f"{' and '.join(told)} may each say the sessions of times and speeds: session says which.")
+    return Runs(about, values, metrics, [*notes.sentences(), *said], asked.session)
+
+
+def _lines(
+    original: Frame, arm: str, arms_are: Arms, asked: Asked, seed: str | None, notes: Notes, *, several: bool
+) -> Lines:
+    """The lines of a table that are of a finished run and have a number.
+
+    Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
+    """
+    found, layout = as_long(original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files")
+    columns = {metric: column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
+    values = pd.DataFrame(index=range(found.lines))
+    for metric, name in columns.items():
+        values[metric], percent = numbers_of(found, name)
+        if values[metric].notna().any():
+            notes.percent.setdefault((metric, percent or name.endswith("%")), found.path)
+        if (blank := values[metric].isna().sum()) and A_LINE_A_VALUE not in layout:
+            notes.counts[f"blank in {metric}"] += int(blank)
+    of = roles_of(found, list(columns.values()), asked, arms_are)
+    summaries = _summaries(found, of)
+    named = [line for line, summary in enumerate(summaries) if not summary]
+    arms, by = _arms_of_lines(found, of, named, arm, arms_are)
+    seeds, pairs = _seeds_of_lines(found, of, named, asked.seed, seed)
+    blank = [""] * found.lines
+    runs, states = (found.texts(name) if name else blank for name in (of.run, of.state))
+    about = pd.DataFrame(
+        {
+            "where": [found.where(line) for line in range(found.lines)],
+            "arm": arms,
+            "file": found.path,
+            "run": runs,
+            "seed": [seed or None for seed in seeds],
+            "session": found.texts(of.session) if of.session else None,
+            "step": _steps(found, of, list(zip(arms, runs, seeds, strict=True)), several=several),
+        }
+    ).astype({"seed": object, "session": object, "step": float})
+    why = [
+        f"with {of.state} {state.lower() or 'blank'}"
+        if of.state and state.lower() not in known.FINISHED
+        else "counted as blank"
+        if without
+        else f"with {summary} in place of a run"
+        if summary
+        else ""
+        if named_arm
+        else f"without {of.arm}"
+        for state, without, summary, named_arm in zip(states, values.isna().all(axis=1), summaries, arms, strict=True)
+    ]
+    notes.counts.update(reason for reason in why if reason not in ("", "counted as blank"))
+    kept = [not reason for reason in why]
+    began = _began(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
+    settings = pd.DataFrame({name: found.texts(name) for name in of.settings}, about.index, dtype=object)
+    lines = Lines(*(frame[kept] for frame in (about, values, settings, began)))
+    for role, told in (("session", lines.about["session"] != ""), ("seed", lines.about["seed"].notna())):
+        if not told.all() and (told.any() or role == "session"):
+            what = f"found no {role}"
+            raise BadInput(lines.where(told.idxmin()), getattr(of, role) or "", what, f"one in each, or {role} {NONE}")
+    told_apart = (lines.about["run"] != "") | lines.about["seed"].notna() | lines.about["step"].notna()
+    if several and len(told_apart) > 1 and not told_apart.any():
+        what = f"found {len(told_apart)} lines without seeds or steps, in one of several files of an arm"
+        raise BadInput(found.path, "", what, "a line a file, or a column of steps, such as step, iteration or epoch")
+    of_times = list(began) if any(map(is_time, asked.metrics)) else []
+    if unused := [name for name in _unused(found, of, lines.about["arm"]) if name not in of_times]:
+        layout.append(f"not used, but varying within an arm: {listed(unused)}")
+    if of.session:
+        layout.append(f"sessions by {of.session}")
+    if folds := [name for name in found.names if plain(name) in known.FOLDS]:
+        layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
+    chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
+    if chosen:
+        notes.files.setdefault("; ".join(chosen), []).append(found.path)
+    return lines
+
+
+# Which columns say a run's arm, seed, name, step and state: as asked, or as their names make it plain.
+
+
+class Roles(NamedTuple):
+    """The columns by what they say; None where no column does, or, of an arm, where files or names of runs do."""
+
+    arm: str | None
+    seed: str | None
+    name: str | None
+    run: str | None
+    step: str | None
+    state: str | None
+    session: str | None
+    unused: list[str]  # columns of texts that nothing of this says
+    settings: list[str]  # and columns of few values, such as learning rates
+
+
+def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> Roles:
+    """The roles of a table's columns."""
+    by, seed, session = (
+        None if name in (None, NONE) and NONE not in frame.names else column_named(frame.path, frame.names, name, of)
+        for of, name in (("by", asked.by), ("seed", asked.seed), ("session", asked.session))
+    )
+    free = [name for name in frame.names if name not in (*metrics, session) and frame.names.count(name) == 1]
+    state = next((name for name in free if plain(name) in known.STATES and _has_states(frame, name)), None)
+    if asked.seed is None:
+        seed = _known_seed(frame, [name for name in free if name != by])
+    free = [name for name in free if name not in (state, seed)]
+    steps = [name for order in known.STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
+    filled = [any(cells) for cells in zip(*(frame.texts(metric) for metric in metrics), strict=True)]
+    whole = [name for name in steps if all(map(bool, np.array(frame.texts(name))[filled]))]
+    free = [name for name in free if name not in steps]
+    if arms_are == "in files":
+        arm = None
+        for name in free:
+            held = set(frame.texts(name)) - {""}
+            if plain(name) in known.SURELY_ARMS and len(held) > 1:
+                what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
+                raise BadArgument("by", what, f"a file for each arm, or {name}", frame.path)
+    else:
+        arm = by or _known_arm(frame, free, needed=arms_are == "needed", curves=bool(steps))
+    free = [name for name in free if name != arm]
+    named, run = (
+        next((name for order in orders for name in free if plain(name) == order), None)
+        for orders in (known.NAMES, known.RUNS)
+    )
+    free = [name for name in free if name not in (named, run)]
+    # What tells what a line is of: texts, and what data sets are called.
+    aside = known.BESIDE.union(known.RUNS)
+    unused = [
+        name
+        for name in free
+        if plain(name) in known.TASKS or not (is_numeric(frame.column(name)) or plain(name) in aside)
+    ]
+    others = [name for name in free if plain(name) not in known.BESIDE]
+    settings = [name for name in others if 1 < len(set(frame.texts(name))) <= frame.lines / 2]
+    return Roles(arm, seed, named, run, next(iter([*whole, *steps]), None), state, session, unused, settings)
+
+
+def _has_states(frame: Frame, name: str) -> bool:
+    """Whether a column has the states of runs, as loggers say them."""
+    found = {text.lower() for text in frame.texts(name)}
+    if unknown := found - known.FINISHED - known.UNFINISHED:
+        if found & known.FAILED:
+            allowed = f"states such as finished, done, failed and running, or the column {name} left out"
+            raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", allowed)
+        return False
+    return found != {""}
+
+
+def _known_seed(frame: Frame, free: list[str]) -> str | None:
+    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in known.SEEDS]
+    if len(likely) > 1:
+        likely = [name for name in likely if len(set(frame.texts(name))) > 1]
+    columns = {tuple(frame.texts(name)): name for name in reversed(likely)}
+    if len(columns) > 1:
+        raise BadArgument("seed", "missing", f"the column of seeds: {listed(likely)}, or none", frame.path)
+    return next(iter(columns.values()), None)
+
+
+def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> str | None:
+    """The column of arms; where runs have several lines, their names repeat without being arms."""
+    cells = {name: frame.texts(name) for name in free}
+    several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
+    likely = [name for name in several if plain(name) in known.ARMS]
+    if not likely:
+        beside = known.BESIDE.union(known.RUNS) if curves else known.BESIDE
+        likely = [
+            name
+            for name, held in several.items()
+            if not is_numeric(frame.column(name))
+            and plain(name) not in beside
+            and all(count > 1 for cell, count in Counter(held).items() if cell)
+        ]
+        split = {name: held for name, held in cells.items() if plain(name) in known.NAMES}
+        in_names = [name for name, held in split.items() if read_arms.arms_in_names(held)]
+        if likely and in_names:
+            likely += in_names
+        elif in_names or not (likely or needed):
+            return None
+    if len({tuple(pd.factorize(np.array(several[name], object))[0]) for name in likely}) == 1:
+        return likely[0]
+    choices = likely or [name for name in several if plain(name) not in known.BESIDE] or free
+    what = "missing" if likely else "missing, and no column is named like an arm"
+    allowed = f"the column that names a run's arm: {listed(choices)}" if choices else "a file for each arm"
+    raise BadArgument("by", what, allowed, frame.path)
+
+
+def _began(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
+    """The cells of columns that have a session's name; of a date the day, or else nothing: it has the time of day."""
+    free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
+    cells = {name: frame.texts(name) for name in free if plain(name) in known.SESSIONS}
+    days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain(name) == "date"}
+    cells |= {name: [day[1] if day else "" for day in held] for name, held in days.items()}
+    return pd.DataFrame(cells, range(frame.lines), dtype=object)
+
+
+def _columns_of_sessions(began: pd.DataFrame) -> list[str]:
+    """The columns that tell a session of each run: one, or several that disagree; a constant one only if alone."""
+    filled = [name for name in began if (began[name] != "").all()]
+    told = {tuple(pd.factorize(began[name])[0]): name for name in reversed(filled) if len(set(began[name])) > 1}
+    return [name for name in filled if name in told.values()] or filled[:1]
+
+
+# The arm, the seed and the step of each line.
+
+
+def _summaries(found: Frame, of: Roles) -> list[str]:
+    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text.
+
+    Whatever its name, a column that has such words beside numbers has them in place of these.
+    """
+    said = [""] * found.lines
+    for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
+        cells = texts(column) if column.dtype.kind == "O" else []
+        sums = {line for line, cell in enumerate(cells) if sums_up(cell)}
+        others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
+        beside_numbers = bool(others) and all(map(is_number, others))
+        if beside_numbers or name in (of.seed, of.run) or (place == 0 and is_index(name)):
+            for line in sums:
+                said[line] = cells[line]
+    return said
+
+
+def sums_up(cell: str) -> bool:
+    """Whether a cell says mean, std and such."""
+    return "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
+
+
+def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:
+    """The step of each line, of these runs by arm, name and seed; NaN where none is known."""
+    nowhere = [np.nan] * found.lines
+    if not of.step:
+        lines = np.arange(float(found.lines))
+        counted_lines = several and is_index(found.names[0]) and found.lines > 1 and not of.seed
+        return lines.tolist() if counted_lines and np.array_equal(found.columns[0], lines) else nowhere
+    steps = numbers_of(found, of.step)[0].tolist()
+    if not of.state:
+        return steps
+    # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
+    of_runs: dict[tuple, list[float]] = {}
+    for run, step in zip(runs, steps, strict=True):
+        of_runs.setdefault(run, []).append(step)
+    told = [held for (_, *run), held in of_runs.items() if any(run) and 1 < len(held) == len(set(held))]
+    return steps if told else nowhere
+
+
+def _arms_of_lines(
+    found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms
+) -> tuple[list[str], tuple[str, str | None]]:
+    """The arm of each line; how that is known, and the column. These lines may have names of runs."""
+    if arms_are == "in files":
+        return [arm] * found.lines, ("", None)
+    if of.arm:
+        return found.texts(of.arm), (f"arms by {of.arm}", of.arm)
+    in_names = _in_names(found, of, named, read_arms.arms_in_names)
+    if in_names is None and arms_are == "or one":
+        return [arm] * found.lines, ("", None)
+    if in_names is None:
+        raise BadArgument("by", "missing", "no column says a run's arm; or a file for each arm", found.path)
+    return in_names, ("arms by the names of runs, before their numbers", None)
+
+
+def _seeds_of_lines(
+    found: Frame, of: Roles, named: list[int], asked: str | None, seed: str | None
+) -> tuple[list[str | None], tuple[str, str | None]]:
+    """The seed of each line, None where none is known; how it is known, and the column."""
+    if of.seed:
+        for line, cell in enumerate(found.column(of.seed)):
+            if isinstance(cell, float) and abs(cell) >= EXACT:
+                what = f"found {cell:.0f}, rounded"
+                raise BadInput(found.where(line), of.seed, what, f"a seed below {EXACT}, or text")
+        return [whole_seed(text) for text in found.texts(of.seed)], (f"seeds by {of.seed}", of.seed)
+    if seed is not None:
+        return [seed] * found.lines, ("seeds by the names of files", None)
+    in_names = None if asked == NONE else _in_names(found, of, named, read_arms.seeds_in_names)
+    return in_names or [None] * found.lines, ("seeds by the names of runs" if in_names else "", None)
+
+
+def _in_names(
+    found: Frame, of: Roles, named: list[int], parts_of: Callable[[Sequence[str]], list[str] | None]
+) -> list[str] | None:
+    """A part of each run's name, blank in lines of no run; None if not all names have it."""
+    names = found.texts(of.name) if of.name else []
+    parts = parts_of([names[line] for line in named]) if names else None
+    if parts is None:
+        return None
+    of_lines = [""] * found.lines
+    for line, part in zip(named, parts, strict=True):
+        of_lines[line] = part
+    return of_lines
+
+
+def whole_seed(seed: str) -> str:
+    """A seed as it is compared: 1.0, as pandas writes it beside blank cells, is 1."""
+    if seed.isdecimal():
+        return str(int(seed))
+    if is_number(seed) and np.isfinite(float(seed)) and float(seed).is_integer():
+        return f"{float(seed):.17g}"
+    return seed
+
+
+def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
+    """The seed of each of an arm's files by its name, or its number if `paired` says that this is as good."""
+    if len(paths) < 2 or asked.seed is not None:
+        return None
+    seeds = read_arms.seeds_in_names(paths)
+    if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
+        return [f"{NUMBERED}{number}" for number in numbers]
+    return seeds if seeds and len(set(seeds)) == len(seeds) else None
+
+
+def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
+    """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
+    several = []
+    for name in of.unused:
+        of_arms = pd.Series(found.texts(name), dtype=object)[arms.index].groupby(arms).unique()
+        most = max(of_arms, key=len, default=())
+        if len(most) > 1:
+            if plain(name) in known.TASKS:
+                what = f"found {listed(sorted(most))} in one arm"
+                raise BadInput(found.path, name, what, f"a file for each {name}, or {name} as by")
+            several.append(name)
+    # A grid of a setting in each arm: no run of it differs by noise alone.
+    for name in of.settings if of.seed is None and len(arms) else ():
+        counts = pd.crosstab(arms, pd.Series(found.texts(name), dtype=object)[arms.index])
+        of_each = counts.shape[1] > 1 and counts.min(axis=None) > 1 and (counts == counts.iloc[0]).all(axis=None)
+        if of_each and name not in several and plain(name) not in known.SEEDS | known.FOLDS:
+            several.append(name)
+    return several
+
+
+# Runs from their lines.
+
+
+def _runs_of_lines(
+    lines: Lines, metrics: Sequence[Metric], steps: str | None
+) -> tuple[pd.Index, pd.DataFrame, list[str]]:
+    """The first line of each run, its metrics, and notes: a metric that is not finite is left out of its run."""
+    about, notes = lines.about, []
+    run = _run_of_each_line(lines)
+    firsts = about.index[~run.duplicated()]
+    # Of two runs of an arm (and a session) with one seed, neither pairs nor the number of runs would be right.
+    if twice := _first_repeat(about.loc[firsts].dropna(subset="seed"), ["arm", "seed", "session"]):
+        _refuse_twice(lines, *twice, about["arm"][twice[1]], f"seed {about['seed'][twice[1]]}")
+    values = pd.DataFrame(index=firsts)
+    for metric in metrics:
+        filled = lines.numbers[metric.name].dropna()
+        if run[filled.index].duplicated().any():
+            filled, said = _that_count(lines, filled, run[filled.index], metric, steps)
+            notes += said
+        finite = filled[np.isfinite(filled)]
+        values[metric.name] = finite.set_axis(run[finite.index])
+        for arm, count in about["arm"][filled.index.difference(finite.index)].value_counts(sort=False).items():
+            notes.append(f"{LEFT}{counted(count, 'run')} of {arm} whose {metric.name} is not a finite number.")
+    return firsts, values, notes
+
+
+def _run_of_each_line(lines: Lines) -> pd.Series:
+    """The first line of each line's run: lines of one name, seed and session, or, without these, steps in one file.
+
+    Lines with one name and no steps may be of several runs, or of something else: they are refused.
+    """
+    about, key = lines.about, ["arm", "file", "run", "seed", "session"]
+    groups = about.groupby(key, sort=False, dropna=False)
+    of_one_run = about["seed"].notna() | (groups["step"].transform("nunique") > 1)
+    if twice := _first_repeat(about[~of_one_run & (about["run"] != "")], key):
+        first, second = twice
+        what = f"found {lines.called(first)} in {lines.where(first)}, too, and no steps that tell them apart"
+        raise BadInput(lines.where(second), "", what, "a line for each run, or a column of steps")
+    own = about.index.to_series()
+    return own.where(~of_one_run, own.groupby(groups.ngroup()).transform("first"))
+
+
+def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | None:
+    """The first two lines that are equal in these columns, if there are any."""
+    group = frame.groupby(names, sort=False, dropna=False).ngroup()
+    if not (repeated := group.duplicated()).any():
+        return None
+    second = repeated.idxmax()
+    return (group == group[second]).idxmax(), second
+
+
+def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) -> NoReturn:
+    """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
+    where, stands = lines.where(second), f"{what} stands in {lines.where(first)}, too"
+    settings, began = (
+        [name for name in frame if "" not in (cells := set(frame[name][[first, second]])) and len(cells) > 1]
+        for frame in (lines.settings, lines.began)
+    )
+    if differ := [name for name in settings if name not in lines.began]:
+        apart = ", ".join(f"{name} ({' and '.join(lines.settings[name][[first, second]])})" for name in differ)
+        allowed = f"{ONCE}: {differ[0]} as by, or the lines of one {differ[0]}"
+        raise BadInput(where, key, f"{stands}, with another {apart}", allowed)
+    if began:
+        allowed = f"{ONCE}; {began[0]} as session averages over it"
+        raise BadInput(where, key, f"{stands}, with another {began[0]}", allowed)
+    raise BadInput(where, key, stands, f"{ONCE}; another column as seed, or {NONE} for runs that share no seed")
+
+
+def _that_count(
+    lines: Lines, filled: pd.Series, run: pd.Series, metric: Metric, steps: str | None
+) -> tuple[pd.Series, list[str]]:
+    """The values of the lines that count, one of each run, and what is said of them."""
+    table = pd.DataFrame({"run": run, "step": lines.about["step"][filled.index], "value": filled})
+    of_runs = table.groupby("run")["step"]
+    several = table[of_runs.transform("size") > 1]
+    blank = several["step"].isna()
+    if (mixed := blank & (of_runs.transform("count")[several.index] > 0)).any():
+        line = mixed.idxmax()
+        what = f"found no step of {lines.called(line)}"
+        raise BadInput(lines.where(line), metric.name, what, "one, as in its other lines")
+    if twice := _first_repeat(several[blank | ~several.duplicated()], ["run", "step"]):
+        _refuse_twice(lines, *twice, metric.name, lines.called(twice[0]))
+    if steps is None and (counts := of_runs.nunique()[lambda of_run: of_run > 1]).any():
+        line = counts.index[0]
+        what = f"found {counts[line]} steps of {lines.called(line)}"
+        raise BadInput(lines.where(line), metric.name, what, "last or best says which of them counts")
+    ordered = table.sort_values("step", kind="stable")
+    chosen = ordered.reset_index(names="line").groupby("run")["line"].last()
+    if steps == "best":
+        finite = ordered[np.isfinite(ordered["value"])].groupby("run")["value"]
+        chosen.update(finite.idxmin() if metric.lower else finite.idxmax())
+    at = table["step"][chosen].dropna()
+    if steps is None or at.empty:
+        return filled[chosen], []
+    last = at.max()
+    early = [f"{lines.called(line)} ends at {step:.15g}" for line, step in at.items() if step < last]
+    early = early if len(early) <= MOST_NAMED else [f"{len(early)} runs end before {last:.15g}"]
+    optimistic = "the best of noisy steps is better than any step will be on new data"
+    more = optimistic if steps == "best" else "; ".join(early)
+    span = f"step {last:.15g}" if at.min() == last else f"steps {at.min():.15g} to {last:.15g}"
+    said = f"{metric.name}: the {steps} step of each run counts, {span}{f' ({more})' if more else ''}."
+    return filled[chosen], [said]
+
+
+def _numbered(about: pd.DataFrame) -> list[str]:
+    """What stands for the seeds of runs: the numbers of their files, or their order, as `paired` says."""
+    seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
+    if all(str(seed).startswith(NUMBERED) for seed in seeds):
+        if len({frozenset(of_arm) for _, of_arm in of_arms}) > 1:
+            found = "; ".join(f"{arm}: {', '.join(of_arm)}" for arm, of_arm in of_arms)
+            raise BadArgument("paired", f"found {found}", "the same runs in each arm")
+        return list(seeds)
+    if seeds.notna().any():
+        raise BadArgument("paired", "the seeds of the runs are known", "only for runs without seeds")
+    if len(set(of_arms.size())) > 1:
+        found = ", ".join(f"{count} of {arm}" for arm, count in of_arms.size().items())
+        raise BadArgument("paired", f"found {found}", "equal numbers of runs")
+    return [f"{NUMBERED}{place + 1}" for place in of_arms.cumcount()]
