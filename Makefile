@@ -181,6 +181,6 @@ APART = timm|torchvision
 	touch $@ || { rm -rf $@; exit 1; }
 
 clean: ## remove what these commands made
-	rm -rf .venv .venv-jax .environments .snakemake results crates logs build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-jax .environments .snakemake results logs build dist .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
