@@ -126,15 +126,10 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
-def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+@each
+def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
     """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
-    for stated in evidence.tree.statements:
-        is_stale = stated.path in evidence.stale
-        yield from guarded(stated.statement.name, lambda of=stated, is_stale=is_stale: _of_study(jobs, of, is_stale))
-
-
-def _of_study(jobs: dict[str, ExpectedJob], stated: Stated, is_stale: bool) -> Found:
-    statement, name = stated.statement, stated.statement.name
+    statement, name, is_stale = stated.statement, stated.statement.name, stated.path in evidence.stale
     job = jobs.get(name)
     if job is None or job.verb != statement.verb:
         # Other code may have had other jobs, but no other runs.
@@ -171,16 +166,13 @@ def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
             yield tree.named(path), "is not the checkpoint of an unfinished run of the study: remove it"
 
 
-def declared(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+@each
+def declared(jobs: dict[str, ExpectedJob], _evidence: Evidence, stated: Stated) -> Found:
     """Data sets come from the files that the study declares, with their published digests."""
-    for stated in evidence.tree.statements:
-        if stated.statement.verb == "prepare" and stated.statement.name in jobs:
-            entry = jobs[stated.statement.name].parameters["entry"]
-            yield from guarded(stated.statement.name, lambda of=stated.statement, entry=entry: _declared(of, entry))
-
-
-def _declared(statement: Statement, entry: dict[str, Any]) -> Found:
-    asked, files = sources.sources(entry), statement.made_of(SOURCE)
+    statement, job = stated.statement, jobs.get(stated.statement.name)
+    if statement.verb != "prepare" or job is None:
+        return
+    asked, files = sources.sources(job.parameters["entry"]), statement.made_of(SOURCE)
     if len(asked) != len(files):
         yield statement.name, f"comes from {len(files)} files; the study declares {len(asked)}"
         return

@@ -99,13 +99,13 @@ def rule(check: Callable[..., Found], name: str = "", *given: Any) -> Rule:
     return Rule(name or check.__name__, (check.__doc__ or "").strip(), functools.partial(check, *given))
 
 
-def each(check: Callable[[Evidence, Stated], Found]) -> Callable[[Evidence], Found]:
-    """A check of every statement; if it fails, that is a finding about the statement's first output."""
+def each(check: Callable[..., Found]) -> Callable[..., Found]:
+    """A check of every statement, its last argument; if it fails, that is a finding about the first output."""
 
     @functools.wraps(check)
-    def over_all(evidence: Evidence) -> Found:
-        for stated in evidence.tree.statements:
-            yield from guarded(stated.statement.name, lambda of=stated: check(evidence, of))
+    def over_all(*given: Any) -> Found:
+        for stated in given[-1].tree.statements:
+            yield from guarded(stated.statement.name, lambda of=stated: check(*given, of))
 
     return over_all
 

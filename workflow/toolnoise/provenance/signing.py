@@ -48,11 +48,12 @@ class Demand(NamedTuple):
 
 def sign(folder: str | Path, key: str | Path) -> list[Path]:
     """Sign the root of each study in a results folder; returns their paths. Signing again replaces the signature."""
-    fingerprint, paths = _fingerprint(key), []
+    paths = []
     for study in tree.load(folder).trees:
         if study.top is None:
             raise BadInput(study.root, "", "no statement names the others", "a study whose page has been made")
         paths.append(study.root / study.top.path)
+    fingerprint = _fingerprint(key)
     for path in paths:
         bare = _read(path)
         signature = {"keyid": fingerprint, "sig": _signature(bare, key)}
