@@ -468,24 +468,6 @@ def test_ids_in_an_archive_put_examples_into_order(refusal, name, ids):
     np.testing.assert_array_equal(read("a.npz", many).answers, [many.answers])
 
 
-def test_files_of_other_examples_are_not_compared(write, refused):
-    ids = np.array([f"q{at}" for at in range(N)])
-    write(table().assign(id=ids))
-    write(table().assign(id=ids[::-1]), "b.csv")
-    arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
-    line = "b.csv: found other examples than in a.csv, or in another order; the same order; or ids in --labels, too"
-    assert line in refused(arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
-
-
-def test_paired_files_have_the_same_runs(write, refused):
-    one, same = read(write(table())), read(write(table(names=[f"Run {run}" for run in range(S)]), "b.csv"))
-    other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
-    arms.require_comparable([one, same], True, False)
-    arms.require_comparable([one, other], False, False)
-    line = "paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
-    assert line in refused(arms.require_comparable, [one, other], True, False)
-
-
 # Archives, and arms of several files
 
 
