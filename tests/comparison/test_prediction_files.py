@@ -114,12 +114,6 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
     assert refused(read, path) == f"{path}: probabilities: found logits; probabilities"
 
 
-def test_equal_scores_have_equal_bits(saved):
-    found = read(saved(LOGITS[[0, 1, 0]]))
-    assert found.bits[0] == found.bits[2] != found.bits[1]
-    assert read(saved(CLASSES)).bits is None
-
-
 TABLE = "\n".join(",".join(map(str, row)) for row in LOGITS[0])
 
 
@@ -187,14 +181,12 @@ def test_a_truncated_array_is_refused_in_one_line(saved, refused):
 
 BAD_CSV = {
     "empty": ("", "found nothing; predictions in CSV"),
-    "names alone": ("a,b\n", "found only names; predictions below them"),
     "words": ("1\n2\nx\n1\n0", "found the class 'x', and numbers as labels in y.npy; texts in both, or numbers"),
     "an uneven line": ("1,2,3\n1,2\n1,2,3\n1,2,3\n1,2,3", "row 2: found 2 fields; 3, as in the others"),
     "an empty field": ("1,2\n1,\n1,2\n1,2\n1,2", "row 2, column 2: found nothing; a value"),
     "an empty prediction": ("id,pred,note\n0,1,\n1,,\n2,2,x", "row 2, column pred: found nothing; a value"),
     "nan": ("1\n2\nnan\n1\n0", "row 3, column 1: found nan; finite numbers"),
     "a name too few": ("a,b,\n0,1,2\n1,1,2", "column 3: no name; a name for each column but an index"),
-    "a name twice": ("pred,pred\n0,1\n1,1", "column pred: found 2 of this name; one"),
     "fewer names than fields": ("a,b\n" + TABLE, "row 1: found 3 fields; 2, as names"),
     "binary": (b"\xff\xfe" * 9, "damaged or truncated ("),
     "runs of unequal length": ("run,a\n1,0\n1,1\n2,0\n", "run: 1 examples in run 2, 2 in run 1; the same examples in"),

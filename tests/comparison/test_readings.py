@@ -336,11 +336,6 @@ def test_whole_numbers_are_scores_where_a_name_says_so(write, first):
     np.testing.assert_array_equal(read(write(votes, "scores.npy")).answers, [TRUTH])
 
 
-def test_columns_that_are_not_read_are_named(write):
-    lines = pd.DataFrame({"id": range(N), "caption": "a, b", "pred": RUNS[0], "label": TRUTH, "loss": np.nan})
-    assert read(write(lines)).notes[0].endswith("; labels: the column label; not read: caption, loss")
-
-
 # Texts, and what programs leave around numbers
 
 NAMES = np.array(["cat", "dog, big", "golden retriever", "cow", "hen"])
