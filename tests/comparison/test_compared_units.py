@@ -268,6 +268,7 @@ ALLOWED = "floats from 0 up, segment x token or token: each token's negative log
         (-SEGMENTS, f"b.npy: [0, 0]: found -1.0; {ALLOWED}"),
         (SEGMENTS * np.inf, f"b.npy: [0, 0]: found inf; {ALLOWED}"),
         (SEGMENTS * np.nan, "b.npy: [0]: every token is NaN; a loss of one token or more in each segment"),
+        (SEGMENTS * 1e200, "b.npy: found 1e+200; numbers within 1e+100 of 0"),
         (SHORTER, "b.npy: found 48 tokens of 12 segments; 60 tokens of 12 segments, of a.npy, with the same padding"),
         (SEGMENTS[:3], "b.npy: found 15 tokens of 3 segments; 60 tokens of 12 segments, of a.npy, with the same"),
         (np.stack([SEGMENTS, SHORTER]), "b.npy: found padding in other places in run 1 than in run 0; the same tokens"),

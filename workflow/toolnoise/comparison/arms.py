@@ -382,6 +382,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     )
     if reading.what in NUMBERS:
         flat = values.reshape(len(values), -1).astype(np.float64)
+        array_files.require_squares(path, flat)
         return arm._replace(answers=flat, bits=digests(flat))
     if reading.what == RIGHTS:
         return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
@@ -410,6 +411,8 @@ def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
         allowed = f"0 to {classes - 1}, the classes of {path}"
         raise BadInput(truth.source, f"[{place}]", f"found {truth.answers[place]}", allowed)
     entropies, said = _entropies(values, truth.answers, _kind(path, name, values))
+    if entropies is not None:
+        array_files.require_squares(path, entropies)
     notes = (*arm.notes, *said)
     of_scores = {"entropies": entropies, "classes": classes, "bits": digests(values), "scores": values}
     return arm._replace(answers=predictions(values), notes=notes, **of_scores)
