@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> None:
 
     given = options.arm or [[path] for path in options.arms]
     if options.arm and options.arms:
-        raise BadArgument("ARMS", "found both ARMS and arm", ARMS)
+        raise BadArgument("ARMS", "found both ARMS and --arm", ARMS)
     numbers_are = kind_asked(values=options.values, losses=options.losses)
     kind = sniff(given, options.metric or (), numbers_are, correct=options.correct, cluster=options.cluster)
     function = getattr(compare, FUNCTIONS[kind])
