@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
@@ -233,11 +232,11 @@ def test_a_view_is_the_moved_window_with_zeros_beyond_the_stored_image(name, mar
 def test_a_view_of_a_recipe_with_black_padding_shows_black_beyond_the_image():
     pixels = np.random.Generator(np.random.Philox(1)).integers(0, 256, (3, 7, 6, 3), np.uint8)
     split = Split(pixels, np.zeros(3, np.int32), normalise="cifar10")
-    black = padding.beyond({"padding": "black"}, split)
+    black = split.beyond({"padding": "black"})
     np.testing.assert_allclose(black, np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]), rtol=1e-6)
     for view, found in seen(split.images, 0, SETS["crops9"], black):
         assert np.array_equal(found, np.stack([by_pixel(image, 0, view, black) for image in split.images]))
-    assert not padding.beyond({}, split).any()
+    assert not split.beyond({}).any()
 
 
 @pytest.mark.parametrize("view", [View(1, -2, mirrored=False), View(-2, 0, mirrored=True)])

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -130,6 +131,26 @@ class Split:
         height, width, _ = self.shape
         start = self.margin // 2
         return self.take(which)[:, start : start + height, start : start + width]
+
+    def beyond(self, recipe: Mapping[str, Any]) -> np.ndarray:
+        """What lies beyond the edge of a normalised image, by channel, float32.
+
+        It is zero or, with `padding: black`, the pixel 0, normalised.
+        """
+        black = np.zeros((1, 1, 1, self.pixels.shape[-1]), self.pixels.dtype)
+        scaling = self.normalise if "padding" in recipe else "none"
+        return Split(black, self.labels[:1], self.maximum, scaling).images[0, 0, 0]
+
+    def around(self, recipe: Mapping[str, Any]) -> np.ndarray | None:
+        """What to add to images with zeros around them, [H, W, C] with the crop's padding; None if that is nothing."""
+        if "padding" not in recipe:
+            return None
+        pad, (height, width, channels) = recipe["crop"], self.pixels.shape[1:]
+        # Adding -0 changes no bit of any number, and adding to 0 gives the value itself: pixels are moved, never
+        # computed.
+        values = np.full((height + 2 * pad, width + 2 * pad, channels), self.beyond(recipe), np.float32)
+        values[pad : pad + height, pad : pad + width] = -0.0
+        return values
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import padding, streaming
+from toolnoise.datasets import streaming
 from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import EpochResult, State, Weights, loss_scale
@@ -110,7 +110,7 @@ class KerasEngine(Framework):
         if recipe["crop"] > side:
             allowed = f"at most the {side} pixels of an image's side"
             raise BadInput(f"recipe {recipe['name']}", "crop", f"found {recipe['crop']}", allowed)
-        self.around = padding.around(recipe, train)
+        self.around = train.around(recipe)
         self.held = None if train.streamed else self._on_device(train.images, train.targets)
         names = SLOTS[recipe["optimizer"]]
         self.slots = {slot: {path: self._zeros(self.tensors[path]) for path in self.trainable} for slot in names}

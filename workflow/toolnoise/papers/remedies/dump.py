@@ -14,7 +14,6 @@ from toolnoise.base.job import Input, Output, TrainedRuns, Words
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
-from toolnoise.datasets import padding
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
@@ -54,7 +53,7 @@ def dump(
             for start in range(0, len(test), at_once):
                 part = test.chosen(slice(start, start + at_once))
                 here = stack[:, place, start * test.units : (start + at_once) * test.units]
-                beyond = padding.beyond(spec.recipe, part)
+                beyond = part.beyond(spec.recipe)
                 here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, beyond, wanted)
                 shown.update(len(part))
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
