@@ -242,7 +242,7 @@ OTHER_LIES = [
     # Before the commit that made it.
     ("order", "data/digits.npz", moved("data/digits.npz", -10 * YEAR)),
     # After what was made from it.
-    ("order", "data/digits.npz", moved("data/digits.npz", timedelta(hours=1))),
+    ("order", METRICS, moved("data/digits.npz", timedelta(hours=1))),
     ("order", ROOTED, moved(ROOTED, YEAR)),
     ("order circles", f"data/digits.npz {METRICS}", make_from_its_product),
     ("study", f"{RUN}/weights.npz {OTHER_RUN}/weights.npz", swap_statements),

@@ -33,8 +33,8 @@ from toolnoise.provenance.tree import CHECKPOINTS, Results, Stated, Tree
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)
 # Errors that comparing what a stranger may have written can raise.
-ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, MemoryError, OSError)
-ODD = (*ODD, csv.Error)
+ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
+ODD = (*ODD, MemoryError, OSError, csv.Error)
 BLOCK = 1 << 18
 SHOWN = 3
 
