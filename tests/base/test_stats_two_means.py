@@ -33,12 +33,14 @@ def test_a_small_arm_and_a_larger_one_name_few_false_winners(runs, ratio):
     assert (by_welch > 0.06) == (runs[0] < 5)
 
 
-def test_equal_arms_have_welchs_test_even_if_they_are_small():
+def test_equal_arms_have_welchs_test_even_if_they_are_small_and_others_no_more_than_their_degrees_of_freedom():
     for runs in (3, 4):
         a, b = BASE[:runs], BETTER[:runs]
         assert mean_difference(a, b).pvalue == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
-    for found in (mean_difference(BASE[:2], BETTER), mean_difference(BASE[:2], 1 - BASE[:2])):
-        assert found.pvalue == pytest.approx(2 * stats.t.sf(abs(found.statistic), 1.2))
+    small = [(most, 0.9 + 1e-6 * np.arange(runs), BETTER) for runs, most in ((2, 1.2), (3, 2.5), (4, 4.5))]
+    for most, *arms in (*small, (1.2, BASE[:2], 1 - BASE[:2])):
+        found = mean_difference(*arms)
+        assert found.pvalue == pytest.approx(2 * stats.t.sf(abs(found.statistic), most))
 
 
 def test_bit_equal_arms_differ_or_they_do_not():

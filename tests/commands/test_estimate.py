@@ -2,10 +2,13 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from toolnoise.base import arrays, files, program
 from toolnoise.base.spec import Spec
@@ -169,6 +172,16 @@ def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):
     assert found.predictions == 40 * 500 * 10 * 4
     assert found.data == prepared.stat().st_size
     assert found.unknown == []
+
+
+def test_networks_are_built_to_know_their_weights(written, tmp_path):
+    block = written["grid"][0] | {"models": ["linear"], "datasets": ["mnist"], "hardware": ["cpu"], "seeds": 2}
+    one = {"grid": [block | {"variants": ["algo"]}], "hardware": {}, "figures": ["table2"]}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(written | one))
+    command = [sys.executable, "-m", "toolnoise.cli", "estimate", "--study", "tiny.yaml", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["disk_bytes"]["weights"] == 2 * 4 * (28 * 28 + 1) * 10
 
 
 @pytest.mark.usefixtures("prepared")

@@ -327,10 +327,10 @@ def _engine() -> KerasEngine:
     """An engine to build networks on a CPU: the first installed one, since all build the same."""
     for name in engines.FRAMEWORKS:
         if importlib.util.find_spec(name):
-            engine, allowed = engines.load(name), config.POSSIBLE[name]
-            possible = {"engine": name, "kernels": allowed["kernels"][0], "isa": allowed["isa"][0]}
-            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], **possible}
-            engine.start(tooling, deterministic=True)
+            toolings, here = config.registered("hardware"), (name, "cpu")
+            tooling = next(one for one in toolings.values() if (one["engine"], one["accelerator"]) == here)
+            engine = engines.load(name)
+            engine.start({"name": "cpu", **tooling}, deterministic=True)
             return engine
     raise ModuleNotFoundError("no framework is installed")
 
