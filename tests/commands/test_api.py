@@ -61,7 +61,6 @@ def listed():
         ("results", "Result"),
         ("results", "Verdict"),
         ("read", "StudyResults"),
-        ("read", "Dump"),
     ):
         kind = getattr(importlib.import_module(f"toolnoise.api.{module}"), name)
         own = [field.name for field in dataclasses.fields(kind)] + [
