@@ -42,26 +42,9 @@ def test_variants_of_a_study_are_paired_or_one_draw(printed_by_verb, one, other)
 
 
 @pytest.mark.usefixtures("study")
-def test_models_of_a_study_are_paired(printed_by_verb):
-    other = CELL.replace("smallcnn", "smallcnn-bn")
-    said = printed_by_verb("compare", f"{CELL}/algo_impl.npy", f"{other}/algo_impl.npy")
-    assert "Paired: 2 draws of init, shuffle and augment are in both arms." in said
-
-
-@pytest.mark.usefixtures("study")
 def test_control_runs_answer_alike(printed_by_verb):
     found = json.loads(printed_by_verb("compare", f"{CELL}/control.npy", f"{CELL}/control.npy", "--json"))
     assert (found["verdict"], found["same_draw"]["churn"]["value"]) == ("Both have the same accuracy.", 0)
-
-
-def test_files_of_another_program_need_no_study(here, printed_by_verb):
-    rng = np.random.Generator(np.random.Philox(1))
-    labels = rng.integers(0, 3, 200)
-    np.save(here / "a.npy", rng.normal(size=(4, 200, 3)) + 2 * np.eye(3)[labels])
-    answers = (rng.normal(size=(3, 200, 3)) + 4 * np.eye(3)[labels]).argmax(axis=2)
-    np.savetxt(here / "b.csv", answers, fmt="%d", delimiter=",")
-    np.savetxt(here / "y.csv", labels, fmt="%d", header="label", comments="")
-    assert "B is better than A: " in printed_by_verb("compare", "a.npy", "b.csv", "--labels", "y.csv")
 
 
 def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(
@@ -89,30 +72,3 @@ def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared
     assert said.startswith("toolnoise: command line: ARMS: found 8 methods of one run each; quote the pattern")
     assert "two or more arms" in refused_by_verb("compare", "--labels", "y.npy", "a")
     assert "found both ARMS and --arm" in refused_by_verb("compare", "a", "--arm", "b", "--arm", "c")
-
-
-@pytest.mark.parametrize(
-    ("what", "line"),
-    [
-        (np.zeros((4, 7, 3)), "b.npy: found shape (4, 7, 3) for the 9 labels of y.npy; 9 or run x 9 classes, or 9 x "),
-        (np.full((2, 9, 3), np.nan), "b.npy: [0, 0, 0]: found nan; finite numbers"),
-        (np.zeros((2, 9, 2)), "y.npy: [2]: found 2; 0 to 1, the classes of b.npy"),
-        (np.array([None] * 9), "b.npy: damaged or truncated ("),
-        (np.array(["cat"] * 9), "b.npy: found <U3 of shape (9,); numbers in 1 to 3 dimensions"),
-    ],
-)
-def test_damaged_files_are_refused_in_one_line(here, refused_by_verb, what, line):
-    np.save(here / "y.npy", np.arange(9) % 3)
-    np.save(here / "a.npy", np.arange(9) % 3)
-    np.save(here / "b.npy", what)
-    for order in (("a.npy", "b.npy"), ("b.npy", "a.npy")):
-        said = refused_by_verb("compare", *order, "--labels", "y.npy")
-        assert said.startswith(f"toolnoise: {line}")
-
-
-def test_files_of_ones_own_need_their_labels(here, refused_by_verb):
-    np.save(here / "a.npy", np.arange(9) % 3)
-    said = refused_by_verb("compare", "a.npy", "a.npy")
-    assert said == (
-        "toolnoise: command line: --labels: a.npy has no labels, and is no dump of a study; a file with the labels"
-    )

@@ -168,45 +168,22 @@ def test_the_interval_over_runs_and_questions_has_the_mean_squares_of_both(paire
     assert found.way == ("paired" if paired else "independent")
 
 
-def test_where_questions_do_not_differ_it_is_the_interval_over_runs_and_the_reverse(drawn):
-    of_runs = drawn.random((2, 5, 1)) * np.ones((1, 1, 30))
-    found = of_arrays(*of_runs)
-    assert found.difference == pytest.approx(found.difference_over_runs)
-    test = stats.ttest_ind(*of_runs[::-1, :, 0], equal_var=False)
-    assert found.pvalue == pytest.approx(test.pvalue, rel=1e-9)
-    of_questions = drawn.random((2, 1, 30)) * np.ones((1, 5, 1))
-    found = of_arrays(*of_questions)
-    assert found.difference == pytest.approx(found.difference_over_questions)
-
-
-def test_runs_of_one_draw_or_a_single_run_are_no_draws_of_a_method(drawn):
-    a, b = drawn.integers(0, 2, (2, 3, 50)).astype(float)
-    for found in (of_arrays(a, b, assumption="same start"), of_arrays(a[:1], b), of_arrays(a, b[:1])):
-        assert found.way == "one run"
-        assert np.isnan(found.difference_over_runs.low)
-        said = logs_text.as_json([found])["verdict"]
-        assert "This says nothing about the methods" in said
-    assert "for this pair of runs" in logs_text.as_json([of_arrays(a[:1], b[:1])])["verdict"]
-
-
-def test_two_runs_that_are_no_pairs_say_nothing_about_the_methods(drawn):
+def test_one_draw_two_runs_or_the_same_runs_say_nothing_about_the_methods(drawn):
     a, b = drawn.random((2, 4, 50)) + np.array([0, 3])[:, np.newaxis, np.newaxis]
-    for found in (of_arrays(a[:2], b[:2]), of_arrays(a[:2], b), of_arrays(a, b[:2])):
-        assert found.way == "two runs"
-        assert np.isnan(found.difference_over_runs.low)
-        said = logs_text.as_json([found])["verdict"]
-        assert "for these runs" in said and "says nothing about the methods: two runs" in said
-        assert "make a third" in said
+    for way, why, few in (
+        ("one run", "another training run", [(a[:1], b), (a, b[:1]), (a[:1], b[:1])]),
+        ("two runs", "two runs", [(a[:2], b[:2]), (a[:2], b), (a, b[:2])]),
+        ("same runs", "4 runs are in both arms", [(a, np.concatenate([b, a]))]),
+    ):
+        for found in [of_arrays(*arms) for arms in few]:
+            assert found.way == way
+            assert np.isnan(found.difference_over_runs.low)
+            said = logs_text.as_json([found])["verdict"]
+            assert f"This says nothing about the methods: {why}" in said
+            assert ("for this pair of runs" in said) == (found.a.n_runs == found.b.n_runs == 1)
+    assert of_arrays(a, b, assumption="same start").way == "one run"
     assert of_arrays(a[:2], b[:2], assumption="paired").way == "paired"
-
-
-def test_runs_that_stand_in_both_arms_say_nothing_about_the_methods(drawn):
-    a, more = drawn.random((2, 3, 50)) + np.array([0, 3])[:, np.newaxis, np.newaxis]
-    found = of_arrays(a, np.concatenate([more, a]))
-    assert found.way == "same runs"
-    said = logs_text.as_json([found])["verdict"]
-    assert "says nothing about the methods: 3 runs are in both arms" in said
-    assert of_arrays(a, np.concatenate([more, a[:1]])).way == "independent"
+    assert of_arrays(a, np.concatenate([b, a[:1]])).way == "independent"
 
 
 def test_equal_runs_count_as_one(drawn):
@@ -257,15 +234,6 @@ def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
     found = of_arrays(np.full((1, 50), 7.0), np.full((1, 50), 7.0))
     assert np.isnan(found.difference.low)
     assert "Both have the same score" in logs_text.as_json([found])["verdict"]
-
-
-def test_further_arms_are_adjusted_by_holm(drawn):
-    arms = [runs(drawn.integers(0, 2, (1, 80)).astype(float)) for _ in "abc"]
-    one, other = compared_logs.compare_all(arms)
-    assert [each.b.name for each in (one, other)] == ["B", "C"]
-    smaller, larger = sorted((one, other), key=lambda each: each.pvalue)
-    assert smaller.pvalue_holm == pytest.approx(min(1, 2 * smaller.pvalue))
-    assert larger.pvalue_holm == pytest.approx(max(larger.pvalue, smaller.pvalue_holm))
 
 
 @pytest.mark.parametrize("shape", [(20, 1, 8, False), (20, 5, 1, False), (20, 3, 8, True)], ids=str)
@@ -398,14 +366,6 @@ def test_a_log_without_the_hash_of_a_document_has_the_same_questions(logs, here)
     assert compared("e.jsonl", "e.jsonl", metric="acc").n_questions == 100
     with pytest.raises(BadInput, match=r"f.jsonl: found 0 of 100 questions"):
         compared("e.jsonl", "f.jsonl", metric="acc")
-
-
-def test_the_order_of_lines_does_not_matter(logs, here):
-    turned = lines(samples(logs, "b1"))[::-1]
-    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in turned))
-    one = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc", cluster="passage_id")
-    other = compared(samples(logs, "a1"), "b.jsonl", metric="acc", cluster="passage_id")
-    assert one.difference == other.difference
 
 
 def test_both_formats_of_inspect_say_the_same(logs):
@@ -596,7 +556,6 @@ def test_lines_without_names_are_questions_if_they_are_right_or_wrong_or_have_an
 
 NO_VALUES = [
     ('{"id": 1, "correct": null}\n{"id": 2, "correct": 1}', r"found the columns id; a column correct or score; .*"),
-    ('{"id": 1, "correct": [1]}', r"found the columns id; a column correct or score; .*"),
     (
         '{"id": 1, "correct": 1}\n{"id": 2, "correct": null}',
         r"line 2: correct: found null; a value, as in the first line",

@@ -336,11 +336,6 @@ def test_whole_numbers_are_scores_where_a_name_says_so(write, first):
     np.testing.assert_array_equal(read(write(votes, "scores.npy")).answers, [TRUTH])
 
 
-def test_columns_that_are_not_read_are_named(write):
-    lines = pd.DataFrame({"id": range(N), "caption": "a, b", "pred": RUNS[0], "label": TRUTH, "loss": np.nan})
-    assert read(write(lines)).notes[0].endswith("; labels: the column label; not read: caption, loss")
-
-
 # Texts, and what programs leave around numbers
 
 NAMES = np.array(["cat", "dog, big", "golden retriever", "cow", "hen"])
@@ -466,24 +461,6 @@ def test_ids_in_an_archive_put_examples_into_order(refusal, name, ids):
     many = Truth("y.npy", np.tile(TRUTH[:, None], 3).ravel(), 3 * N, shape=(N, 3), outcome=TOKENS)
     np.savez("a.npz", predictions=np.tile(TRUTH[order][:, None], 3), ids=order)
     np.testing.assert_array_equal(read("a.npz", many).answers, [many.answers])
-
-
-def test_files_of_other_examples_are_not_compared(write, refused):
-    ids = np.array([f"q{at}" for at in range(N)])
-    write(table().assign(id=ids))
-    write(table().assign(id=ids[::-1]), "b.csv")
-    arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
-    line = "b.csv: found other examples than in a.csv, or in another order; the same order; or ids in --labels, too"
-    assert line in refused(arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
-
-
-def test_paired_files_have_the_same_runs(write, refused):
-    one, same = read(write(table())), read(write(table(names=[f"Run {run}" for run in range(S)]), "b.csv"))
-    other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
-    arms.require_comparable([one, same], True, False)
-    arms.require_comparable([one, other], False, False)
-    line = "paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
-    assert line in refused(arms.require_comparable, [one, other], True, False)
 
 
 # Archives, and arms of several files

@@ -132,20 +132,15 @@ def read_file(path: str, of: str, truth: Truth | None) -> Arm:
 
 def of_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
     """The runs in an array, or in one of each run, which are an argument's by this name."""
-    if truth is None:
-        return _arm(name, readings.of_losses(name, readings.losses_of_runs(name, values)), None)
+    if of == LOSSES:
+        return _arm(name, _of_runs(name, dict(enumerate(values)), of, None), None)
     return joined(name, [_arm(name, _of_argument(name, array, of, truth), truth) for array in values])
 
 
 def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading:
-    if of == VALUES:
-        return readings.of_values(name, [array], truth)
-    if truth.shape:
-        return readings.of_units(name, "", [array], truth)
-    if array.dtype.kind == "U":  # of classes that are texts
+    if array.dtype.kind == "U" and of == PREDICTIONS and not truth.shape:  # of classes that are texts
         return Reading(np.atleast_2d(array), CLASSES, f"{array.size} texts as predicted classes")
-    array_files.require_array(name, array, 3)
-    reading = readings.of_array(readings.known_of(name, name, truth), array)
+    reading = _of_runs(name, {"": array}, of, truth)
     # An array of one run has one reading.
     return reading._replace(how="") if array.ndim == 1 else reading
 
@@ -270,6 +265,23 @@ def _dumped(path: str, of: str, truth: Truth | None) -> Arm:
     return _arm(path, Reading(np.array(values), of, lengths=lengths), truth)._replace(**about_runs)
 
 
+def _of_runs(path: str, runs: Mapping[Any, np.ndarray], of: str, truth: Truth | None) -> Reading:
+    """How an array of all runs is read, or one of each, by their names."""
+    values, (first, *others) = list(runs.values()), runs
+    name = "" if others else first
+    if of == LOSSES:
+        return readings.of_losses(path, readings.losses_of_runs(path, values))
+    if of == VALUES:
+        return readings.of_values(path, values, truth)
+    if truth.shape:
+        return readings.of_units(path, name, values, truth)
+    for array in values:
+        array_files.require_array(path, array, 3)
+    known = readings.known_of(path, first, truth)
+    reading = readings.of_arrays(known, runs) if others else readings.of_array(known, values[0])
+    return reading._replace(name=name)
+
+
 def _reading(path: str, of: str, truth: Truth | None) -> Reading:
     """How a file is read, with the examples in the order of its own ids."""
     zipped = array_files.zipped(path)
@@ -277,26 +289,17 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
         return _of_table(path, of, truth)
     named = arrays.read_npz(path) if zipped else {}
     runs = _runs_of(path, named, of, 2 if truth and not truth.shape else 4) if zipped else {"": arrays.read_npy(path)}
-    first, *others = runs
-    name = "" if others else first
+    reading, (array, *others) = _of_runs(path, runs, of, truth), runs.values()
     if of == LOSSES:
-        padded = readings.losses_of_runs(path, list(runs.values()))
-        reading, examples = readings.of_losses(path, padded), len(padded[0])
-    elif of == VALUES:
-        reading, examples = readings.of_values(path, list(runs.values()), truth), truth.shape[0]
-    elif truth.shape:
-        reading, examples = readings.of_units(path, name, list(runs.values()), truth), truth.shape[0]
+        examples = array.shape[max(array.ndim - 2, 0)]
     else:
-        for array in runs.values():
-            array_files.require_array(path, array, 3)
-        known = readings.known_of(path, first, truth)
-        reading = readings.of_arrays(known, runs) if others else readings.of_array(known, runs[name])
-        examples = reading.array.shape[1]
-        beside = [array for name, array in named.items() if role_of(name) == "label" and array.ndim == 1]
-        reading = reading._replace(labels=next((array for array in beside if array.dtype.kind in "biuf"), None))
+        examples = truth.shape[0] if truth.shape else reading.array.shape[1]
+    if of == PREDICTIONS and not truth.shape:
+        beside = [each for name, each in named.items() if role_of(name) == "label" and each.ndim == 1]
+        reading = reading._replace(labels=next((each for each in beside if each.dtype.kind in "biuf"), None))
     order, ids = table_rows.in_order(path, named, examples)
     if of == LOSSES and (order != np.arange(len(order))).any():
-        what = "segments" if padded[0].ndim == 2 else "tokens"
+        what = "tokens" if array.ndim == 1 else "segments"
         raise BadInput(path, "", f"found {what} in another order than their ids", "the order of their ids")
     if (given := reading.labels) is not None:
         if len(given) != examples:
@@ -304,7 +307,7 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
         given = given[order]
     numbers = numbers_of(list(runs)) if others else None
     values = reading.array if of == LOSSES else _ordered(reading.array, order)
-    return reading._replace(array=values, ids=ids, labels=given, runs=numbers and sorted(numbers), name=name)
+    return reading._replace(array=values, ids=ids, labels=given, runs=numbers and sorted(numbers))
 
 
 def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
@@ -382,6 +385,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     )
     if reading.what in NUMBERS:
         flat = values.reshape(len(values), -1).astype(np.float64)
+        array_files.require_squares(path, flat)
         return arm._replace(answers=flat, bits=digests(flat))
     if reading.what == RIGHTS:
         return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
@@ -410,6 +414,8 @@ def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
         allowed = f"0 to {classes - 1}, the classes of {path}"
         raise BadInput(truth.source, f"[{place}]", f"found {truth.answers[place]}", allowed)
     entropies, said = _entropies(values, truth.answers, _kind(path, name, values))
+    if entropies is not None:
+        array_files.require_squares(path, entropies)
     notes = (*arm.notes, *said)
     of_scores = {"entropies": entropies, "classes": classes, "bits": digests(values), "scores": values}
     return arm._replace(answers=predictions(values), notes=notes, **of_scores)

@@ -6,6 +6,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
+from toolnoise.comparison.table_files import LARGEST
 
 
 def zipped(path: str) -> bool:
@@ -37,6 +38,12 @@ def require_numbers(path: str, values: np.ndarray) -> None:
         if not np.isfinite(part).all():
             where = (place, *np.argwhere(~np.isfinite(part))[0]) if part.ndim else (place,)
             raise BadInput(path, f"[{', '.join(map(str, where))}]", f"found {values[where]}", "finite numbers")
+
+
+def require_squares(path: str, values: np.ndarray) -> None:
+    """Refuse numbers whose squares are no floats."""
+    if np.abs(values).max() > LARGEST:
+        raise BadInput(path, "", f"found {np.abs(values).max():g}", f"numbers within {LARGEST:g} of 0")
 
 
 def shapes_of(named: dict[str, np.ndarray]) -> str:

@@ -117,6 +117,7 @@ def of_numbers(path: str, array: np.ndarray) -> Truth:
     array_files.require_array(path, array, 3)
     if max(array.shape) != array.size and array.ndim != 2:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
+    array_files.require_squares(path, array)
     shape = (array.size,) if max(array.shape) == array.size else array.shape
     return Truth(path, array.ravel().astype(np.float64), array.size, shape=shape, outcome=VALUES)
 

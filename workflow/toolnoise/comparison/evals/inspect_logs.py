@@ -20,7 +20,8 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
 from toolnoise.comparison import array_files
-from toolnoise.comparison.evals.scored import OF_LOGS, Asked, Log, Scored, chosen, digest, field, listed, number
+from toolnoise.comparison.evals.scored import OF_LOGS, Asked, Log, Scored, chosen, digest, field, number
+from toolnoise.comparison.metric_names import listed
 
 WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
@@ -89,7 +90,7 @@ def _of_zip(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, An
     header = next((name for name in HEADERS if name in parts), None)
     samples = [name for name in parts if SAMPLE.fullmatch(name)]
     if header is None or not samples:
-        raise BadInput(path, "", f"found {listed(parts) or 'no files'}", "header.json and samples of Inspect")
+        raise BadInput(path, "", f"found {listed([*parts]) or 'no files'}", "header.json and samples of Inspect")
 
     def unpacked(name: str) -> dict[str, Any]:
         if parts[name].file_size > LARGEST_TEXT:

@@ -16,8 +16,13 @@ from toolnoise.comparison.comparison_text import (
     shares,
     verdict,
 )
-from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogArm, LogComparison
+from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogComparison
 from toolnoise.stats.estimates import Estimate
+
+ASSUMED = {
+    "independent": ["Assumed: every run has a seed of its own (no --paired)."],
+    "paired": ["Paired: run s of both has the same seed."],
+}
 
 
 def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
@@ -31,48 +36,32 @@ def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
 
 
 def _block(found: LogComparison, tests: int) -> Block:
-    a, b = found.a, found.b
-    questions, runs = _questions(found), _runs(found)
+    a, b, questions = found.a, found.b, _questions(found)
     name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
     rows = [mean_row(name, *means, found.difference, _over(found), scale)]
     if found.way not in OF_THESE_RUNS:
         rows.append(difference_row("  these runs", found.difference_over_questions, questions, scale))
-        rows.append(difference_row("  these questions", found.difference_over_runs, runs, scale))
-    for name, of in (
-        (f"{b.name} replaces {a.name}, answers %", found.churn),
-        ("  from wrong to right", found.good_flips),
-        ("  from right to wrong", found.bad_flips),
-    ):
-        if of is not None:
-            rows.append((name, "", "", *shares(of, questions)))
+        rows.append(difference_row("  these questions", found.difference_over_runs, _runs(found), scale))
+    of_both = {f"{b.name} replaces {a.name}, answers %": found.churn}
+    of_both |= {"  from wrong to right": found.good_flips, "  from right to wrong": found.bad_flips}
+    rows += [(name, "", "", *shares(of, questions)) for name, of in of_both.items() if of is not None]
     for name, key in (("another run, answers %", "churn_runs"), ("another sample, answers %", "churn_samples")):
-        cells = tuple("" if getattr(arm, key) is None else f"{100 * getattr(arm, key).value:.2f}" for arm in (a, b))
-        if any(cells):
-            rows.append((name, *cells, "", "", ""))
-    about = [f"{arm.name}: {arm.file}, {counted(arm.n_runs, 'run')}{_samples(arm)}" for arm in (a, b)]
-    groups = "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
-    about.append(f"{found.n_questions} questions in every run of both{groups}{_missing(found)}")
-    about += [*found.notes, *_assumed(found)]
-    verdict, *says = _sentences(found)
-    return comparison_text.block(found, tests, verdict, rows, [*says, *about])
-
-
-def _samples(arm: LogArm) -> str:
-    fewest, most = arm.n_samples
-    if most == 1:
-        return ""
-    return f", {fewest if fewest == most else f'{fewest} to {most}'} samples of each question"
-
-
-def _missing(found: LogComparison) -> str:
-    said = f"; {counted(found.n_left_out, 'other')} left out" if found.n_left_out else ""
-    return said + (f"; {counted(found.n_unscored, 'sample')} without a score" if found.n_unscored else "")
-
-
-def _assumed(found: LogComparison) -> list[str]:
-    if found.way == "independent":
-        return ["Assumed: every run has a seed of its own (no --paired)."]
-    return ["Paired: run s of both has the same seed."] if found.way == "paired" else []
+        changes = [getattr(arm, key) for arm in (a, b)]
+        cells = ["" if of is None else f"{PERCENT * of.value:.2f}" for of in changes]
+        rows += [(name, *cells, "", "", "")] * any(cells)
+    about = []
+    for arm in (a, b):
+        fewest, most = arm.n_samples
+        samples = "" if most == 1 else f", {fewest} to {most} samples of each question"
+        samples = f", {most} samples of each question" if fewest == most > 1 else samples
+        about.append(f"{arm.name}: {arm.file}, {counted(arm.n_runs, 'run')}{samples}")
+    asked = f"{found.n_questions} questions in every run of both"
+    asked += "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
+    asked += f"; {counted(found.n_left_out, 'other')} left out" if found.n_left_out else ""
+    asked += f"; {counted(found.n_unscored, 'sample')} without a score" if found.n_unscored else ""
+    first, *says = _sentences(found)
+    notes = [*says, *about, asked, *found.notes, *ASSUMED.get(found.way, [])]
+    return comparison_text.block(found, tests, first, rows, notes)
 
 
 def _over(found: LogComparison) -> str:
@@ -88,47 +77,37 @@ def _runs(found: LogComparison) -> str:
     return f"{found.n_pairs} pairs of runs" if found.n_pairs else f"{found.a.n_runs} + {found.b.n_runs} runs"
 
 
+def _scale(found: LogComparison) -> float:
+    return PERCENT if found.shares else 1
+
+
 def _sentences(found: LogComparison) -> list[str]:
-    a, b, difference = found.a.name, found.b.name, found.difference
+    a, b, difference = found.a, found.b, found.difference
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
     if math.isnan(found.pvalue):
-        size = number_text(difference, _scale(found), "+")
-        return [f"{found.metric}: {b} - {a} is {size} on every question: without any noise, there is no test."]
-    unit = " points" * found.shares
-    how = {"lower": None, "unit": unit, "scale": _scale(found), "these": _these(found)}
+        size = f"{b.name} - {a.name} is {number_text(difference, _scale(found), '+')} on every question"
+        return [f"{found.metric}: {size}: without any noise, there is no test."]
+    these = " for this pair of runs" if a.n_runs == b.n_runs == 1 else " for these runs"
+    how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
+    how["these"] = these if found.way in OF_THESE_RUNS else ""
     (said,) = verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
     why = {
-        "one run": f"another training run of {a} or {b} may differ by more",
+        "one run": f"another training run of {a.name} or {b.name} may differ by more",
         "same runs": comparison_text.in_both_arms(found.n_in_both),
-        "two runs": comparison_text.too_few("runs", [arm.name for arm in (found.a, found.b) if arm.n_runs == 2]),
+        "two runs": comparison_text.too_few("runs", [arm.name for arm in (a, b) if arm.n_runs == 2]),
     }
     if found.way in why:
         said += f" This says nothing about the methods: {why[found.way]}."
     return [said, *_where_from(found)]
 
 
-def _these(found: LogComparison) -> str:
-    """Of what a difference is, where it is not one of methods."""
-    if found.way not in OF_THESE_RUNS:
-        return ""
-    return " for this pair of runs" if found.a.n_runs == found.b.n_runs == 1 else " for these runs"
-
-
 def _where_from(found: LogComparison) -> list[str]:
-    """What the width of the interval comes from."""
-    if found.parts is None or (found.way in OF_THESE_RUNS and found.parts.samples is None):
+    """What the width of the interval comes from, if there is more than one thing."""
+    if found.parts is None:
         return []
-    named = {"the choice of questions": found.parts.questions, "training runs": found.parts.runs}
-    if found.parts.samples is None:
-        named = {"questions and their single samples": found.parts.questions, "training runs": found.parts.runs}
-    elif found.way in OF_THESE_RUNS:
-        named.pop("training runs")
-    if found.parts.samples is not None:
-        named["samples"] = found.parts.samples
-    said = ", ".join(f"{100 * share:.0f} % from {name}" for name, share in named.items())
-    return [f"Of the variance of this difference, {said}."]
-
-
-def _scale(found: LogComparison) -> float:
-    return PERCENT if found.shares else 1
+    questions, runs, samples = found.parts
+    named = {"questions and their single samples" if samples is None else "the choice of questions": questions}
+    named |= {"training runs": None if found.way in OF_THESE_RUNS else runs, "samples": samples}
+    said = [f"{PERCENT * share:.0f} % from {name}" for name, share in named.items() if share is not None]
+    return [f"Of the variance of this difference, {', '.join(said)}."] if len(said) > 1 else []

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison.metric_names import listed
 from toolnoise.comparison.table_files import LARGEST
 
-MOST_LISTED = 12  # of names in an error
 OF_LOGS = "a log of lm-evaluation-harness or Inspect, or JSON lines"
 
 
@@ -60,7 +60,7 @@ def field(path: str, key: str, of: Any, name: str) -> str:
     value = of
     for part in [name] if isinstance(of, Mapping) and name in of else name.split("."):
         if not isinstance(value, Mapping) or part not in value:
-            allowed = f"one of {listed(value)}" if isinstance(value, Mapping) and value else "a field that it has"
+            allowed = f"one of {listed([*value])}" if isinstance(value, Mapping) and value else "a field that it has"
             raise BadInput(path, key, f"found no {name}", f"--cluster with {allowed}")
         value = value[part]
     if isinstance(value, Mapping | list) or value is None:
@@ -85,9 +85,3 @@ def chosen(path: str, found: Iterable[str], asked: str | None) -> str:
 def digest(value: Any) -> str:
     """What tells two contents apart."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
-
-
-def listed(names: Iterable[Any]) -> str:
-    """Names in a line."""
-    every = [str(name) for name in names]
-    return ", ".join(every[:MOST_LISTED]) + " ..." * (len(every) > MOST_LISTED)

@@ -11,8 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, listed, number
+from toolnoise.comparison.evals.scored import Asked, Log, Scored, chosen, number
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
+from toolnoise.comparison.metric_names import listed
 from toolnoise.comparison.table_files import BOOLEANS, first_object, has_names, is_number, objects, read_csv
 from toolnoise.comparison.table_rows import role_of, words_of
 
@@ -36,7 +37,7 @@ def read(path: str, asked: Asked) -> Log:
     if not questions:
         _require_questions(path, columns, score, scores)
     if asked.cluster is not None and asked.cluster not in columns:
-        raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed(columns)}")
+        raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed([*columns])}")
     rows = [
         Scored(
             # Without names, lines are all that questions have.
@@ -88,7 +89,7 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
     targets = targets or [name for name in columns if name == "answer" and name not in answers]
     if not answers or not _at_most_one(path, targets, "targets"):
         allowed = "a column correct or score; or texts, in pred and target"
-        raise BadInput(path, "", f"found the columns {listed(columns)}", allowed)
+        raise BadInput(path, "", f"found the columns {listed([*columns])}", allowed)
     pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
     return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
 
