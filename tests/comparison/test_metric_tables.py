@@ -8,7 +8,6 @@ server's `/data/plugin/scalars/scalars?...&format=csv`, which the page's downloa
 
 import collections
 import itertools
-import json
 import random
 import re
 import shutil
@@ -83,28 +82,6 @@ def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
     of_tensorboard = [["run-a-seed1-tag-x.csv", "run-a-seed2-tag-x.csv"], ["run-b-s1.csv", "run-b-s2.csv"]]
     assert of_files(of_tensorboard) == ["run-a", "run-b"]
     assert len(set(of_files([["m.csv"], ["m.csv"]]))) == 2
-
-
-def test_json_lines_are_a_table_of_all_methods(table, refused_by_verb, capsys):
-    rows = [
-        {"config": {"model": arm}, "seed": int(seed), "accuracy": value, "steps": [1, 2]}
-        for arm, values in BY_SEED.items()
-        for seed, value in values.items()
-    ]
-    # A run that has not ended yet has a line without a metric, or without a number.
-    rows += [{"config": {"model": "base"}, "seed": 5}, {"config": {"model": "wide"}, "seed": 5, "accuracy": None}]
-    for name, lines in (("t.jsonl", rows), ("t.csv", [])):
-        table("".join(json.dumps(row) + "\n" for row in lines) or tidy(), name)
-    found = read("t.jsonl", by="config.model")
-    assert numbers(found) == BY_SEED
-    assert found.notes[-1] == "Left out: 2 blank in accuracy."
-    cli.main(["compare", "t.csv", "--metric", "accuracy", "--json"])
-    wanted = json.loads(capsys.readouterr().out)["comparisons"]
-    cli.main(["compare", "t.jsonl", "--metric", "accuracy", "--by", "config.model", "--json"])
-    assert json.loads(capsys.readouterr().out)["comparisons"] == wanted
-    table('{"model": "a", "accuracy": 0.9}\n{"model": "b", "acc', "t.jsonl")
-    line = refused_by_verb("compare", "t.jsonl", "--metric", "accuracy")
-    assert "t.jsonl: line 2: damaged or truncated (" in line
 
 
 @pytest.mark.parametrize("index", [False, True])
@@ -328,17 +305,6 @@ def test_steps_of_runs_with_states_are_told_by_their_seeds(table):
     assert numbers(read(table(text), steps="last")) == numbers(read(table(of_steps()), steps="last"))
 
 
-@pytest.mark.parametrize(("done", "lost"), [("done", "failed"), ("COMPLETE", "PRUNED"), ("TERMINATED", "ERROR")])
-def test_the_states_of_other_tools_are_known(done, lost, table):
-    head = f"model,seed,status,accuracy\na,1,{done},0.9\na,2,{lost},0.1\na,3,{done},0.8\nb,1,{done},0.7\n"
-    assert numbers(read(table(head))) == {"a": {"1": 0.9, "3": 0.8}, "b": {"1": 0.7}}
-
-
-def test_states_of_something_else_are_no_states_of_runs(table, refused):
-    path = table("name,status,accuracy\nx,old,0.9\ny,old,0.8\nz,new,0.7\nu,new,0.8\n")
-    assert "by: missing" in refused(lambda: read(path))
-
-
 def test_a_column_that_is_not_used_is_named(table):
     path = table("model,dataset,note,accuracy\na,hard,x,0.5\na,hard,y,0.9\nb,hard,x,0.6\nb,hard,x,0.8\n")
     assert "t.csv: not used, but varying within an arm: note; arms by model." in read(path).notes
@@ -549,11 +515,11 @@ def verdicts(random_tables, numbers):
 @pytest.mark.usefixtures("here")
 def test_tables_at_random_are_read_right_or_refused(random_tables):
     """`tests/fuzz/fuzz_tables.py` tries more of them."""
-    found = verdicts(random_tables, range(1000))
+    found = verdicts(random_tables, range(400))
     right = {layout: count for (layout, _, verdict), count in found.items() if verdict == "right"}
     assert right.keys() == {layout for layout, *_ in found}
-    assert sum(right.values()) > 700
-    assert sum(count for (_, meanings, _), count in found.items() if meanings == "of two meanings") > 50
+    assert sum(right.values()) > 280
+    assert sum(count for (_, meanings, _), count in found.items() if meanings == "of two meanings") > 20
 
 
 @pytest.mark.usefixtures("here")

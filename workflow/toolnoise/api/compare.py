@@ -5,10 +5,10 @@ Each compares every further arm with the first. What the arms are decides which 
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, of_intervals, rows_of
+from toolnoise.api.results import Result, drawn_by, of_intervals, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
 from toolnoise.comparison import comparison, comparison_text, label_files
@@ -17,9 +17,6 @@ from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas.outcomes import LOSSES, VALUES
-
-if TYPE_CHECKING:
-    from toolnoise.comparison.compared_metrics import MetricComparison
 
 
 def compare_runs(
@@ -57,12 +54,10 @@ def compare_runs(
     found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.
-    first = [each for each in values["comparisons"] if each["metric"] == found[0].metric]
-    drawn = _intervals(
-        f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}", first, "difference"
-    )
-    rows, figure = partial(_rows_of_metrics, found), partial(_figure, found)
-    return Result(laid_out([block]), values, rows, drawn, figure, [block.rows])
+    first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
+    label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
+    rows, figure = partial(_rows_of_metrics, values["comparisons"]), partial(drawn_by, "write_differences", found)
+    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), figure, [block.rows])
 
 
 def compare_predictions(
@@ -83,9 +78,6 @@ def compare_predictions(
     (0.035, 4)
     """
     _require_two(arms)
-    paths = given.paths(arms[0])
-    if labels is None and paths is None:
-        _require_predictions(given.name_of_arm(0), arms[0])
     truth = labels_of(labels, arms[0])
     if by_label and not truth.asked:
         what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
@@ -162,7 +154,12 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
     if (paths := given.paths(first)) is not None:
         return examples.labels_of(paths)
     # Right and wrong answers, run x N, need none; whatever else does is told so.
-    return Truth("", None, given.arrays(given.name_of_arm(0), first)[0].shape[-1])
+    name = given.name_of_arm(0)
+    run = given.arrays(name, first)[0]
+    if run.ndim == 0 or run.dtype.kind not in "biu":
+        allowed = "labels; or compare_runs, if these are metrics of runs"
+        raise BadInput(name, "", f"found {run.dtype} of shape {run.shape}, and no labels", allowed)
+    return Truth("", None, run.shape[-1])
 
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
@@ -194,49 +191,30 @@ def _assumed(paired: bool, same_start: bool) -> Assumption:
     return "paired" if paired else "same start" if same_start else "independent"
 
 
-def _require_predictions(name: str, arm: Any) -> None:
-    """Refuse, without labels, what looks like one number a run: say which function is meant."""
-    table = hasattr(arm, "columns") and any(
-        str(kind).lower().startswith(("float", "str", "object")) for kind in arm.dtypes
-    )
-    first = None if table else given.arrays(name, arm)[0]
-    if first is None or first.ndim == 0 or (first.ndim == 1 and first.dtype.kind == "f" and (first % 1 != 0).any()):
-        what = "a table" if table else "one number a run"
-        raise BadInput(
-            name, "", f"found {what}, and no labels", "compare_runs, if these are metrics of runs; or labels"
-        )
-
-
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
-    drawn = _intervals(label, pairs, quantity, scale)
-    return Result(laid_out(blocks), values, partial(_rows, pairs), drawn, printed=[block.rows for block in blocks])
+    rows, printed = partial(_rows, pairs), [block.rows for block in blocks]
+    return Result(laid_out(blocks), values, rows, _picture(pairs, quantity, label, scale), printed=printed)
 
 
-def _intervals(label: str, pairs: Sequence[Mapping[str, Any]], quantity: str, scale: float = 1) -> Any:
+def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1) -> Any:
     ends = [[end and scale * end for end in pair[quantity].values()] for pair in pairs]
-    rows = [
-        {"quantity": f"{pair['b']['name']} - {pair['a']['name']}", "value": value, "low": low, "high": high}
-        for pair, (value, low, high) in zip(pairs, ends, strict=True)
-    ]
-    return of_intervals(label, rows)
+    names = [f"{pair['b']['name']} - {pair['a']['name']}" for pair in pairs]
+    keys = ("quantity", "value", "low", "high")
+    return of_intervals(
+        label, [dict(zip(keys, (name, *of), strict=True)) for name, of in zip(names, ends, strict=True)]
+    )
 
 
 def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
 
 
-def _rows_of_metrics(found: "Sequence[MetricComparison]") -> list[Mapping[str, Any]]:
+def _rows_of_metrics(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return [
-        {"a": each.a.name, "b": each.b.name, "quantity": each.metric}
-        | dict(zip(("value", "low", "high"), each.difference, strict=True))
-        | {"pvalue": each.pvalue, "pvalue_holm": each.pvalue_holm, "test": each.test}
-        for each in found
+        {"a": pair["a"]["name"], "b": pair["b"]["name"], "quantity": pair["metric"]}
+        | dict(zip(("value", "low", "high"), pair["difference"].values(), strict=True))
+        | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
+        for pair in pairs
     ]
-
-
-def _figure(found: "Sequence[MetricComparison]", path: str) -> None:
-    from toolnoise.comparison import figures
-
-    figures.write_differences(found, path)

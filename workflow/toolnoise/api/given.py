@@ -65,7 +65,7 @@ def array(name: str, given: Any) -> np.ndarray:
             found = np.asarray(given, dtype=object)  # NumPy makes texts of numbers beside texts
         if found.dtype == object and hasattr(given, "__dlpack__"):
             found = np.from_dlpack(given)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise BadInput(name, "", f"found {type(given).__name__}: {error}", WANTED) from None
     if found.dtype == object:
         kinds = {type(value) for value in found.flat}

@@ -3,18 +3,15 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from toolnoise.api import given
-from toolnoise.api.results import Result
+from toolnoise.api.results import Result, drawn_by
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import sample_size
 from toolnoise.stats.power import LEVEL, POWER
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def plan(
@@ -67,8 +64,8 @@ def plan(
         spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
     planned = sample_size.plan(spread, _several(gain), _several(ratio), _several(margin), _several(runs), level, power)
     values = sample_size.as_json(planned)
-    text, rows, picture = sample_size.as_text(planned), partial(_rows, values), partial(_picture, planned)
-    return Result(text, values, rows, picture, partial(_figure, planned))
+    text, rows, picture = sample_size.as_text(planned), partial(_rows, values), partial(drawn_by, "draw_power", planned)
+    return Result(text, values, rows, picture, partial(drawn_by, "write_power", planned))
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
@@ -98,18 +95,6 @@ def _refuse(arguments: Mapping[str, Any], why: str) -> None:
 
 def _rows(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [*values["needed"], *values["shown"]]
-
-
-def _picture(planned: sample_size.SampleSize, axes: "Axes | None") -> "Axes":
-    from toolnoise.comparison import figures
-
-    return figures.draw_power(planned, axes)
-
-
-def _figure(planned: sample_size.SampleSize, path: str) -> None:
-    from toolnoise.comparison import figures
-
-    figures.write_power(planned, path)
 
 
 def _several(given: Any) -> Any:

@@ -1,20 +1,15 @@
-"""`tn.read_results`: the results of a study, and dumps of predictions."""
+"""`tn.read_results`: the results of a study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
 from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from toolnoise.api.results import POINTS, Result, of_intervals, plain
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import arms
-from toolnoise.dumps import stacks
 from toolnoise.provenance import archive
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid, layout
@@ -23,7 +18,7 @@ from toolnoise.study.cells import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
-WANTED = "a study's results folder, its study.json, an archive of it, or a dump of predictions (.npy)"
+WANTED = "a study's results folder, its study.json, or an archive of it"
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,25 +36,12 @@ class StudyResults(Result):
         return self.tables[kind].copy()
 
 
-@dataclass(frozen=True, repr=False)
-class Dump(Result):
-    """The predictions of a cell's runs, memory-mapped, run x example x class, and the labels of the examples."""
+def read_results(path: str | Path) -> StudyResults:
+    """Read a study's results folder, its study.json or its archive.
 
-    predictions: np.ndarray = field(default_factory=lambda: np.empty(0), compare=False)
-    labels: np.ndarray | None = field(default=None, compare=False)
-    seeds: tuple[int, ...] = ()
-
-
-def read_results(path: str | Path) -> StudyResults | Dump:
-    """Read a study's results folder, its study.json or archive, or the dump of one of its cells.
-
-    `tn.read_results("results/demo").metrics("stability")` is a table of pandas; the `predictions` of a dump go to
-    `tn.noise`.
+    `tn.read_results("results/demo").metrics("stability")` is a table of pandas.
     """
-    place = Path(path)
-    if arms.is_dump(place):
-        return _dump(place)
-    with archive.opened(place) as (folder,):
+    with archive.opened(Path(path)) as (folder,):
         kept = folder / Path(layout.STUDY).name if folder.is_dir() else folder
         if kept.name != Path(layout.STUDY).name or not kept.is_file():
             raise BadInput(path, "", "found no results of a study", WANTED)
@@ -95,19 +77,3 @@ def _churns(table: "pd.DataFrame | None") -> list[dict[str, Any]]:
         | plain(Estimate(*(float(getattr(row, end)) for end in ends)), POINTS)
         for row in whole.itertuples(index=False)
     ]
-
-
-def _rows(seeds: Sequence[int]) -> Sequence[Mapping[str, Any]]:
-    return [{"seed": seed} for seed in seeds]
-
-
-def _dump(path: Path) -> Dump:
-    dump = stacks.read_predictions(path, path.with_suffix(".json"))
-    kept, seeds = dump.kept, tuple(compress(dump.seeds, dump.finished))
-    try:
-        labels = arms.labels_of([str(path)]).answers
-    except BadInput:  # values, or data that an archive lacks
-        labels = None
-    values: dict[str, Any] = {"file": str(path), "runs": len(seeds), "shape": list(kept.shape), "seeds": list(seeds)}
-    text = f"{path.name}: {len(seeds)} runs, {' x '.join(map(str, kept.shape))} {kept.dtype}"
-    return Dump(text, values, partial(_rows, seeds), predictions=kept, labels=labels, seeds=seeds)

@@ -96,6 +96,13 @@ def _with_matplotlib() -> Iterator[None]:
         raise BadInput(name, "", "not installed", f"pip install {' '.join(DRAWING)}") from None
 
 
+def drawn_by(function: str, found: Any, where: Any) -> Any:
+    """What a function of `comparison.figures` draws, which imports Matplotlib."""
+    from toolnoise.comparison import figures
+
+    return getattr(figures, function)(found, where)
+
+
 def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     """The numbers in nested values, a line each: those with an interval have its ends."""
     rows: list[dict[str, Any]] = []

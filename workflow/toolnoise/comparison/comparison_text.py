@@ -291,7 +291,7 @@ def verdict(
     if share is None:
         return [f"{winner} is {way} than {loser}{these}: {says}"]
     if lower is None:
-        says += " Which way is better is not known: --lower or --higher says it."
+        says += " Which way is better is not known: lower or higher says it."
     pairs = f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
     return [f"{winner} is {way} than {loser}: {says}", pairs]
 

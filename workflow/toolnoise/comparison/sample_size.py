@@ -117,29 +117,26 @@ def plan(
     wanted: float,
 ) -> SampleSize:
     """Check the question."""
-    for name, value in (("level", level), ("power", wanted)):
-        if not 0 < value < 1:
-            raise BadArgument(name, f"found {value:g}", "a share between 0 and 1, such as 0.05")
-    if wanted <= level:
-        raise BadArgument("power", f"found {wanted:g}", f"more than the level, {level:g}")
-    in_points = spread is None or spread.unit == "points"
-    for gain in gains or ():
-        if in_points and not LEAST_POINTS <= gain <= POINTS:
-            raise BadArgument("gain", f"found {gain:g}", "points from 0.000001 to 100, such as 0.3")
-        if not 0 < gain < math.inf:
-            raise BadArgument("gain", f"found {gain:g}", f"a difference in {spread.quantity} above 0")
-    for name, values in (("ratio", ratios), ("margin", margins)):
+    in_points, share = spread is None or spread.unit == "points", "a share between 0 and 1, such as 0.05"
+    least, most = (LEAST_POINTS, POINTS) if in_points else (0, math.inf)
+    points = f"points from 0.000001 to {POINTS}, such as 0.3"
+    factor = f"a factor above 1, such as 1.5, and at most {MOST_FACTOR}"
+    for name, values, fits, allowed in (
+        ("level", [level], lambda value: 0 < value < 1, share),
+        ("power", [wanted], lambda value: 0 < value < 1, share),
+        ("power", [wanted], lambda value: value > level, f"more than the level, {level:g}"),
+        ("gain", gains, lambda value: max(least, 1e-300) <= value <= most, points if in_points else "more than 0"),
+        ("ratio", ratios, lambda value: 1 < value <= MOST_FACTOR, factor),
+        ("margin", margins, lambda value: 1 < value <= MOST_FACTOR, factor),
+        ("runs", runs, lambda value: 2 <= value <= MOST_RUNS, f"2 to {MOST_RUNS} runs per arm"),
+    ):
         for value in values or ():
-            if not 1 < value <= MOST_FACTOR:
-                allowed = f"a factor above 1, such as 1.5, and at most {MOST_FACTOR}"
+            if not fits(value):
                 raise BadArgument(name, f"found {value:g}", allowed)
-    for count in runs or ():
-        if not 2 <= count <= MOST_RUNS:
-            raise BadArgument("runs", f"found {count}", f"2 to {MOST_RUNS} runs per arm")
     if gains and spread is None:
         raise BadArgument("gain", "how many runs depends on the SD", "give pilot or sd")
-    asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
     unit = spread.unit if spread else "points"
+    asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
     claims = tuple(Claim(kind, value, unit) for kind, values in asked for value in values or ())
     return SampleSize(spread, claims, tuple(runs or (() if claims else USUAL_RUNS)), level, wanted)
 
@@ -236,18 +233,15 @@ def _lines(question: SampleSize) -> Iterator[str]:
     tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
     yield f"Two arms with equal numbers of runs; {tests}."
     if question.claims:
+        counts = {"seeds": "seeds, in both arms", "runs_per_arm": "runs per arm"}
         yield ""
-        ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
-        over = ["over the SD's interval"] if ranged else []
-        paired = spread is not None and spread.shared is not None
-        rows = [("claim", *(["seeds, in both arms", *over] if paired else []), "runs per arm", *over)]
-        for claim, entry in zip(question.claims, about["needed"], strict=True):
-            cells = [_needed_cells(entry, key, ranged=ranged) for key in ("seeds", "runs_per_arm")[not paired :]]
-            rows.append((claim.in_words, *(cell for both in cells for cell in both)))
-        yield from aligned(rows)
+        yield from aligned([*_table([claim.in_words for claim in question.claims], about["needed"], counts)])
     if question.runs:
+        of = f"a gain{f', {spread.unit or spread.quantity}' if spread else ''}"
+        gains = {"gain_of_pairs": f"{of}, seeds shared", "gain": of}
+        gains |= {"ratio": "a ratio of SDs", "margin": "SDs equal within a factor"}
         yield ""
-        yield from aligned([*_table(about["shown"], spread)])
+        yield from aligned([*_table([str(count) for count in question.runs], about["shown"], gains)])
     for claim, entry in zip(question.claims, about["needed"], strict=True):
         if claim.kind == "gain":
             yield ""
@@ -263,27 +257,27 @@ def _of_seeds(shared: SharedSeeds) -> Iterator[str]:
     yield f"With shared seeds, the variance of a difference is {left} times that of other seeds{may}."
 
 
-def _needed_cells(entry: dict[str, Any], key: str, *, ranged: bool) -> list[str]:
-    """A number of runs, and its range."""
-    if key not in entry:
-        return ["", ""] if ranged else [""]
-    known = f"{key}_low" in entry
-    over = f"{_count(entry[f'{key}_low'])} to {_count(entry[f'{key}_high'])}" if known else ""
-    return [_count(entry[key]), *([over] if ranged else [])]
+def _table(
+    names: Sequence[str], entries: Sequence[dict[str, Any]], columns: dict[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """Those of the columns that there are, with what they have over the SD's interval."""
+    columns = {key: heading for key, heading in columns.items() if any(key in entry for entry in entries)}
+    yield ("claim" if "runs_per_arm" in columns else "runs per arm", *columns.values())
+    for name, entry in zip(names, entries, strict=True):
+        ends = [[entry.get(f"{key}{end}", math.nan) for end in ("", "_low", "_high")] for key in columns]
+        yield (name, *(_ranged(*of, counted="runs_per_arm" in columns) for of in ends))
 
 
-def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[tuple[str, ...]]:
-    of = f", {spread.unit or spread.quantity}" if spread else ""
-    kinds = {"gain_of_pairs": f"a gain{of}, seeds shared", "gain": f"a gain{of}"}
-    kinds = {kind: says for kind, says in kinds.items() if kind in shown[0]}
-    yield ("runs per arm", *kinds.values(), "a ratio of SDs", "SDs equal within a factor")
-    for entry in shown:
-        gain = []
-        for kind in kinds:
-            low, high = entry[f"{kind}_low"], entry[f"{kind}_high"]
-            value = "none" if entry[kind] is None else f"{entry[kind]:.3g}"
-            gain.append(value + ("" if None in (low, high) else f" ({low:.3g} to {high:.3g})"))
-        yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
+def _ranged(value: float | None, low: float | None, high: float | None, *, counted: bool) -> str:
+    """A number of runs, or what these show, over the SD's interval; a number of runs that is None is too large."""
+    none = f"over {MOST_RUNS:,}" if counted else "none"
+    value, low, high = (none if each is None else _short(each) for each in (value, low, high))
+    return f"{value} ({low} to {high})" if low and (counted or none not in (low, high)) else value
+
+
+def _short(number: float) -> str:
+    """A number of runs, or three digits; nothing for NaN."""
+    return f"{number:,}" if isinstance(number, int) else "" if math.isnan(number) else f"{number:.3g}"
 
 
 def _by_chance(claim: Claim, chances: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -339,7 +333,3 @@ def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
 
 def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _count(runs: int | None) -> str:
-    return f"over {MOST_RUNS:,}" if runs is None else f"{runs:,}"

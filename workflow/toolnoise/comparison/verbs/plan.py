@@ -3,7 +3,7 @@
 import argparse
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
-from toolnoise.comparison.verbs.table_options import READING, direction
+from toolnoise.comparison.verbs.compare import READING, direction
 
 CELL = ("model", "dataset", "hardware", "variant")
 
