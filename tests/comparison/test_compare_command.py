@@ -362,9 +362,9 @@ def test_cross_entropy_is_compared_where_there_are_scores():
 @pytest.mark.parametrize(
     ("assumption", "said", "way"),
     [
-        ("independent", "every run of A and B has draws of its own (no --paired, no --same-start)", "independent"),
-        ("paired", "run s of A and run s of B have the same draws (--paired)", "paired"),
-        ("same start", "all runs start from the same weights (--same-start)", "one draw"),
+        ("independent", "every run of A and B has draws of its own (not paired, no same start)", "independent"),
+        ("paired", "run s of A and run s of B have the same draws (paired)", "paired"),
+        ("same start", "all runs start from the same weights (same start)", "one draw"),
     ],
 )
 def test_what_is_assumed_is_said(assumption, said, way):

@@ -286,7 +286,7 @@ def test_losses_and_labels_do_not_go_together(saved, refused):
     assert line == "labels: found it with losses; none: a loss is no prediction of a label"
     for asked in (None, VALUES):
         line = refused(arms.require_no_losses, "nll.npy", asked)
-        assert line.startswith("nll.npy: found losses by its name, which are no predictions; --losses: ")
+        assert line.startswith("nll.npy: found losses by its name, which are no predictions; losses, if ")
 
 
 # Intervals over examples: a segment's tokens are drawn together

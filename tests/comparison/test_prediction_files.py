@@ -206,7 +206,7 @@ def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
     ("value", "line"),
     [
         (np.array([0, 1, 3, 1, 0]), "[2]: found 3; 0 to 2, the classes of "),
-        (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ...; numbers to predict need --values"),
+        (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ...; numbers to predict are values"),
         (np.array([0, 1, np.nan, 1, 0]), "[2]: found nan; finite numbers"),
         (np.eye(5), "found shape (5, 5) with one 1 in each row; one label per example: its place"),
         (np.zeros((2, 2, 2, 2)), "found float64 of shape (2, 2, 2, 2); numbers in 1 to 3 dimensions"),

@@ -493,7 +493,7 @@ def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(
     said = "read 400 values as 1 run of 400 right or wrong answers"
     assert found.notes == [f"{said} (churn counts changes between right and wrong)"]
     write(RUNS[0], "run5.npy")
-    line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
+    line = "run5.npy: found classes, and no labels; labels in a file of their own: the first one has"
     assert line in refused(arms.read, [str(tmp_path)], PREDICTIONS, labels)
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}_correct.npy")

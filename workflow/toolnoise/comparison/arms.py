@@ -82,7 +82,7 @@ def require_no_losses(path: str, asked: str | None) -> None:
     """Refuse to take for predictions what a program left as losses."""
     if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
         what = "found losses by its name, which are no predictions"
-        raise BadInput(path, "", what, "--losses: each token's negative log-likelihood; or another name")
+        raise BadInput(path, "", what, "losses, if it is each token's negative log-likelihood; or another name")
 
 
 def labels_of(given: Sequence[str]) -> Truth:
@@ -202,7 +202,7 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
     if arm.ids is not None and other.ids is not None:
         order = table_rows.matching(other.ids, arm.ids)
         if order is None or (order != np.arange(len(order))).any():
-            allowed = "the same order; or ids in --labels, too, by which examples are put into order"
+            allowed = "the same order; or ids beside the labels, too, by which examples are put into order"
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
@@ -390,7 +390,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     if reading.what == RIGHTS:
         return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
     if truth.answers is None:
-        allowed = "--labels with a file of them: the first file has right and wrong answers alone"
+        allowed = "labels in a file of their own: the first one has right and wrong answers alone"
         raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
     if given is not None:
         _require_labels_of_its_own(path, given, truth)

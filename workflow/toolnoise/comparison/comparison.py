@@ -398,9 +398,9 @@ def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
         notes.append(f"{runs} of {a.name}.")
     unknown = [of.name for of in (a, b) if of.arm.drawn is None]
     assumed = {
-        "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",
-        "paired": f"run s of {a.name} and run s of {b.name} have the same draws (--paired)",
-        "same start": "all runs start from the same weights (--same-start)",
+        "independent": f"every run of {' and '.join(unknown)} has draws of its own (not paired, no same start)",
+        "paired": f"run s of {a.name} and run s of {b.name} have the same draws (paired)",
+        "same start": "all runs start from the same weights (same start)",
     }
     return [*notes, f"Assumed: {assumed[assumption]}."] if unknown else notes
 

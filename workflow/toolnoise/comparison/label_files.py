@@ -149,6 +149,6 @@ def as_classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
     if wrong.any():
         where = tuple(np.argwhere(wrong)[0])
         place = f"[{', '.join(map(str, where))}]"
-        allowed = f"expected a {what}: 0, 1, ..." + ("; numbers to predict need --values" if what == "label" else "")
+        allowed = f"expected a {what}: 0, 1, ..." + ("; numbers to predict are values" if what == "label" else "")
         raise BadInput(path, place, f"found {values[where]}", allowed)
     return values.astype(np.int64)

@@ -336,7 +336,9 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) 
         scores = np.stack([unit_scores(LABELS, run) for run in flat])
         return Reading(scores, "scores", f"{what} log-odds of yes against no")
     if flat.dtype.kind == "f" and not is_whole(flat):
-        allowed = f"classes, or scores of shape {(*shape, 'class')}; --losses for each token's negative log-likelihood"
+        allowed = (
+            f"classes, or scores of shape {(*shape, 'class')}; losses, if it is each token's negative log-likelihood"
+        )
         raise BadInput(path, "", f"found fractions of shape {stack.shape}", allowed)
     return Reading(flat, "classes", f"{what} predicted classes")
 

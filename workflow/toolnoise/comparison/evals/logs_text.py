@@ -20,7 +20,7 @@ from toolnoise.comparison.evals.compared_logs import OF_THESE_RUNS, LogCompariso
 from toolnoise.stats.estimates import Estimate
 
 ASSUMED = {
-    "independent": ["Assumed: every run has a seed of its own (no --paired)."],
+    "independent": ["Assumed: every run has a seed of its own (not paired)."],
     "paired": ["Paired: run s of both has the same seed."],
 }
 

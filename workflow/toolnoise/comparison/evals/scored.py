@@ -61,10 +61,10 @@ def field(path: str, key: str, of: Any, name: str) -> str:
     for part in [name] if isinstance(of, Mapping) and name in of else name.split("."):
         if not isinstance(value, Mapping) or part not in value:
             allowed = f"one of {listed([*value])}" if isinstance(value, Mapping) and value else "a field that it has"
-            raise BadInput(path, key, f"found no {name}", f"--cluster with {allowed}")
+            raise BadInput(path, key, f"found no {name}", f"{allowed} as cluster")
         value = value[part]
     if isinstance(value, Mapping | list) or value is None:
-        allowed = "--cluster with a field that has a text or a number"
+        allowed = "a field that has a text or a number as cluster"
         raise BadInput(path, key, f"found {value!r:.40} as {name}", allowed)
     return str(value)
 
@@ -76,9 +76,9 @@ def chosen(path: str, found: Iterable[str], asked: str | None) -> str:
         return asked
     what = f"found the scores {listed(names)}" if names else "found no score that is a number"
     if not names or asked is not None:
-        raise BadInput(path, "", what, f"--metric with one of them, not {asked}" if asked else "a log with scores")
+        raise BadInput(path, "", what, f"one of them as metric, not {asked}" if asked else "a log with scores")
     if len(names) > 1:
-        raise BadInput(path, "", what, "--metric with one of them")
+        raise BadInput(path, "", what, "one of them as metric")
     return names[0]
 
 

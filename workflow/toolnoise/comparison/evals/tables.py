@@ -37,7 +37,7 @@ def read(path: str, asked: Asked) -> Log:
     if not questions:
         _require_questions(path, columns, score, scores)
     if asked.cluster is not None and asked.cluster not in columns:
-        raise BadInput(path, "", f"found no column {asked.cluster}", f"--cluster with one of {listed([*columns])}")
+        raise BadInput(path, "", f"found no column {asked.cluster}", f"one of {listed([*columns])} as cluster")
     rows = [
         Scored(
             # Without names, lines are all that questions have.
@@ -102,7 +102,7 @@ def _require_questions(path: str, columns: Columns, score: str, scores: Sequence
     other = next((value for value in scores if value not in (0, 1)), None)
     if several or (other is not None and not texts):
         what = f"found several values of {several}" if several else f"found {score} {other:g}"
-        allowed = "metrics of runs go in one table or a CSV, with --metric, without --correct"
+        allowed = "metrics of runs go in one table or a CSV, with metric, without correct"
         raise BadInput(path, "", f"{what}, and no column of questions", f"a column id of the questions; {allowed}")
 
 
