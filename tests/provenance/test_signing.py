@@ -284,3 +284,20 @@ def test_a_root_must_be_of_the_required_commit_or_a_later_one(root, tmp_path, mo
 @pytest.mark.parametrize("asked", ["", "yesterday", "2026-02-30", "0" * 40, "--all", "9999-12-31T23:59-10"])
 def test_what_is_no_date_and_no_commit_here_is_one_line(asked, refused):
     assert f"--not-before: found {asked!r}; a date such as" in refused(signing.not_before, asked)
+
+
+def test_several_may_sign_and_a_root_that_is_made_again_is_bare(root, sign, keys):
+    bare = root.read_bytes()
+    sign("bob")
+    sign("ann")
+    assert len(json.loads(root.read_text())["signatures"]) == 2
+    assert [check(keys, root, name) for name in ("ann", "bob")] == ["", ""]
+    root.write_bytes(bare)
+    assert check(keys, root) == "is not signed"
+
+
+def test_what_was_read_before_is_what_must_be_signed(root, sign, keys):
+    sign()
+    other = statements.read(root)._replace(verb="report")
+    with signing.signed_by(keys / "ann.pub", None) as key:
+        assert key.why_not(root, other) == "changed since it was read"
