@@ -16,25 +16,8 @@ import pandas as pd
 
 from toolnoise.base.errors import BadArgument
 from toolnoise.base.printing import counted, rounded_text
-from toolnoise.comparison import comparison, designs
-from toolnoise.comparison.comparison_text import (
-    LEVEL,
-    Block,
-    Row,
-    correlated,
-    decimals_of_line,
-    in_both_arms,
-    in_own_unit,
-    mean_row,
-    name_of_test,
-    plain,
-    sd_ratio,
-    shares,
-    shown,
-    too_few,
-    verdict,
-    with_numbers,
-)
+from toolnoise.comparison import comparison, comparison_text, designs
+from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Design, Way
 from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_tables import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
@@ -42,7 +25,7 @@ from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
-from toolnoise.stats.two_means import Result, most_freedom
+from toolnoise.stats.two_means import Result
 
 PREVIOUS = "previous"  # in place of an arm: the one before, in the order of the table
 RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
@@ -87,10 +70,6 @@ class MetricComparison(NamedTuple):
     hedges_g: Estimate
     probability_of_improvement: Estimate
     probability_of_higher: Estimate
-
-
-TESTS = {"paired": "Student's t of pairs", "partly paired": "t of partly paired runs", "independent": "Welch's t"}
-TESTS |= dict.fromkeys(UNTESTED, "none")
 
 
 def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
@@ -167,13 +146,6 @@ def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
     return comparison.difference(plan, a, b, np.nan)
 
 
-def _name_of_test(way: Way, runs_a: int, runs_b: int) -> str:
-    """What the test is called; that of few runs is not quite Welch's."""
-    most = most_freedom(runs_a, runs_b)
-    limit = f", at most {most:g} degrees of freedom" if way == "independent" and most < np.inf else ""
-    return TESTS[way] + limit
-
-
 def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> MetricArm:
     units = of_runs if of_sessions is None else of_sessions
     mean, sd = mean_t(units, np.nan), sd_chi2(units, np.nan)
@@ -198,6 +170,10 @@ def _compared(
         for name, of, of_sessions in zip((name_a, name_b), (a, b), means, strict=True)
     )
     numbered = str(of_a["seed"].iloc[0]).startswith(NUMBERED)
+    pairs_are = "sessions" if in_sessions else "runs" if numbered else "seeds"
+    pairs = plan.shared if in_sessions or plan.way in comparison.PAIRED else 0
+    units = ("sessions" if in_sessions else "runs", pairs_are)
+    name = "none" if untested else comparison_text.name_of_test(plan.way, tuple(map(len, means)), pairs, *units)
     return MetricComparison(
         metric=metric.name,
         lower_is_better=metric.lower,
@@ -205,9 +181,9 @@ def _compared(
         a=arm_a,
         b=arm_b,
         way=plan.way,
-        test=_name_of_test(plan.way, *map(len, means)),
-        n_pairs=plan.shared if in_sessions or plan.way in comparison.PAIRED else 0,
-        pairs_are="sessions" if in_sessions else "runs" if numbered else "seeds",
+        test=name,
+        n_pairs=pairs,
+        pairs_are=pairs_are,
         n_in_both=same,
         pair_weight=pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
         difference=test.effect,
@@ -222,7 +198,7 @@ def _compared(
 
 def as_json(runs: Runs, found: Sequence[MetricComparison]) -> dict[str, Any]:
     """The comparison for programs: in the metrics' own unit, undefined values are null."""
-    each = [plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
+    each = [comparison_text.plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
     return {"read": runs.described, "tests": tests(found), "comparisons": each}
 
 
@@ -270,12 +246,16 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
-        rows += with_numbers(
+        rows += comparison_text.with_numbers(
             [
-                mean_row(name, each.a.mean, each.b.mean, each.difference, by),
-                ("  in SDs", "", "", *shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is {_way(each)}, % of pairs", "", "", *shares(_beats(each), by)),
-                ("  SD", *in_own_unit(each.a, each.b, "sd"), *sd_ratio(each.sd_ratio, by)),
+                comparison_text.mean_row(name, each.a.mean, each.b.mean, each.difference, by),
+                ("  in SDs", "", "", *comparison_text.shown(each.hedges_g, "{:+.2f}", by)),
+                (f"  {b} is {_way(each)}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
+                (
+                    "  SD",
+                    *comparison_text.in_own_unit(each.a, each.b, "sd"),
+                    *comparison_text.sd_ratio(each.sd_ratio, by),
+                ),
             ]
         )
     return rows
@@ -286,7 +266,7 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
     rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
     for each in found:
         arms = f"{shortened(each.a.name, WIDEST)} to {shortened(each.b.name, WIDEST)}"
-        name, *numbers, _ = mean_row(each.metric, each.a.mean, each.b.mean, each.difference, "")
+        name, *numbers, _ = comparison_text.mean_row(each.metric, each.a.mean, each.b.mean, each.difference, "")
         pvalues = ("" if math.isnan(p) else f"{p:.2g}" for p in (each.pvalue, each.pvalue_holm))
         rows.append((arms, name, *numbers, *pvalues))
     return rows
@@ -295,7 +275,9 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
 def _weighing(found: MetricComparison) -> list[str]:
     """How runs enter the means and their difference, where not each of them weighs alike."""
     said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
-    return said + [f"{found.b.name} - {found.a.name}:{correlated(found.pair_weight)}"] * bool(found.pair_weight)
+    return said + [f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}"] * bool(
+        found.pair_weight
+    )
 
 
 def _in_sessions(arm: MetricArm) -> str:
@@ -311,13 +293,13 @@ def _no_winner(found: MetricComparison) -> str:
     """Why there is no test."""
     arms = (found.a, found.b)
     if found.way == "same runs":
-        return in_both_arms(found.n_in_both)
+        return comparison_text.in_both_arms(found.n_in_both)
     if found.way == "no sessions":
         return "the sessions of the runs are not known"
     if found.way == "two draws":
         if found.a.n_sessions is None:
-            return too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
-        return too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
+            return comparison_text.too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
+        return comparison_text.too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
     if in_one := [arm.name for arm in arms if arm.n_sessions == 1]:
         if len(in_one) == 1:
             return f"{in_one[0]} ran in one session"
@@ -330,7 +312,7 @@ def sentences(found: MetricComparison) -> list[str]:
     """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""
-    value = rounded_text(difference.value, decimals_of_line(1, difference, a.mean, b.mean), "+")
+    value = rounded_text(difference.value, comparison_text.decimals_of_line(1, difference, a.mean, b.mean), "+")
     here = f"{name}: {b.name} - {a.name} is {value}{unit}"
     if found.way in UNTESTED:
         return [f"No winner: {_no_winner(found)} ({here})."]
@@ -339,7 +321,6 @@ def sentences(found: MetricComparison) -> list[str]:
             return [f"{name}: all runs of {a.name} and {b.name} are equal."]
         equal = "every pair" if found.way == "paired" else "every two runs"
         return [f"{here} in {equal}: without any noise, there is no test."]
-    in_sessions = a.n_sessions is not None and b.n_sessions is not None
-    units = (a.n_sessions, b.n_sessions) if in_sessions else (a.n_runs, b.n_runs)
-    test = name_of_test(found.way, units, found.n_pairs, "sessions" if in_sessions else "runs", found.pairs_are)
-    return verdict(found, name, difference, _beats(found).value, test, lower=found.lower_is_better, unit=unit)
+    return comparison_text.verdict(
+        found, name, difference, _beats(found).value, found.test, lower=found.lower_is_better, unit=unit
+    )

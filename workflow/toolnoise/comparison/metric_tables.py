@@ -250,8 +250,8 @@ def _lines(
     of = roles_of(found, list(columns.values()), asked, arms_are)
     summaries = _summaries(found, of)
     named = [line for line, summary in enumerate(summaries) if not summary]
-    arms, by = _arms_of_lines(found, of, named, arm, arms_are)
-    seeds, pairs = _seeds_of_lines(found, of, named, asked.seed, seed)
+    arms, of_arms = _arms_of_lines(found, of, named, arm, arms_are)
+    seeds, of_seeds = _seeds_of_lines(found, of, named, asked.seed, seed)
     blank = [""] * found.lines
     runs, states = (found.texts(name) if name else blank for name in (of.run, of.state))
     about = pd.DataFrame(
@@ -297,9 +297,10 @@ def _lines(
         layout.append(f"sessions by {of.session}")
     if folds := [name for name in found.names if plain(name) in known.FOLDS]:
         layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
-    chosen = [*layout, *(text for text, name in (by, pairs) if text and (name is None or name in original.names))]
-    if chosen:
-        notes.files.setdefault("; ".join(chosen), []).append(found.path)
+    # Of another layout, columns have been made up.
+    layout += [how for how, name in ((of_arms, of.arm), (of_seeds, of.seed)) if how and name in (None, *original.names)]
+    if layout:
+        notes.files.setdefault("; ".join(layout), []).append(found.path)
     return lines
 
 
@@ -470,36 +471,34 @@ def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> 
     return steps if told else nowhere
 
 
-def _arms_of_lines(
-    found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms
-) -> tuple[list[str], tuple[str, str | None]]:
-    """The arm of each line; how that is known, and the column. These lines may have names of runs."""
-    if arms_are == "in files":
-        return [arm] * found.lines, ("", None)
+def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms) -> tuple[list[str], str]:
+    """The arm of each line, and how that is known. These lines may have names of runs."""
     if of.arm:
-        return found.texts(of.arm), (f"arms by {of.arm}", of.arm)
-    in_names = _in_names(found, of, named, read_arms.arms_in_names)
-    if in_names is None and arms_are == "or one":
-        return [arm] * found.lines, ("", None)
-    if in_names is None:
+        return found.texts(of.arm), f"arms by {of.arm}"
+    if arms_are == "in files":
+        return [arm] * found.lines, ""
+    if in_names := _in_names(found, of, named, read_arms.arms_in_names):
+        return in_names, "arms by the names of runs, before their numbers"
+    if arms_are == "needed":
         raise BadArgument("by", "missing", "no column says a run's arm; or a file for each arm", found.path)
-    return in_names, ("arms by the names of runs, before their numbers", None)
+    return [arm] * found.lines, ""
 
 
 def _seeds_of_lines(
     found: Frame, of: Roles, named: list[int], asked: str | None, seed: str | None
-) -> tuple[list[str | None], tuple[str, str | None]]:
-    """The seed of each line, None where none is known; how it is known, and the column."""
+) -> tuple[list[str | None], str]:
+    """The seed of each line, None where none is known, and how that is known."""
     if of.seed:
         for line, cell in enumerate(found.column(of.seed)):
             if isinstance(cell, float) and abs(cell) >= EXACT:
                 what = f"found {cell:.0f}, rounded"
                 raise BadInput(found.where(line), of.seed, what, f"a seed below {EXACT}, or text")
-        return [whole_seed(text) for text in found.texts(of.seed)], (f"seeds by {of.seed}", of.seed)
+        return list(map(whole_seed, found.texts(of.seed))), f"seeds by {of.seed}"
     if seed is not None:
-        return [seed] * found.lines, ("seeds by the names of files", None)
-    in_names = None if asked == NONE else _in_names(found, of, named, read_arms.seeds_in_names)
-    return in_names or [None] * found.lines, ("seeds by the names of runs" if in_names else "", None)
+        return [seed] * found.lines, "seeds by the names of files"
+    if asked != NONE and (in_names := _in_names(found, of, named, read_arms.seeds_in_names)):
+        return in_names, "seeds by the names of runs"
+    return [None] * found.lines, ""
 
 
 def _in_names(
