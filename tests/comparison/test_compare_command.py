@@ -149,7 +149,7 @@ def test_draws_of_one_arm_alone_count_too(shared):
     ) / 36
     assert of_all == pytest.approx(apart.further["other_draws"]["churn"].value)
     sources = "init, shuffle, augment and dropout"
-    said = f"Partly paired: {shared} of 6 draws of {sources} are in both arms; all runs count."
+    said = f"Partly paired: {shared} draws of {sources} are in both arms, of 6 in A and 6 in B; all runs count."
     assert said in printed([found])
 
 

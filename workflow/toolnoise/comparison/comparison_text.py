@@ -25,23 +25,17 @@ TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent"
 
 
 class Words(NamedTuple):
-    """How scores of a kind are called: in sentences, in the table and in JSON, with their unit; lower may be better."""
+    """How scores of a kind are called: in sentences and in JSON, with their unit; lower may be better."""
 
     name: str
-    heading: str
     key: str = ""
     unit: str = ""
     scale: float = 1
     lower: bool = True
 
 
-ACCURACY = Words("accuracy", "accuracy %", "accuracy_", " points", PERCENT, lower=False)
-WORDS = {
-    CLASSES: ACCURACY,
-    RIGHTS: ACCURACY,
-    VALUES: Words("mean absolute error", "mean absolute error"),
-    LOSSES: Words("loss (nats)", "loss (nats)"),
-}
+ACCURACY = Words("accuracy", "accuracy_", " points", PERCENT, lower=False)
+WORDS = {CLASSES: ACCURACY, RIGHTS: ACCURACY, VALUES: Words("mean absolute error"), LOSSES: Words("loss (nats)")}
 # What has that name in front in JSON.
 SCORES = ("mean", "sd", "difference", "difference_over_examples", "difference_over_both", "sd_ratio")
 
@@ -103,7 +97,7 @@ def _block(found: Comparison, tests: int) -> Block:
     a, b, words, by, examples = found.a, found.b, WORDS[found.kind], over_what(found), _examples(found)
     beats = f"{b.name} is lower" if words.lower else f"{b.name} beats {a.name}"
     rows = [
-        mean_row(words.heading, a.mean, b.mean, found.difference, by, words.scale),
+        mean_row(words.name + " %" * (words.scale == PERCENT), a.mean, b.mean, found.difference, by, words.scale),
         difference_row("  these runs", found.difference_over_examples, examples, words.scale),
         difference_row("  new runs and examples", found.difference_over_both, f"{by}, {examples}", words.scale),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
@@ -208,17 +202,14 @@ def _of_labels(comparison: Comparison) -> list[str]:
 
 def pairing(comparison: Comparison) -> list[str]:
     """How many draws both arms have, and how much their runs weigh."""
-    sources = _of(comparison.same_draws)
+    both = f"{comparison.n_draws} draws{_of(comparison.same_draws)} are in both arms"
     if comparison.way == "paired":
-        return [f"Paired: {comparison.n_draws} draws{sources} are in both arms."]
+        return [f"Paired: {both}."]
     if comparison.way != "partly paired":
         return []
     a, b = comparison.n_draws_each
-    line = f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
-    if a != b:
-        each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
-        line = f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, {each}; all runs count."
-    return [line + correlated(comparison.pair_weight)]
+    each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
+    return [f"Partly paired: {both}, {each}; all runs count.{correlated(comparison.pair_weight)}"]
 
 
 def correlated(pair_weight: float) -> str:
