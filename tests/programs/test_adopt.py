@@ -61,7 +61,7 @@ def test_a_file_that_was_changed_after_it_was_adopted_is_adopted_again_or_found_
     assert snakemake(folder, study="mine.yaml").returncode == 0
     changed = folder / "adopted/mine/wide/3/logits.npy"
     np.save(changed, np.load(changed)[::-1])
-    assert "differs" in toolnoise(folder, "audit", "results/mine").stdout
+    assert "differs from the one here" in toolnoise(folder, "audit", "results/mine").stdout
 
 
 def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakemake):

@@ -17,7 +17,7 @@ from toolnoise import engines
 from toolnoise.base import arrays, code_digest, command_words, environment
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import canonical_sha256, read_bytes, read_json, readable
+from toolnoise.base.files import canonical_sha256, read_bytes, read_json, readable, sha256
 from toolnoise.base.noise_sources import OPTIONAL, draws, replicate
 from toolnoise.base.spec import Spec
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
@@ -167,9 +167,11 @@ def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 
 
 @each
-def declared(jobs: dict[str, ExpectedJob], _evidence: Evidence, stated: Stated) -> Found:
-    """Data sets come from the files that the study declares, with their published digests."""
+def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
+    """Data sets come from the files that the study declares, with their published digests; adopted files are as then."""
     statement, job = stated.statement, jobs.get(stated.statement.name)
+    if statement.verb == "adopt-run":
+        yield from _as_adopted(evidence, statement)
     if statement.verb != "prepare" or job is None:
         return
     asked, files = sources.sources(job.parameters["entry"]), statement.made_of(SOURCE)
@@ -182,6 +184,15 @@ def declared(jobs: dict[str, ExpectedJob], _evidence: Evidence, stated: Stated) 
         algorithm, _, published = source.get("checksum", "").lower().partition(":")
         if algorithm == "sha256" and published != file.sha256:
             yield statement.name, f"comes from a {file.name} that differs from the published one"
+
+
+def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
+    """The files that a run was adopted from are unchanged, where they lie beside the results."""
+    for source in statement.made_of(SOURCE):
+        path = evidence.tree.root.parents[1] / source.name
+        is_beside = ".." not in path.parts and path.is_relative_to(evidence.tree.root.parents[1]) and path.is_file()
+        if is_beside and (path.stat().st_size, sha256(path)) != (source.size, source.sha256):
+            yield statement.name, f"was adopted from a {source.name} that differs from the one here"
 
 
 # Records
