@@ -186,8 +186,8 @@ def test_networks_are_built_to_know_their_weights(written, tmp_path):
 
 
 def test_adopted_runs_have_no_weights(written, built, prepared):
-    block = {"models": ["mine"], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": 2}
-    mine = {"models": {"mine": {"adopted": "adopted/mine"}}, "datasets": {"outcome": {"reader": "outcome"}}}
+    block = {"models": ["old"], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": 2}
+    mine = {"models": {"old": {"adopted": "adopted/mine"}}, "datasets": {"outcome": {"reader": "outcome"}}}
     study = built(written | mine | {"grid": [block], "hardware": {}, "figures": ["table2"]})
     shutil.copy(prepared, study.path(layout.DATA, dataset="outcome"))
     assert costs.estimate(study).disk.weights == 0
