@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -182,6 +183,14 @@ def test_networks_are_built_to_know_their_weights(written, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["disk_bytes"]["weights"] == 2 * 4 * (28 * 28 + 1) * 10
+
+
+def test_adopted_runs_have_no_weights(written, built, prepared):
+    block = {"models": ["old"], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": 2}
+    mine = {"models": {"old": {"adopted": "adopted/mine"}}, "datasets": {"outcome": {"reader": "outcome"}}}
+    study = built(written | mine | {"grid": [block], "hardware": {}, "figures": ["table2"]})
+    shutil.copy(prepared, study.path(layout.DATA, dataset="outcome"))
+    assert costs.estimate(study).disk.weights == 0
 
 
 @pytest.mark.usefixtures("prepared")

@@ -1,12 +1,11 @@
 """Bad input on purpose: a verb of a finished study with one of its inputs changed, thousands of times.
 
-Each case starts in a copy of the small study of fuzz_base.py (hard links, of which only what the case before it has
-changed is made anew: a whole copy takes longer than most verbs), puts something bad in the place of one file that a
-command reads, or of one of its arguments, and performs the command in a process of its own, forked from one that has
-imported the program. Which files a command reads is seen once, while it works undisturbed. A case fails if its output
-has a traceback, a warning, or anything that a terminal would obey; if its exit code is not one of those that are
-documented, or bad input is not one line; if it is ended by a signal, takes too long or too much memory; if it leaves a
-process or a scratch file; or if input that was refused costs a file.
+Each case starts in a copy of the small study of fuzz_base.py, of hard links, puts something bad in the place of one
+file that a command reads, or of one of its arguments, and performs the command in a process of its own. Which files a
+command reads is seen once, while it works undisturbed. A case fails if its output has a traceback, a warning, or
+anything that a terminal would obey; if its exit code is not one of those that are documented, or bad input is not one
+line; if it is ended by a signal, takes too long or too much memory; if it leaves a process or a scratch file; or if
+input that was refused costs a file.
 
     python tests/fuzz/fuzz.py --cases 3000 --seed 1
     python tests/fuzz/fuzz.py --cases 200 --seconds 240 --seed 1   # as many as there is time for
@@ -17,8 +16,6 @@ The first use makes the study, in a few minutes; later ones find it in --folder.
 
 import argparse
 import contextlib
-import gc
-import importlib
 import json
 import math
 import os
@@ -29,32 +26,27 @@ import select
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-# Before the import of NumPy, which reads it. A process with threads cannot be forked.
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 import fuzz_base
 import fuzz_mutations
 
-from toolnoise import cli, engines
-from toolnoise.base import code_digest, program
-from toolnoise.commands import jobs
-from toolnoise.study import config, grid, job_code
-from toolnoise.warm import template
+from toolnoise import cli
+from toolnoise.study import job_code
 
 MOST_MEMORY = 2 * 2**30
 SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
-# Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
+# Seconds are the processor's: who waits for others, such as a pipe, or for its turn, may take so many times as long.
 WAITING = 10
 # Besides 0 and 2, which each verb may end with.
 CODES = {
@@ -146,18 +138,38 @@ MUCH = {"--repair", "--sample"}
 FOLDERS = {"init": "own"}
 # What other programs, which the verb starts, read.
 READ_ELSEWHERE = {"check": ["left/*/*"], "run-program": ["left/*/*"], "sign": ["key*"], "run": ["study.yaml"]}
-# Verbs that import or start a framework by themselves.
-COLD = ("run", "estimate")
 # Verbs that start something large, and how often they are drawn.
 SELDOM = {"run": 0.15, "estimate": 0.3, "rebuild": 0.3, "render": 0.3, "report": 0.1, "predict-elsewhere": 0.3}
 
 
+# A verb that writes down the files that it opens, or reads its registries in a folder of the case.
+VERB = """
+import os, sys
+from pathlib import Path
+
+if seen := os.environ.pop("FUZZ_SEEN", ""):
+    told = open(seen, "a")
+
+    def hook(event, given):
+        if event == "open" and isinstance(given[0], (str, os.PathLike)) and not (given[2] or 0) & 3:
+            print(Path.cwd() / os.fspath(given[0]), file=told, flush=True)
+
+    sys.addaudithook(hook)
+from toolnoise import cli
+from toolnoise.study import config
+
+if registries := os.environ.pop("FUZZ_REGISTRIES", ""):
+    config.ROOT = Path(registries)
+sys.argv[0] = "toolnoise"
+cli.main(sys.argv[1:])
+"""
+
+
 class Command(NamedTuple):
-    """A command line that works, the folder that it starts in, and whether it needs a process that imported nothing."""
+    """A command line that works, and the folder that it starts in."""
 
     words: list[str]
     folder: str = "."
-    cold: bool = False
 
     @property
     def verb(self) -> str:
@@ -169,7 +181,7 @@ class Command(NamedTuple):
         """What it may take."""
         if not MUCH.isdisjoint(self.words):
             return SECONDS_MUCH
-        return SECONDS_SLOW if self.cold or self.verb in SELDOM else SECONDS
+        return SECONDS_SLOW if self.verb in SELDOM or "--tooling" in self.words else SECONDS
 
     def typed(self, words: list[str] | None = None) -> str:
         """As a person would type it."""
@@ -184,7 +196,7 @@ class Ended(NamedTuple):
     said: str
     seconds: float
     late: bool
-    left: int
+    left: bool
 
 
 class Case(NamedTuple):
@@ -200,12 +212,12 @@ class Case(NamedTuple):
 def commands(folder: Path) -> dict[str, list[Command]]:
     """Command lines of each verb: those of BY_HAND, and those of the study's jobs."""
     found = {
-        verb: [Command([verb, *shlex.split(line)], FOLDERS.get(verb, "."), verb in COLD) for line in lines]
+        verb: [Command([verb, *shlex.split(line)], FOLDERS.get(verb, ".")) for line in lines]
         for verb, lines in BY_HAND.items()
     }
     of_jobs: dict[str, list[Command]] = {}
     for words in json.loads((folder / "made").read_text()):
-        of_jobs.setdefault(words[0], []).append(_job(words))
+        of_jobs.setdefault(words[0], []).append(Command(words))
     # A few of each verb: they differ by their places.
     found |= {verb: lines[:: -(-len(lines) // 4)] for verb, lines in of_jobs.items()}
     if missing := found.keys() ^ {*cli.VERBS, *job_code.JOBS}:
@@ -213,196 +225,91 @@ def commands(folder: Path) -> dict[str, list[Command]]:
     return found
 
 
-def _job(words: list[str]) -> Command:
-    options = vars(cli.parsed(words))
-    if "tooling" not in options:
-        return Command(words)
-    spec = jobs.spec_of(options)
-    return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])
+def performed(case: Case, folder: Path, seen: Path | None = None) -> Ended:
+    """Perform a case in a process of its own, and end whatever it leaves."""
+    command, log = case.command, folder.parent / "log"
+    env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if case.file.startswith("program/"):
+        env["FUZZ_REGISTRIES"] = str(folder / "program")
+    if seen:
+        env["FUZZ_SEEN"] = str(seen)
 
+    def limited() -> None:
+        for what, most in (
+            (resource.RLIMIT_DATA, 3 * MOST_MEMORY),
+            (resource.RLIMIT_FSIZE, 2**29),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, command.seconds),
+        ):
+            resource.setrlimit(what, (most, most))
 
-# Processes
-
-
-class Running(NamedTuple):
-    """A process at work."""
-
-    process: int
-    descriptor: int
-    started: float
-    seconds: int
-    log: Path
-
-
-def start(case: Case, folder: Path, log: Path, seen: Path | None = None) -> Running:
-    """Perform a case in a process of its own."""
-    sys.stdout.flush()
-    process = os.fork()
-    if not process:
-        _become(case, folder, log, seen)
-    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.seconds, log)
-
-
-def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
-    command, words = case.command, case.words
-    try:
-        os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(said, 1)
-        os.dup2(said, 2)
-        os.chdir(folder / command.folder)
-        resource.setrlimit(resource.RLIMIT_DATA, (3 * MOST_MEMORY, 3 * MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2**29, 2**29))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        sys.argv = ["toolnoise", *words]
-        if case.file.startswith("program/"):
-            _read_registries_in(folder / "program")
-        if seen:
-            _record_files(seen)
-        if command.cold:
-            os.execv(sys.executable, [*program.python("toolnoise.warm.client"), *words])
-        code = template.performed(words)
-    except BaseException:
-        traceback.print_exc()
-        code = 70
-    template.end(code)
-
-
-def _read_registries_in(folder: Path) -> None:
-    """Have the registries read in a case's own copy, and anew."""
-    config.ROOT = folder
-    config.registered.cache_clear()
-
-
-def _record_files(seen: Path) -> None:
-    found = seen.open("a")
-
-    def hook(event: str, arguments: tuple) -> None:
-        if event == "open" and isinstance(arguments[0], str | os.PathLike) and not (arguments[2] or 0) & 3:
-            found.write(f"{Path.cwd() / os.fspath(arguments[0])}\n")
-            found.flush()
-
-    sys.addaudithook(hook)
-
-
-def is_late(running: Running) -> bool:
-    """Whether a process has computed, or waited, for too long: on a busy machine it may just not have had its turn."""
-    elapsed = time.monotonic() - running.started
-    if elapsed <= running.seconds:
-        return False
-    return elapsed > WAITING * running.seconds or _computed(running.process) > running.seconds
-
-
-def _computed(leader: int) -> float:
-    """The CPU seconds of a session."""
-    ticks = 0
-    for process in _session(leader):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def ended(running: Running, *, late: bool) -> Ended:
-    """Wait for a process, or end it if it is late, and end whatever it has left."""
-    seconds = time.monotonic() - running.started
+    words = [sys.executable, "-P", "-c", VERB, *map(os.fsencode, case.words)]
+    with log.open("wb") as said:
+        into = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said, "cwd": folder / command.folder}
+        process = subprocess.Popen(words, env=env, start_new_session=True, preexec_fn=limited, **into)
+    started, descriptor = time.monotonic(), os.pidfd_open(process.pid)
+    late = not select.select([descriptor], [], [], WAITING * command.seconds)[0]
+    os.close(descriptor)
     if late:
-        for one in _session(running.process):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-    _, status, usage = os.wait4(running.process, 0)
-    os.close(running.descriptor)
-    left = list(_session(running.process))
-    for one in left:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
-    said = running.log.read_bytes().decode("utf-8", "replace")
-    return Ended(
-        os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, said, seconds, late, 0 if late else len(left)
-    )
-
-
-def _session(leader: int) -> Iterator[int]:
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ProcessLookupError):
-            if os.getsid(int(place.name)) == leader:
-                yield int(place.name)
+        os.killpg(process.pid, signal.SIGKILL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    left = False
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+        left = not late
+    text = log.read_bytes().decode("utf-8", "replace")
+    return Ended(process.returncode, usage.ru_maxrss * 1024, text, time.monotonic() - started, late, left)
 
 
 # Cases
 
 
 class Base:
-    """The finished study: its files, the commands, and the files that each of them reads."""
+    """The finished study: its files, and what must be so of them after each case."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the study if it is not there, and see what its commands read."""
+        """Make the study if it is not there."""
         self.folder = folder / f"study-{fuzz_base.code()[:12]}"
         fuzz_base.make(self.folder)
-        self.paths = paths(self.folder)
-        self.files = {name: stat for name, stat in self.paths.items() if stat}
+        self.files = files(self.folder)
 
-    def restore(self, case: Path) -> None:
-        """Make a case's folder the study again, by hard links: only what differs is touched, or all if it is new."""
-        if case.is_symlink() or not case.is_dir():
-            case.unlink(missing_ok=True)
-            case.mkdir(parents=True)
-        found = paths(case)
-        kept = self._kept(found)
-        # What is in a folder comes before it.
-        for name in sorted(found.keys() - kept, reverse=True):
-            (case / name).unlink() if found[name] else (case / name).rmdir()
-        for name in sorted(self.paths.keys() - kept):
-            if not self.paths[name]:
-                (case / name).mkdir()
-            elif name.startswith("logs/"):
-                # A shell writes into it.
-                shutil.copy2(self.folder / name, case / name)
-            else:
-                os.link(self.folder / name, case / name, follow_symlinks=False)
+    def copy(self, case: Path) -> None:
+        """Make a case's folder the study, by hard links, but for logs: a shell writes into those."""
 
-    def _kept(self, found: dict[str, tuple[int, ...]]) -> set[str]:
-        """Names whose files are those of the study. The study itself must not have been written to."""
-        kept = set()
-        for name in found.keys() & self.paths.keys():
-            now, before = found[name], self.paths[name]
-            if now == before or (now and before and name.startswith("logs/") and now[1:] == before[1:]):
-                kept.add(name)
-            elif now and before and now[0] == before[0]:
-                sys.exit(f"written to in its place, in the study itself: {name}")
-        return kept
+        def linked(source: str, target: str) -> None:
+            (shutil.copy2 if "/logs/" in source else os.link)(source, target, follow_symlinks=False)
+
+        shutil.copytree(self.folder, case, symlinks=True, copy_function=linked)
 
     def lost(self, case: Path, changed: str) -> list[str]:
         """What a refused input has cost: files that are gone, other than they were, or left half-made."""
-        now, found = paths(case), []
-        kept = self._kept(now)
+        now, lost = files(case), []
         for name in self.files:
-            if name in kept or name == changed or name.startswith("program/"):
+            if name == changed or name.startswith("program/"):
                 continue
             if name not in now:
-                found.append(f"lost {name}")
-            elif not now[name] or (case / name).read_bytes() != (self.folder / name).read_bytes():
-                found.append(f"replaced {name}")
-        names = (name.rpartition("/")[2] for name, stat in now.items() if stat)
-        return found + [f"left {name}" for name in names if name.startswith(".") and name.count(".") > 2]
+                lost.append(f"lost {name}")
+            elif now[name] != self.files[name] and (case / name).read_bytes() != (self.folder / name).read_bytes():
+                lost.append(f"replaced {name}")
+        names = (name.rpartition("/")[2] for name in now)
+        return lost + [f"left {name}" for name in names if name.startswith(".") and name.count(".") > 2]
+
+    def require_unchanged(self, case: Case) -> None:
+        """End if a case has written into the study itself, in a file's own place."""
+        now = files(self.folder)
+        if written := [name for name, stat in self.files.items() if now.get(name) != stat]:
+            sys.exit(f"written to in its place, in the study itself, by case {case.number}: {', '.join(written)}")
 
 
-def paths(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The paths in a folder: by name, what changes when a file changes; folders have nothing."""
-    found: dict[str, tuple[int, ...]] = {}
-    above = ["."]
-    while above:
-        place = above.pop()
-        with os.scandir(folder / place) as entries:
-            for entry in entries:
-                name = entry.name if place == "." else f"{place}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    found[name] = ()
-                    above.append(name)
-                else:
-                    stat = entry.stat(follow_symlinks=False)
-                    found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+def files(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The files in a folder: by name, what changes when a file changes."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            stat = path.lstat()
+            found[str(path.relative_to(folder))] = stat.st_ino, stat.st_size, stat.st_mtime_ns
     return found
 
 
@@ -413,32 +320,25 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
     """
     kept_in = base.folder.with_name("reads.json")
     kept: dict[str, list[str]] = json.loads(kept_in.read_text()) if kept_in.exists() else {}
-    failing = []
     missing = [command for several in found.values() for command in several if command.typed() not in kept]
     for number, command in enumerate(missing, 1):
         if number % 20 == 1:
             print(f"command line {number} of {len(missing)} undisturbed: {command.verb}", flush=True)
         folder, seen = scratch / "traced/here", scratch / "seen"
-        base.restore(folder)
+        base.copy(folder)
         seen.touch()
         case = Case(0, command, command.words, "", "")
-        running = start(case, folder, scratch / "log", seen)
-        select.select([running.descriptor], [], [], SECONDS_SLOW)
-        end = ended(running, late=False)
+        end = performed(case, folder, seen)
         reasons = judged(case, end, [])
         if reasons or end.code == 2:
-            failing.append(f"undisturbed: {command.typed()}: {reasons}\n{end.said[-3000:]}")
+            sys.exit(f"undisturbed: {command.typed()}: {reasons}\n{end.said[-3000:]}")
         names = {os.path.relpath(line, folder) for line in seen.read_text().splitlines()}
-        names |= {
-            str(path.relative_to(folder)) for one in READ_ELSEWHERE.get(command.verb, ()) for path in folder.glob(one)
-        }
-        names |= set(command.words) if command.cold else set()
+        for pattern in READ_ELSEWHERE.get(command.verb, ()):
+            names |= {str(path.relative_to(folder)) for path in folder.glob(pattern)}
         kept[command.typed()] = sorted(names & base.files.keys())
         kept_in.write_text(json.dumps(kept, indent=1))
+        shutil.rmtree(folder.parent)
         seen.unlink()
-    if failing:
-        kept_in.unlink()
-        sys.exit("\n".join(failing))
     return kept
 
 
@@ -449,7 +349,7 @@ def drawn(number: int, seed: int, found: dict, reads: dict, base: Base) -> tuple
     (verb,) = rng.choices(verbs, [SELDOM.get(verb, 1) for verb in verbs])
     command = rng.choice(found[verb])
     names = reads[command.typed()]
-    if "--study" in command.words and not command.cold and rng.random() < REGISTRIES_SHARE:
+    if "--study" in command.words and rng.random() < REGISTRIES_SHARE:
         return rng, command, rng.choice(sorted(name for name in base.files if name.startswith("program/")))
     if not names or rng.random() < ARGUMENTS_SHARE:
         return rng, command, ""
@@ -463,19 +363,11 @@ def drawn(number: int, seed: int, found: dict, reads: dict, base: Base) -> tuple
 def prepared(number: int, seed: int, found: dict, reads: dict, base: Base, folder: Path) -> Case:
     """A case's folder with one input changed."""
     rng, command, file = drawn(number, seed, found, reads, base)
-    base.restore(folder)
+    base.copy(folder)
     os.mkfifo(folder / "pipe")
-    words, changed = command.words, ""
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        if file:
-            changed = fuzz_mutations.of_file(Path(file), rng)
-        else:
-            words, changed = fuzz_mutations.of_arguments(command.words, rng)
-    finally:
-        os.chdir(before)
-    return Case(number, command, words, changed, file)
+    if file:
+        return Case(number, command, command.words, fuzz_mutations.of_file(folder / file, rng), file)
+    return Case(number, command, *fuzz_mutations.of_arguments(command.words, rng), "")
 
 
 def judged(case: Case, end: Ended, lost: list[str]) -> list[str]:
@@ -501,7 +393,7 @@ def judged(case: Case, end: Ended, lost: list[str]) -> list[str]:
     if end.memory > MOST_MEMORY or MEMORY in end.said:
         reasons.append(f"memory: {end.memory / 2**30:.1f} GiB")
     if end.left:
-        reasons.append(f"leaves {end.left} processes")
+        reasons.append("leaves a process")
     return reasons
 
 
@@ -521,52 +413,50 @@ def place_of(said: str) -> str:
     return f"{where} {errors[-1][:160] if errors else ''}"
 
 
+def tried(number: int, seed: int, found: dict, reads: dict, base: Base, scratch: Path) -> tuple[Case, Ended, list[str]]:
+    """Perform a case; why it fails, nothing if it does not."""
+    # Two folders deep: a path such as .. stays in it.
+    folder = scratch / f"case-{number}/here"
+    case = prepared(number, seed, found, reads, base, folder)
+    end = performed(case, folder)
+    reasons = judged(case, end, base.lost(folder, case.file) if end.code == 2 else [])
+    reasons += changed_bits(case, folder, base) if end.code == 0 else []
+    base.require_unchanged(case)
+    return case, end, reasons
+
+
 def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scratch: Path) -> tuple[int, int]:
     """Perform the cases; print those that fail, and return how many did, and how many were tried."""
-    numbers = iter([options.only] if options.only else range(options.first, options.cases + 1))
-    at_work: dict[Running, tuple[Case, Path]] = {}
-    failed, tried, alike, slowest = 0, 0, Counter(), []
-    # Two folders deep: a path such as .. stays in it.
-    free = [scratch / f"case-{options.only or number}/here" for number in range(options.processes)]
     end_of_time = time.monotonic() + (options.seconds or math.inf)
-    while True:
-        while len(at_work) < options.processes and time.monotonic() < end_of_time and (number := next(numbers, None)):
-            folder = free.pop()
-            case = prepared(number, options.seed, found, reads, base, folder)
-            at_work[start(case, folder, folder.parent / "log")] = case, folder
-        if not at_work:
-            break
-        ready, _, _ = select.select([one.descriptor for one in at_work], [], [], 1)
-        for running in list(at_work):
-            late = is_late(running)
-            if running.descriptor not in ready and not late:
-                continue
-            case, folder = at_work.pop(running)
-            tried += 1
-            if tried % 50 == 0:
-                print(f"{tried} tried, {failed} failed", flush=True)
-            end = ended(running, late=running.descriptor not in ready)
-            reasons = judged(case, end, base.lost(folder, case.file) if end.code == 2 else [])
-            reasons += changed_bits(case, folder, base) if end.code == 0 else []
+    alike: Counter[tuple[str, str]] = Counter()
+    done, slowest = 0, []
+
+    def one(number: int) -> tuple[Case, Ended, list[str]] | None:
+        if time.monotonic() > end_of_time:
+            return None
+        try:
+            return tried(number, options.seed, found, reads, base, scratch)
+        finally:
+            if not options.only:
+                shutil.rmtree(scratch / f"case-{number}", ignore_errors=True)
+
+    numbers = [options.only] if options.only else range(options.first, options.cases + 1)
+    with ThreadPoolExecutor(options.processes) as pool:
+        for case, end, reasons in filter(None, pool.map(one, numbers)):
+            done += 1
             slowest = sorted([*slowest, (round(end.seconds, 1), case.number, case.command.verb)])[-8:]
             if reasons:
-                failed += 1
                 alike[(reasons[0][:140], case.command.verb)] += 1
                 said = f"case {case.number}: {case.command.typed(case.words)[:600]}\n    {case.changed[:300]}\n    "
                 print(said + "\n    ".join(reasons), flush=True)
             if options.only:
-                print(
-                    f"in {folder}: exit code {end.code}, {end.seconds:.1f} s, {end.memory / 2**20:.0f} MiB\n{end.said}"
-                )
-            else:
-                for path in folder.parent.iterdir():
-                    if path != folder:
-                        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-                free.append(folder)
+                print(f"in {scratch}: exit code {end.code}, {end.seconds:.1f} s, {end.memory >> 20} MiB\n{end.said}")
+            elif done % 50 == 0:
+                print(f"{done} tried, {alike.total()} failed", flush=True)
     for (reason, verb), count in alike.most_common():
         print(f"{count:5} {verb}: {reason}")
     print(f"slowest (seconds, case, verb): {slowest[::-1]}")
-    return failed, tried
+    return alike.total(), done
 
 
 def main() -> None:
@@ -581,38 +471,19 @@ def main() -> None:
     parser.add_argument("--verbs", nargs="+", metavar="VERB", help="only these")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "toolnoise-fuzz")
     options = parser.parse_args()
-    sys.dont_write_bytecode = True  # in cases, which are forked from this process
     started = time.monotonic()
     base = Base(options.folder.resolve())
     found = commands(base.folder)
-    _import_ahead(base)
     scratch = Path(tempfile.mkdtemp(prefix="cases-", dir=options.folder))
     found = {verb: lines for verb, lines in found.items() if verb in (options.verbs or found)}
     reads = trace(base, found, scratch)
     lines = sum(map(len, found.values()))
     print(f"{len(found)} verbs, {lines} command lines, ready after {time.monotonic() - started:.0f} s", flush=True)
-    failed, tried = fuzz(options, base, found, reads, scratch)
+    failed, done = fuzz(options, base, found, reads, scratch)
     if not options.only:
         shutil.rmtree(scratch)
-    print(f"{failed} of {tried} failed (seed {options.seed}, {time.monotonic() - started:.0f} s)")
-    sys.exit(1 if failed or not tried else 0)
-
-
-def _import_ahead(base: Base) -> None:
-    """Import what the verbs need, once."""
-    spec = grid.load(base.folder / RESULTS).config["hardware"]["cpu"]
-    engines.load("tensorflow").import_ahead(tooling={"name": "cpu", **spec}, deterministic=True)
-    for verb in job_code.JOBS:
-        job_code.function_of(verb)
-    for folder in ("commands", "comparison", "programs", "record", "verify", "dumps", "pages"):
-        for path in (program.PACKAGE / folder).rglob("*.py"):
-            name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
-            importlib.import_module(name.removesuffix(".__init__"))
-    for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path)
-    if len(list(template.TASKS.iterdir())) > 1:
-        sys.exit("threads run after the imports: children of such a process may hang")
-    gc.freeze()
+    print(f"{failed} of {done} failed (seed {options.seed}, {time.monotonic() - started:.0f} s)")
+    sys.exit(1 if failed or not done else 0)
 
 
 if __name__ == "__main__":

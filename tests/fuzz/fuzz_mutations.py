@@ -33,45 +33,10 @@ VALUES: list[Any] = [
 ]
 ARGUMENTS = [
     *("", " ", "0", "1", "-1", "2", "1.5", "-0.5", "nan", "inf", "-inf", "1e300", "1e-300", "9" * 21, "9" * 400, "0x1"),
-    *(
-        "nowhere",
-        "nowhere/else.json",
-        ".",
-        "..",
-        "empty",
-        "null",
-        "pipe",
-        "results",
-        "study.yaml",
-        "y.npy",
-        "fuzz.tar.gz",
-    ),
-    *(
-        "x" * 5000,
-        "a\nb",
-        ESCAPE,
-        "\udcff",
-        "é",
-        "{",
-        "{}",
-        "{0}",
-        "{arm}",
-        "{seed}",
-        "*",
-        "[",
-        "a,b",
-        ",",
-        "-",
-        "--",
-        "~",
-    ),
-    *(
-        "--json",
-        "results/fuzz",
-        "results/fuzz/study.json",
-        "results/fuzz/metrics/stability.csv",
-        "left/scores/logits.npy",
-    ),
+    *("nowhere", "nowhere/else.json", ".", "..", "empty", "null", "pipe", "results", "study.yaml", "y.npy"),
+    *("fuzz.tar.gz", "x" * 5000, "a\nb", ESCAPE, "\udcff", "é", "{", "{}", "{0}", "{arm}", "{seed}", "*", "[", "a,b"),
+    *(",", "-", "--", "~", "--json", "results/fuzz", "results/fuzz/study.json", "results/fuzz/metrics/stability.csv"),
+    "left/scores/logits.npy",
 ]
 # Says of a change that the file's own digest fits it.
 FORGED = "forged"
@@ -250,9 +215,8 @@ def _near(value: Any, rng: random.Random) -> Any:
     if isinstance(value, (int, float)):
         return rng.choice((value + 1, -value, value * 2, float(value), str(value), [value]))
     if isinstance(value, str):
-        return rng.choice(
-            (value + "x", value[:-1], value.upper(), [value], value + ESCAPE, _with_letters_changed(value, rng))
-        )
+        others = value + "x", value[:-1], value.upper(), [value], value + ESCAPE, _with_letters_changed(value, rng)
+        return rng.choice(others)
     if isinstance(value, list):
         return rng.choice((value[:-1], value + value, value[::-1], dict.fromkeys(map(str, value)), value[:1]))
     return rng.choice((list(value), list(value.values()), [value], str(value)))
@@ -293,21 +257,15 @@ def json_line(path: Path, rng: random.Random) -> str:
     return f"line {place} {said}"
 
 
+TEXTS = [
+    *(("{", '{"x": 1, "x": 2, '), (":", ": " + "[" * DEEP + "]" * DEEP + ', "y":'), ("1", "9" * 5000), ("1", "NaN")),
+    *(("1", "-Infinity"), ("1", "1e999"), (",", ",,"), ('"', "'"), ('"', '"\\u001b[2J\\ud800')),
+]
+
+
 def json_text(path: Path, rng: random.Random) -> str:
     text = path.read_text()
-    old, new = rng.choice(
-        (
-            ("{", '{"x": 1, "x": 2, '),
-            (":", ": " + "[" * DEEP + "]" * DEEP + ', "y":'),
-            ("1", "9" * 5000),
-            ("1", "NaN"),
-            ("1", "-Infinity"),
-            ("1", "1e999"),
-            (",", ",,"),
-            ('"', "'"),
-            ('"', '"\\u001b[2J\\ud800'),
-        )
-    )
+    old, new = rng.choice(TEXTS)
     parts = text.split(old)
     place = rng.randrange(1, len(parts)) if len(parts) > 1 else 0
     _replace(path, (old.join(parts[:place]) + new + old.join(parts[place:])).encode())
@@ -316,50 +274,21 @@ def json_text(path: Path, rng: random.Random) -> str:
 
 def yaml_value(path: Path, rng: random.Random) -> str:
     value, said = _tree_changed(yaml.safe_load(path.read_text()), rng)
-    _replace(
-        path, yaml.safe_dump(value, sort_keys=False, allow_unicode=rng.random() < 0.5).encode("utf-8", "surrogatepass")
-    )
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=rng.random() < 0.5)
+    _replace(path, text.encode("utf-8", "surrogatepass"))
     return said
 
 
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
+LINES = [
+    *("\tx: 1", "x: &a [*a]", "<<: *nowhere", "x: !!python/object/apply:os.system [true]", "x: !!binary x", "- x"),
+    *("x: 2020-13-45", "x: 2020-01-01", "x: 1:99:99", "x: .nan", "? [x]\n: 1", "? {x: 1}\n: 1", "%TAG", "---", "..."),
+    *("study: a\nstudy: b", "x: " + "[" * 5000, LAUGHS, "x: !!timestamp x", "x: 0b2", "1: 2", "null: x", "x: \x1b[2J"),
+]
 
 
 def yaml_text(path: Path, rng: random.Random) -> str:
-    lines = path.read_text().splitlines()
-    new = rng.choice(
-        (
-            *(
-                "\tx: 1",
-                "x: &a [*a]",
-                "<<: *nowhere",
-                "x: !!python/object/apply:os.system [true]",
-                "x: !!binary x",
-                "- x",
-            ),
-            *(
-                "x: 2020-13-45",
-                "x: 2020-01-01",
-                "x: 1:99:99",
-                "x: .nan",
-                "? [x]\n: 1",
-                "? {x: 1}\n: 1",
-                "%TAG",
-                "---",
-                "...",
-            ),
-            *(
-                "study: a\nstudy: b",
-                "x: " + "[" * 5000,
-                LAUGHS,
-                "x: !!timestamp x",
-                "x: 0b2",
-                "1: 2",
-                "null: x",
-                "x: \x1b[2J",
-            ),
-        )
-    )
+    lines, new = path.read_text().splitlines(), rng.choice(LINES)
     place = rng.randrange(len(lines) + 1)
     _replace(path, "\n".join([*lines[:place], new, *lines[place:], ""]).encode())
     return f"line {place}: {new[:40]!r}"
@@ -387,28 +316,15 @@ def lines_changed(path: Path, rng: random.Random) -> str:
 
 BODIES = [
     *("raise ValueError('no')", "raise SystemExit(3)", "return None", "return 3", "return keras.Sequential([])"),
-    *(
-        "return keras.Model(1)",
-        "1/0",
-        "import nowhere",
-        "return small",
-        "assert False, '\\x1b[2J'",
-    ),
-    *(
-        "raise Exception()",
-        "raise MemoryError",
-        "return keras.Sequential([keras.layers.Dense(classes + 1)])",
-        "x = (",
-    ),
+    *("return keras.Model(1)", "1/0", "import nowhere", "return small", "assert False, '\\x1b[2J'", "x = ("),
+    *("raise Exception()", "raise MemoryError", "return keras.Sequential([keras.layers.Dense(classes + 1)])"),
 ]
 
 
 def builder(path: Path, rng: random.Random) -> str:
     body = rng.choice(BODIES)
     head = "def small(input_shape, classes, width=4):\n    "
-    text = rng.choice(
-        (f"import keras\n{head}{body}\n", f"import keras\n{body}\n{head}pass\n", f"import keras\n{body}\n")
-    )
+    text = "import keras\n" + rng.choice((f"{head}{body}\n", f"{body}\n{head}pass\n", f"{body}\n"))
     _replace(path, text.encode())
     return repr(text)
 
@@ -426,9 +342,8 @@ def csv_cell(path: Path, rng: random.Random) -> str:
     rows = list(csv.reader(io.StringIO(path.read_text())))
     row = rng.randrange(len(rows))
     column = rng.randrange(len(rows[row]) or 1)
-    how = rng.choice(
-        ("cell",) * 6 + ("no cell", "no column", "column twice", "cell more", "no rows", "row twice", "row")
-    )
+    once = "no cell", "no column", "column twice", "cell more", "no rows", "row twice", "row"
+    how = rng.choice(("cell",) * 6 + once)
     new = rng.choice(CELLS)
     if how == "cell":
         rows[row][column : column + 1] = [new]
@@ -457,9 +372,8 @@ def csv_cell(path: Path, rng: random.Random) -> str:
 
 def _array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]:
     numbers = array.dtype.kind in "fiu" and array.size
-    how = rng.choice(
-        ("dtype", "shape", "more", "less", "none", "scalar", "object", "order", "values", "values", "names")
-    )
+    ways = "dtype", "shape", "more", "less", "none", "scalar", "object", "order", "values", "values", "names"
+    how = rng.choice(ways)
     draw = np.random.default_rng(rng.getrandbits(32))
     if how == "dtype":
         dtype = rng.choice(DTYPES)
@@ -482,9 +396,8 @@ def _array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]:
         if rng.random() < 0.2:
             array[...] = 0
         with np.errstate(all="ignore"):
-            array.flat[draw.integers(array.size, size=rng.choice((1, 3, array.size)))] = np.array(value).astype(
-                array.dtype
-            )
+            places = draw.integers(array.size, size=rng.choice((1, 3, array.size)))
+            array.flat[places] = np.array(value).astype(array.dtype)
         return array, f"{value} in it"
     if how == "names":
         return np.zeros(3, [("x", "f4"), ("y", "i8")]), "a structured array"
@@ -538,9 +451,7 @@ def zip_members(path: Path, rng: random.Random) -> str:
     place = rng.randrange(len(members))
     name, content = members[place]
     packing = zipfile.ZIP_STORED
-    how = rng.choice(
-        ("array", "array", "array", "array", "header", "missing", "renamed", "twice", "packed", "bomb", "more")
-    )
+    how = rng.choice(("array",) * 4 + ("header", "missing", "renamed", "twice", "packed", "bomb", "more"))
     said = ""
     if how == "array" and name.endswith(".npy"):
         array, said = _array(np.load(io.BytesIO(content)), rng)
@@ -551,9 +462,8 @@ def zip_members(path: Path, rng: random.Random) -> str:
     elif how == "missing":
         del members[place]
     elif how == "renamed":
-        said = rng.choice(
-            (" ", "x.npy", ESCAPE, "../x.npy", "x" * 300, name.upper(), name.removesuffix(".npy"), name + "/")
-        )
+        others = " ", "x.npy", ESCAPE, "../x.npy", "x" * 300, name.upper(), name.removesuffix(".npy"), name + "/"
+        said = rng.choice(others)
         members[place] = (said, content)
     elif how == "twice":
         members.append((name, content[:-1]))
@@ -631,12 +541,8 @@ def tar_members(path: Path, rng: random.Random) -> str:
         members.append((member, content + b"x"))
     elif how == "type":
         member.type = rng.choice((tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE))
-        member.linkname, member.size, content = (
-            rng.choice(("/etc/hostname", "..", members[0][0].name, "nowhere")),
-            0,
-            b"",
-        )
-        members[place] = (member, content)
+        member.linkname = rng.choice(("/etc/hostname", "..", members[0][0].name, "nowhere"))
+        members[place] = (member, b"")
     elif how == "order":
         rng.shuffle(members)
     packing = "gz" if path.name.endswith("gz") else ""

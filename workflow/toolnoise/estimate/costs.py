@@ -313,7 +313,7 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
 
 def _weight_bytes(spec: Spec, dataset: prepared.Data | None) -> int:
     """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
-    if dataset is None or spec.model.command is not None:
+    if dataset is None or spec.model.builder is None:
         return 0
     try:
         parameters = network.build_model(_engine(), spec, dataset)
