@@ -344,7 +344,7 @@ REFUSED = {
     "several data sets": Refused(TWO_DATA_SETS, ["t.csv: dataset: found easy, hard in one arm"]),
     "two columns of arms": Refused(TWO_ARMS, ["by: missing", "model, method"]),
     "two columns of seeds": Refused(TWO_SEEDS, ["seed: missing", "seed, random_seed"]),
-    "a grid of two settings": Refused(GRID, ["line 3: accuracy", "seed 1 of a", "lr as by"]),
+    "a grid of two settings": Refused(GRID, ["line 3: accuracy", "seed 1 of a", "by='lr'"]),
     "one arm alone": Refused("seed,accuracy\n1,0.9\n2,0.8\n", ["by: missing"]),
     "a seed that is missing in a line": Refused(tidy().replace("base,2,", "base,,"), ["line 3: seed: found no seed"]),
     "a seed twice": Refused(tidy() + "base,2,0.9\n", ["line 10", "seed 2 of base stands in t.csv: line 3"]),

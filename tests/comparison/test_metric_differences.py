@@ -453,7 +453,7 @@ def test_a_seed_may_stand_in_several_sessions_and_a_metric_of_no_time_is_average
     (found,) = compared(["all.csv"], session="host")
     assert (found.n_pairs, found.a.n_runs, found.a.n_sessions) == (3, 6, 3)
     said = refused(lambda: compared(["all.csv"]))
-    assert "seed 1 of a stands in" in said and "host as session" in said
+    assert "seed 1 of a stands in" in said and "session='host'" in said
     (found,) = compared(["all.csv"], seed="none")
     assert (found.way, found.a.n_sessions) == ("independent", None)
     with (here / "all.csv").open("a") as file:

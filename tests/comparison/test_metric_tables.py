@@ -238,24 +238,24 @@ def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
     assert "line 5: accuracy: seed 1 of A stands in t.csv: line 2, too" in line
     assert (
         "lr (0.1 and 0.01)" in line
-        and "lr as by" in line
-        and "another column as seed" not in line
+        and "by='lr'" in line
+        and "seed='none'" not in line
         and "top5" not in line
     )
-    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "model as by" in line
+    assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "by='model'" in line
     assert read(table(grid({"lr": (0.1,)}))).arms == ["A", "B"]
     line = refused(lambda: read(table(grid({"lr": (0.1, 0.01), "optimiser": ("adam", "sgd")})), by="model"))
-    assert "optimiser (adam and sgd)" in line and "optimiser as by" in line and "lr" not in line
+    assert "optimiser (adam and sgd)" in line and "by='optimiser'" in line and "lr" not in line
     # Runs with names of their own, whose seeds are the same.
     head, *lines = grid({"lr": (0.1, 0.01)}).splitlines()
     path = table("\n".join([f"run_id,{head}", *(f"r{number},{line}" for number, line in enumerate(lines))]))
     line = refused(lambda: read(path))
-    assert "seed 1 stands in t.csv: line 2, too" in line and "lr as by" in line
+    assert "seed 1 stands in t.csv: line 2, too" in line and "by='lr'" in line
 
 
 def test_where_no_column_tells_runs_of_a_seed_apart_none_is_named(table, refused):
     line = refused(lambda: read(table(tidy() + "base,2,0.9\n")))
-    assert "as by" not in line and "each seed once in an arm" in line and "another column as seed" in line
+    assert "by=" not in line and "each seed once in an arm" in line and "seed='none'" in line
 
 
 @pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])

@@ -8,7 +8,7 @@ traceback therefore always means a defect of this program.
 import contextlib
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -23,16 +23,33 @@ LONGEST = 1000
 _NAMES: dict[str, str] = {}
 
 
+Spelling = Callable[[str, str], str]
+
+
+def as_argument(name: str, value: str) -> str:
+    """An argument with its value, as Python has it."""
+    return f"{name}={value!r}"
+
+
+def as_option(name: str, value: str) -> str:
+    """An argument with its value, as the command line has it."""
+    return f"--{name.replace('_', '-')} {value}"
+
+
 class BadInput(Exception):  # noqa: N818 (it names the input, not the program's error)
     """One line: the file, the key in it, what was found and what is allowed."""
 
-    def __init__(self, file: object, key: str, found: str, allowed: str = "") -> None:
-        """Join the four parts; `key` and `allowed` may be empty. What was found may be long, and is cut."""
+    def __init__(self, file: object, key: str, found: str, allowed: "str | Callable[[Spelling], str]" = "") -> None:
+        """Join the four parts; `key` and `allowed` may be empty. What was found may be long, and is cut.
+
+        What is allowed may name arguments: then it is a function of how Python, or the command line, spells one.
+        """
         where = f"{file}: {key}" if key else f"{file}"
         found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
-        line = f"{where}: {found}" + (f"; {allowed}" if allowed else "")
-        super().__init__(as_given(" ".join(line.split())))
-        self.in_command_line = str(self)  # as the command line prints it
+        texts = [allowed] * 2 if isinstance(allowed, str) else [allowed(as_argument), allowed(as_option)]
+        lines = [f"{where}: {found}" + (f"; {text}" if text else "") for text in texts]
+        in_python, self.in_command_line = (as_given(" ".join(line.split())) for line in lines)
+        super().__init__(in_python)
 
 
 class BadArgument(BadInput):

@@ -168,7 +168,7 @@ def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 
 @each
 def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
-    """Data come from the files that the study declares, with their published digests; adopted files are as they were."""
+    """Data come from the declared files, with their published digests; adopted files are as they were."""
     statement, job = stated.statement, jobs.get(stated.statement.name)
     if statement.verb == "adopt-run":
         yield from _as_adopted(evidence, statement)

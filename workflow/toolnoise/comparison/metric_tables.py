@@ -5,6 +5,7 @@ a run, the last or the best counts, and never without being asked. A column of s
 for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.errors import BadArgument, BadInput, Spelling
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
@@ -534,6 +535,10 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
 
 
+def _a_file_each(name: str, spelled: Spelling) -> str:
+    return f"a file for each {name}, or {spelled('by', name)}"
+
+
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
     """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
     several = []
@@ -543,7 +548,7 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         if len(most) > 1:
             if plain(name) in known.TASKS:
                 what = f"found {listed(sorted(most))} in one arm"
-                raise BadInput(found.path, name, what, f"a file for each {name}, or {name} as by")
+                raise BadInput(found.path, name, what, functools.partial(_a_file_each, name))
             several.append(name)
     # A grid of a setting in each arm: no run of it differs by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():
@@ -614,12 +619,22 @@ def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) ->
     )
     if differ := [name for name in settings if name not in lines.began]:
         apart = ", ".join(f"{name} ({' and '.join(lines.settings[name][[first, second]])})" for name in differ)
-        allowed = f"{ONCE}: {differ[0]} as by, or the lines of one {differ[0]}"
-        raise BadInput(where, key, f"{stands}, with another {apart}", allowed)
+
+        def one_of_them(spelled: Spelling) -> str:
+            return f"{ONCE}: {spelled('by', differ[0])}, or the lines of one {differ[0]}"
+
+        raise BadInput(where, key, f"{stands}, with another {apart}", one_of_them)
     if began:
-        allowed = f"{ONCE}; {began[0]} as session averages over it"
-        raise BadInput(where, key, f"{stands}, with another {began[0]}", allowed)
-    raise BadInput(where, key, stands, f"{ONCE}; another column as seed, or {NONE} for runs that share no seed")
+
+        def averages(spelled: Spelling) -> str:
+            return f"{ONCE}; {spelled('session', began[0])} averages over it"
+
+        raise BadInput(where, key, f"{stands}, with another {began[0]}", averages)
+
+    def another_column(spelled: Spelling) -> str:
+        return f"{ONCE}; another column, or {spelled('seed', NONE)} for runs that share no seed"
+
+    raise BadInput(where, key, stands, another_column)
 
 
 def _that_count(
