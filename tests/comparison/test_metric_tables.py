@@ -236,12 +236,7 @@ def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
     path = table(grid({"lr": (0.1, 0.01)}))
     line = refused(lambda: read(path))
     assert "line 5: accuracy: seed 1 of A stands in t.csv: line 2, too" in line
-    assert (
-        "lr (0.1 and 0.01)" in line
-        and "by='lr'" in line
-        and "seed='none'" not in line
-        and "top5" not in line
-    )
+    assert "lr (0.1 and 0.01)" in line and "by='lr'" in line and "seed='none'" not in line and "top5" not in line
     assert "seed 1 of 0.1 stands" in (line := refused(lambda: read(path, by="lr"))) and "by='model'" in line
     assert read(table(grid({"lr": (0.1,)}))).arms == ["A", "B"]
     line = refused(lambda: read(table(grid({"lr": (0.1, 0.01), "optimiser": ("adam", "sgd")})), by="model"))
