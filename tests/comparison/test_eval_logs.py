@@ -273,7 +273,7 @@ def test_churn_counts_pairs_of_answers(drawn):
 def test_filters_of_the_harness_are_chosen_by_its_own_names(logs):
     a, b = (samples(logs, arm, "sums") for arm in ("a1", "b1"))
     both = "exact_match,strict-match, exact_match,flexible-extract"
-    with pytest.raises(BadInput, match=f"found the scores {both}; one of them as metric"):
+    with pytest.raises(BadInput, match=f"found the scores {both}; one of them, such as metric="):
         compared(a, b)
     for name in ("strict-match", "flexible-extract"):
         found = compared(a, b, metric=f"exact_match,{name}")
@@ -282,7 +282,9 @@ def test_filters_of_the_harness_are_chosen_by_its_own_names(logs):
     texts = [[line["filtered_resps"][0] for line in lines(path) if line["filter"] == "strict-match"] for path in (a, b)]
     found = compared(a, b, metric="exact_match,strict-match")
     assert found.churn.value == pytest.approx(np.mean([one != other for one, other in zip(*texts, strict=True)]))
-    with pytest.raises(BadInput, match=r"found the scores .*; one of them as metric, not acc"):
+    with pytest.raises(
+        BadInput, match=r"found the scores .*; not acc: one of them, such as metric='exact_match,strict-match'"
+    ):
         compared(a, b, metric="acc")
 
 
@@ -378,7 +380,7 @@ def test_both_formats_of_inspect_say_the_same(logs):
     about = json.loads((folder / "a.json").read_text())
     (score,) = (score for score in about["results"]["scores"] if score["name"] == "match")
     assert plain.a.mean == pytest.approx(score["metrics"]["accuracy"]["value"])
-    with pytest.raises(BadInput, match="found the scores match, includes; one of them as metric"):
+    with pytest.raises(BadInput, match="found the scores match, includes; one of them, such as metric="):
         compared(*(str(folder / f"{arm}.eval") for arm in "ab"))
     failed = compared(str(folder / "a.eval"), str(folder / "failed.eval"), metric="match")
     assert (failed.n_questions, failed.n_left_out, failed.n_unscored) == (11, 1, 1)
@@ -416,7 +418,7 @@ def test_scores_of_inspect_are_numbers_or_its_letters(here):
     assert found.how == "read as a log of Inspect of m: s/one"
     # Names of messages are drawn at random, and are no part of a question.
     assert compared("a.json", "b.json", metric="s/one").n_questions == len(values)
-    with pytest.raises(BadInput, match="found the scores s/one, s/other; one of them as metric"):
+    with pytest.raises(BadInput, match="found the scores s/one, s/other; one of them, such as metric="):
         inspect_logs.read("a.json", Asked())
 
 
@@ -502,7 +504,7 @@ ONE = [(q, q % 2) for q in range(8)]
 WRONG = {
     "two scores": (
         ([(q, 1, 0.5) for q in range(8)], "id,correct,acc"),
-        "found the scores correct, acc; one of them as metric",
+        "found the scores correct, acc; one of them, such as metric=",
     ),
     "no score": (([(q, 1) for q in range(8)], "id,loss"), "found the columns id, loss; a column correct or score"),
     "no number": (([(q, "maybe") for q in range(8)], "id,correct"), "row 1, column correct: found 'maybe'; a number"),

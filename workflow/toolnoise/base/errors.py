@@ -23,17 +23,17 @@ LONGEST = 1000
 _NAMES: dict[str, str] = {}
 
 
-Spelling = Callable[[str, str], str]
+Spelling = Callable[..., str]
 
 
-def as_argument(name: str, value: str) -> str:
-    """An argument with its value, as Python has it."""
-    return f"{name}={value!r}"
+def as_argument(name: str, value: str = "") -> str:
+    """An argument, perhaps with its value, as Python has it."""
+    return f"{name}={value!r}" if value else name
 
 
-def as_option(name: str, value: str) -> str:
-    """An argument with its value, as the command line has it."""
-    return f"--{name.replace('_', '-')} {value}"
+def as_option(name: str, value: str = "") -> str:
+    """An argument, perhaps with its value, as the command line has it."""
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 class BadInput(Exception):  # noqa: N818 (it names the input, not the program's error)
@@ -58,11 +58,11 @@ class BadArgument(BadInput):
     The command line has an option in its place, or, if it is named in capitals, a word.
     """
 
-    def __init__(self, name: str, found: str, allowed: str = "", file: str = "") -> None:
+    def __init__(self, name: str, found: str, allowed: "str | Callable[[Spelling], str]" = "", file: str = "") -> None:
         """Name the argument as Python does."""
         super().__init__(*((file, name) if file else (name.lower(), "")), found, allowed)
-        option = name if name.isupper() else f"--{name.replace('_', '-')}"
-        self.in_command_line = str(BadInput(file or "command line", option, found, allowed))
+        option = name if name.isupper() else as_option(name)
+        self.in_command_line = BadInput(file or "command line", option, found, allowed).in_command_line
 
 
 @contextmanager

@@ -55,7 +55,8 @@ def require_directions(metrics: Iterable[Metric]) -> None:
     """Refuse a metric of which nobody says which way it is better."""
     for metric in metrics:
         if metric.lower is None:
-            raise BadArgument("metric", f"found {metric.name}, and not which way it is better", "lower or higher, too")
+            what = f"found {metric.name}, and not which way it is better"
+            raise BadArgument("metric", what, lambda spelled: f"{spelled('lower')} or {spelled('higher')}, too")
 
 
 def _by_name(name: str) -> Metric:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadInput, Spelling
 from toolnoise.comparison.metric_names import listed
 from toolnoise.comparison.table_files import LARGEST
 
@@ -75,10 +75,14 @@ def chosen(path: str, found: Iterable[str], asked: str | None) -> str:
     if asked in names:
         return asked
     what = f"found the scores {listed(names)}" if names else "found no score that is a number"
-    if not names or asked is not None:
-        raise BadInput(path, "", what, f"one of them as metric, not {asked}" if asked else "a log with scores")
-    if len(names) > 1:
-        raise BadInput(path, "", what, "one of them as metric")
+    if not names:
+        raise BadInput(path, "", what, "a log with scores")
+
+    def one_of_them(spelled: Spelling) -> str:
+        return f"{f'not {asked}: ' if asked else ''}one of them, such as {spelled('metric', names[0])}"
+
+    if asked is not None or len(names) > 1:
+        raise BadInput(path, "", what, one_of_them)
     return names[0]
 
 
