@@ -446,7 +446,7 @@ def replace(path, old, new):
 
 
 def test_comments_docstrings_and_messages_plan_nothing(all_code, demo):
-    replace(all_code / "base/errors.py", "; {allowed}", "; rather {allowed}")
+    replace(all_code / "base/errors.py", "; {text}", "; rather {text}")
     replace(all_code / "base/faults.py", "no space is left on the disk", "the disk is full")
     replace(all_code / "base/progress.py", "{n_fmt} of {total_fmt}", "{n_fmt}/{total_fmt}")
     replace(all_code.parents[1] / OVERHEAD, "# A study may leave out", "# Some studies leave out")

@@ -184,7 +184,7 @@ def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_w
     with tarfile.open(ROOT / "tests/comparison/eval_logs.tar.xz") as packed:
         packed.extractall(folder, filter="data")
     done = verb("compare", "inspect/a.json", "inspect/b.json", "--metric", "match", blocked=EXTRAS)
-    assert "-4 to 21 points (95 % over 12 questions) includes 0" in done.stdout, done.stderr
+    assert "match +8 points (95 % CI -4 to 21; over 12 questions" in done.stdout, done.stderr
     words = ("compare", "inspect/a.eval", "inspect/b.eval", "--metric", "match")
     done = run(folder, installed / "toolnoise", *words, env=without("zstandard"))
     assert done.returncode == 2
