@@ -102,7 +102,7 @@ docs: .environments/docs ## the docs as a site, in dist/site
 	@$</bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs/site --doctree-dir build/doctrees \
 		. dist/site
 	@test ! -f results/demo/index.html || (mkdir dist/site/demo && \
-		cd results/demo && cp -r index.html page figures metrics notebooks "$(CURDIR)/dist/site/demo")
+		cd results/demo && cp -r index.html study.json page figures metrics notebooks runs statements "$(CURDIR)/dist/site/demo")
 	@echo "the site: dist/site/index.html"
 
 # The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
