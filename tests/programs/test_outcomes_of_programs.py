@@ -257,7 +257,9 @@ def test_control_is_bit_equal_and_init_is_not(name, studied):
     assert measured(studied, name)[metric, "all"] > 0
 
 
-def test_the_audit_the_summary_and_the_page_know_every_outcome(studied, toolnoise):
+def test_the_audit_the_summary_the_estimate_and_the_page_know_every_outcome(studied, toolnoise):
+    estimate = toolnoise(studied, "estimate", "--study", "results/outcomes/study.json")
+    assert "of-linnerud" in estimate.stdout, estimate.stderr
     audit = toolnoise(studied, "audit", "results/outcomes")
     assert audit.returncode == 0, audit.stdout
     summary = toolnoise(studied, "summary", "--study", "study.yaml", "--cells").stdout

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from toolnoise import engines
 from toolnoise.base import files, program
+from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.base.spec import Spec
@@ -276,11 +277,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
     known = {cell[:2]: pace.weight_bytes for cell, pace in paces.items() if pace and pace.weight_bytes}
     for name in study.datasets:
         path = Path(study.path(layout.DATA, dataset=name))
-        dataset = (
-            prepared.load(path)
-            if path.exists()
-            else official.blank(study.config["datasets"][name], config.registered("datasets"))
-        )
+        dataset = _dataset(study, name, path)
         cells = [cell for cell in study.cells if cell.dataset == name]
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
@@ -289,7 +286,9 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
-            unknown.append(f"data and predictions of {name}, not prepared yet")
+            data += path.stat().st_size if path.exists() else 0
+            lacking = f"predictions of {name}" if path.exists() else f"data and predictions of {name}, not prepared yet"
+            unknown.append(lacking)
             continue
         dumped = sum(len(study.seeds[cell]) * dump.stacks for cell in cells for dump in _dumps(study, cell))
         dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
@@ -297,6 +296,13 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         predictions += dumped * len(dataset.test.labels) * math.prod(of_unit) * dtype.itemsize
         data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
     return Disk(weights, predictions, data, unknown)
+
+
+def _dataset(study: Study, name: str, path: Path) -> prepared.Data | None:
+    """The data as far as they are known; None of what training programs left that has no classes, such as values."""
+    if not path.exists():
+        return official.blank(study.config["datasets"][name], config.registered("datasets"))
+    return prepared.load(path) if "classes" in npz_names(path) else None
 
 
 def _runs(study: Study, cells: Sequence[Cell]) -> int:
