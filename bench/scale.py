@@ -88,7 +88,7 @@ def runs(*names):
 
 rule page:
     input: "study.json", expand("all/{{kind}}.csv", kind=[*KINDS, "counts"]), "claims.csv", "table2.html",
-        expand("page/{{cell}}.js", cell=CELLS)
+        expand("page/{{cell}}.json", cell=CELLS)
     output: "index.html", "index.intoto.json"
     shell: "touch {{output}}"
 
@@ -132,7 +132,7 @@ rule measure:
 
 rule show:
     input: rules.measure.input, "stability/{{cell}}.csv", "runs/{{cell}}.csv"
-    output: "page/{{cell}}.js", "page/{{cell}}.intoto.json"
+    output: "page/{{cell}}.html", "page/{{cell}}.json", "page/{{cell}}.intoto.json"
     params: code="digest"
     shell: "touch {{output}}"
 
