@@ -294,7 +294,7 @@ def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
     line = refusal(toolnoise(studied, "compare", dump("losses"), dump("diabetes")))
     assert line.endswith(f"{dump('diabetes')}: found an outcome of kind values; losses, as in other arms")
     line = refusal(toolnoise(studied, "compare", dump("losses"), dump("losses"), "--values"))
-    assert line.endswith("has an outcome of kind losses; no option: it says so")
+    assert line.endswith("has an outcome of kind losses; leave it out: the dump says it")
 
 
 def test_the_gain_of_an_accuracy_is_planned_and_of_nothing_else(studied, toolnoise, refusal):
