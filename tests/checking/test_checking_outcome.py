@@ -163,7 +163,7 @@ np.save(OBJECTS, np.array([{}], object))
 COMPLEX = io.BytesIO()
 np.save(COMPLEX, LOGITS + 1j)
 with zipfile.ZipFile(PARTS := io.BytesIO(), "w") as zipped:
-    zipped.writestr("a", b"1")
+    zipped.writestr(zipfile.ZipInfo("a"), b"1")  # without the time of day
 ZIP = PARTS.getvalue()
 WHOLE = safetensors(a=("F32", [1], b"1234"))
 

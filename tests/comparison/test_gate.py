@@ -171,7 +171,7 @@ def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, cap
     Path("new.csv").write_text("toxicity\n4.5\n")
     words = ("gate", "--metric", "toxicity", "--reference", "reference.csv", "--new", "new.csv")
     line = refused_by_verb(*words, "--one-sided")
-    assert "toxicity" in line and "lower or higher" in line
+    assert "toxicity" in line and "--lower or --higher" in line
     for ways, code in (((), 1), (LOWER, 1), (HIGHER, 0)):
         try:
             cli.main([*words, *ways])

@@ -245,6 +245,6 @@ def test_a_hostile_table_is_refused_in_one_line(text, words, says, here, refused
 
 def test_a_metric_without_a_direction_and_a_time_without_sessions_are_refused(here, refused_by_verb, capsys):
     (here / "runs.csv").write_text("change,toxicity,step_ms\n" + "".join(f"base,{v},{v}\n" for _, v in BASE))
-    assert "lower or higher" in refused_by_verb("keep", "runs.csv", "--metric", "toxicity")
+    assert "--lower or --higher" in refused_by_verb("keep", "runs.csv", "--metric", "toxicity")
     assert "session none" in refused_by_verb("keep", "runs.csv", "--metric", "step_ms", "--lower")
     assert judged(capsys, "runs.csv", "--metric", "step_ms", "--lower", "--session", "none")["answer"] == "run"
