@@ -23,7 +23,7 @@ from toolnoise.comparison.comparison import compare_all, side, tested
 from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.metric_names import directed
-from toolnoise.comparison.metric_tables import as_runs
+from toolnoise.comparison.metric_runs import as_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn

@@ -18,7 +18,8 @@ import pytest
 
 from toolnoise.comparison.evals import log_files
 from toolnoise.comparison.evals.scored import Asked as Scores
-from toolnoise.comparison.metric_tables import Asked, read_runs
+from toolnoise.comparison.metric_columns import Asked
+from toolnoise.comparison.metric_tables import read_runs
 from toolnoise.comparison.sniff import sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")

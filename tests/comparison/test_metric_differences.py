@@ -14,7 +14,8 @@ from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_metrics, figures, metric_pilot, two_arm_power
 from toolnoise.comparison.comparison_text import laid_out
-from toolnoise.comparison.metric_tables import Asked, read_runs
+from toolnoise.comparison.metric_columns import Asked
+from toolnoise.comparison.metric_tables import read_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.figures import style
 from toolnoise.stats.power import runs_needed

@@ -32,8 +32,9 @@ from test_every_table import (
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import known_names, read_arms
+from toolnoise.comparison.metric_columns import Asked
 from toolnoise.comparison.metric_names import directed
-from toolnoise.comparison.metric_tables import Asked, read_runs
+from toolnoise.comparison.metric_tables import read_runs
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
 MLFLOW = logger_files("mlflow.csv")["mlflow.csv"]

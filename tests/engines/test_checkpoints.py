@@ -127,7 +127,7 @@ def test_a_truncated_checkpoint_is_never_used(written, capsys):
     content = written.read_bytes()
     for share in (0, 0.1, 0.5, 0.9, 0.999):
         written.write_bytes(content[: int(len(content) * share)])
-        starts_anew(written, capsys)
+        assert "training starts over" in starts_anew(written, capsys), share
 
 
 def test_a_flipped_bit_anywhere_is_noticed(written, capsys):

@@ -9,7 +9,8 @@ from toolnoise.api.results import Verdict, rows_of
 from toolnoise.base.errors import BadArgument
 from toolnoise.comparison import regression_gate
 from toolnoise.comparison.metric_names import require_directions
-from toolnoise.comparison.metric_tables import read_runs, require_own_sessions
+from toolnoise.comparison.metric_runs import require_own_sessions
+from toolnoise.comparison.metric_tables import read_runs
 
 
 def gate(

@@ -14,7 +14,7 @@ from toolnoise.base.printing import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolnoise.comparison.metric_tables import Asked
+    from toolnoise.comparison.metric_columns import Asked
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
@@ -127,7 +127,7 @@ def asked_of_tables(
     paired: bool = False,
 ) -> "Asked":
     """What is asked of tables; what contradicts itself is refused."""
-    from toolnoise.comparison.metric_tables import NONE, Asked
+    from toolnoise.comparison.metric_columns import NONE, Asked
 
     if last and best:
         raise BadArgument("last", "found best, too", "one of them")

@@ -10,7 +10,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.comparison import keep as rules
 from toolnoise.comparison import keep_text, loop_tables
 from toolnoise.comparison.metric_names import directed, require_directions
-from toolnoise.comparison.metric_tables import require_own_sessions
+from toolnoise.comparison.metric_runs import require_own_sessions
 
 
 def keep(

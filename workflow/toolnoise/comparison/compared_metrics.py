@@ -20,7 +20,7 @@ from toolnoise.comparison import comparison, comparison_text, designs
 from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Design, Way
 from toolnoise.comparison.metric_names import Metric
-from toolnoise.comparison.metric_tables import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
+from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
 from toolnoise.comparison.partly_paired import pair_weight
 from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t

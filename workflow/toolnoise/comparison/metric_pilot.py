@@ -10,7 +10,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import comparison
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.metric_names import require_directions
-from toolnoise.comparison.metric_tables import Runs, require_own_sessions
+from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.comparison.sample_size import SharedSeeds, Spread
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
 from toolnoise.stats.spread import sd_interval

@@ -6,32 +6,29 @@ for, but for times and speeds: runs of one session (a machine, a day, a launch) 
 """
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from toolnoise.base.errors import BadArgument, BadInput, Spelling
-from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
 from toolnoise.comparison import read_arms, table_rows
+from toolnoise.comparison.metric_columns import NONE, Arms, Asked, Roles, began_columns, columns_of_sessions, roles_of
 from toolnoise.comparison.metric_layouts import (
     A_LINE_A_VALUE,
     Frame,
     as_long,
     is_index,
-    is_numeric,
     numbers_of,
     read_metric_file,
     texts,
 )
 from toolnoise.comparison.metric_names import (
-    Metric,
     column_named,
     directed,
     listed,
@@ -40,102 +37,8 @@ from toolnoise.comparison.metric_names import (
     require_one_scale_of_shares,
     words_of,
 )
+from toolnoise.comparison.metric_runs import LEFT, MOST_NAMED, NUMBERED, Lines, Runs, numbered, runs_of_lines
 from toolnoise.comparison.table_files import EXACT, is_number
-
-NONE = "none"  # in place of a column: there is none
-LEFT = "Left out: "  # begins a note on what does not count
-NUMBERED = "run "  # begins what stands for a seed if `paired` is given
-MOST_NAMED = 3  # files or runs in a sentence
-ONCE = "each seed once in an arm"
-# Of a date the day counts.
-DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
-SHARED = "Runs of one session (a machine, a day, a launch) share its speed"
-OWN_SESSIONS = f"session {NONE} if each run is a session of its own"
-# Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
-Arms = Literal["in files", "needed", "or one"]
-OF_RUN = ["arm", "seed", "session", "session_of_times", "run"]
-
-
-class Asked(NamedTuple):
-    """What a user says of tables: `metrics`, columns of arms, seeds and sessions, which steps count, what is better.
-
-    `lower` and `higher` are names of metrics; empty ones stand for all, None for none.
-    """
-
-    metrics: tuple[str, ...]
-    by: str | None = None
-    seed: str | None = None
-    steps: str | None = None  # "last" or "best"
-    lower: tuple[str, ...] | None = None
-    higher: tuple[str, ...] | None = None
-    paired: bool = False
-    session: str | None = None
-
-
-class Lines(NamedTuple):
-    """Lines of tables, in frames with one index.
-
-    `about` has where a line stands and its run by arm, file, name, seed and session (None if unknown), and its step
-    (NaN if unknown). `numbers` are those of metrics: NaN where the cell is blank, infinite where it is not finite.
-    `settings` are the cells of other columns with few values, such as learning rates, `began` those of columns with a
-    session's name.
-    """
-
-    about: pd.DataFrame
-    numbers: pd.DataFrame
-    settings: pd.DataFrame
-    began: pd.DataFrame
-
-    def called(self, line: int) -> str:
-        """A line's run, for people."""
-        seed, arm = self.about["seed"][line], self.about["arm"][line]
-        of = self.about["run"][line] if seed is None else f"seed {seed}"
-        return f"{of} of {arm}" if of else f"a run of {arm}"
-
-    def where(self, line: int) -> str:
-        """Where a line stands."""
-        return self.about["where"][line]
-
-
-class Runs(NamedTuple):
-    """The runs of all arms: `about` has a line a run, `numbers` its metrics, NaN where it has none.
-
-    The columns of `about` are arm, seed, session and session_of_times (None if unknown), and run, its name. `session`
-    is what the user says of sessions: their column, "none", or nothing. `notes` say what was chosen and left out.
-    """
-
-    about: pd.DataFrame
-    numbers: pd.DataFrame
-    metrics: list[Metric]
-    notes: Sequence[str] = ()
-    session: str | None = None
-
-    @property
-    def arms(self) -> list[str]:
-        """The arms that have a run with a metric, in their order."""
-        return list(dict.fromkeys(self.about["arm"][self.numbers.notna().any(axis=1)]))
-
-    def of(self, arm: str, metric: str) -> pd.DataFrame:
-        """The runs of an arm that have a metric, with their `value` and the session that counts for it."""
-        chosen = (self.about["arm"] == arm) & self.numbers[metric].notna()
-        runs = self.about[chosen].assign(value=self.numbers[metric][chosen])
-        return runs.assign(session=runs["session_of_times"]) if is_time(metric) and self.session is None else runs
-
-    def sessions_missing(self, metric: str) -> bool:
-        """Whether runs may share sessions that would decide a metric, and nothing says which."""
-        return is_time(metric) and self.session is None and self.about["session_of_times"].isna().any()
-
-    @property
-    def described(self) -> list[str]:
-        """What was read, for people: the arms with their runs, what was chosen, and which way metrics are better."""
-        counts = ", ".join(f"{arm} {(self.about['arm'] == arm).sum()}" for arm in self.arms)
-        return [f"Runs: {counts}.", *self.notes, *(f"{metric.better}." for metric in self.metrics)]
-
-
-def as_runs(runs: Sequence[tuple[str, str | None, Mapping[str, float]]], metrics: list[Metric]) -> Runs:
-    """Runs of which the arm, the seed (None if unknown) and the metrics are known."""
-    about = pd.DataFrame([(arm, seed, None, None, "") for arm, seed, _ in runs], columns=OF_RUN, dtype=object)
-    return Runs(about, pd.DataFrame([values for *_, values in runs], dtype=float), metrics)
 
 
 class Notes(NamedTuple):
@@ -162,15 +65,6 @@ class Notes(NamedTuple):
             what = f"found numbers with %, and without in {self.percent[metric, False]}"
             raise BadInput(self.percent[metric, True], metric, what, "one of the two in all files")
         return "points" if (metric, True) in self.percent else ""
-
-
-def require_own_sessions(metric: str, session: str | None) -> None:
-    """Refuse what a rule for single runs cannot judge: times of runs that may share a session, or a column of these."""
-    if session not in (None, NONE):
-        allowed = f"{NONE}, if each run is a session of its own; compare averages runs over a column"
-        raise BadArgument("session", f"found {session}", allowed)
-    if session is None and is_time(metric):
-        raise BadArgument("metric", f"found {metric}, a time or speed, and no sessions. {SHARED}", OWN_SESSIONS)
 
 
 def read_runs(
@@ -211,10 +105,10 @@ def read_runs(
     ]
     if asked.steps == "best":
         require_directions(metrics)
-    firsts, values, said = _runs_of_lines(lines, metrics, asked.steps)
+    firsts, values, said = runs_of_lines(lines, metrics, asked.steps)
     about = about.loc[firsts].assign(session_of_times=None)
     if asked.paired:
-        about = about.assign(seed=_numbered(about))
+        about = about.assign(seed=numbered(about))
     elif asked.seed is None and arms_are != "or one" and about["seed"].isna().all() and about["session"].isna().all():
         said.append("Runs are not paired: no column says their seeds.")
     for metric in metrics:
@@ -223,7 +117,7 @@ def read_runs(
     if asked.session == NONE:
         said.append(f"Each run counts as a session of its own (session {NONE}).")
     if asked.session is None and any(map(is_time, asked.metrics)):
-        told = _columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
+        told = columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
         if len(told) == 1:
             about = about.assign(session_of_times=lines.began[told[0]])
             said.append(f"Of times and speeds, sessions by {told[0]}.")
@@ -280,7 +174,7 @@ def _lines(
     ]
     notes.counts.update(reason for reason in why if reason not in ("", "counted as blank"))
     kept = [not reason for reason in why]
-    began = _began(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
+    began = began_columns(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
     settings = pd.DataFrame({name: found.texts(name) for name in of.settings}, about.index, dtype=object)
     lines = Lines(*(frame[kept] for frame in (about, values, settings, began)))
     for role, told in (("session", lines.about["session"] != ""), ("seed", lines.about["seed"].notna())):
@@ -303,133 +197,6 @@ def _lines(
     if layout:
         notes.files.setdefault("; ".join(layout), []).append(found.path)
     return lines
-
-
-# Which columns say a run's arm, seed, name, step and state: as asked, or as their names make it plain.
-
-
-class Roles(NamedTuple):
-    """The columns by what they say; None where no column does, or, of an arm, where files or names of runs do."""
-
-    arm: str | None
-    seed: str | None
-    name: str | None
-    run: str | None
-    step: str | None
-    state: str | None
-    session: str | None
-    unused: list[str]  # columns of texts that nothing of this says
-    settings: list[str]  # and columns of few values, such as learning rates
-
-
-def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> Roles:
-    """The roles of a table's columns."""
-    by, seed, session = (
-        None if name in (None, NONE) and NONE not in frame.names else column_named(frame.path, frame.names, name, of)
-        for of, name in (("by", asked.by), ("seed", asked.seed), ("session", asked.session))
-    )
-    free = [name for name in frame.names if name not in (*metrics, session) and frame.names.count(name) == 1]
-    state = next((name for name in free if plain(name) in known.STATES and _has_states(frame, name)), None)
-    if asked.seed is None:
-        seed = _known_seed(frame, [name for name in free if name != by])
-    free = [name for name in free if name not in (state, seed)]
-    steps = [name for order in known.STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
-    filled = [any(cells) for cells in zip(*(frame.texts(metric) for metric in metrics), strict=True)]
-    whole = [name for name in steps if all(map(bool, np.array(frame.texts(name))[filled]))]
-    free = [name for name in free if name not in steps]
-    if arms_are == "in files":
-        arm = None
-        for name in free:
-            held = set(frame.texts(name)) - {""}
-            if plain(name) in known.SURELY_ARMS and len(held) > 1:
-                what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
-                raise BadArgument("by", what, f"a file for each arm, or {name}", frame.path)
-    else:
-        arm = by or _known_arm(frame, free, needed=arms_are == "needed", curves=bool(steps))
-    free = [name for name in free if name != arm]
-    named, run = (
-        next((name for order in orders for name in free if plain(name) == order), None)
-        for orders in (known.NAMES, known.RUNS)
-    )
-    free = [name for name in free if name not in (named, run)]
-    # What tells what a line is of: texts, and what data sets are called.
-    aside = known.BESIDE.union(known.RUNS)
-    unused = [
-        name
-        for name in free
-        if plain(name) in known.TASKS or not (is_numeric(frame.column(name)) or plain(name) in aside)
-    ]
-    others = [name for name in free if plain(name) not in known.BESIDE]
-    settings = [name for name in others if 1 < len(set(frame.texts(name))) <= frame.lines / 2]
-    return Roles(arm, seed, named, run, next(iter([*whole, *steps]), None), state, session, unused, settings)
-
-
-def _has_states(frame: Frame, name: str) -> bool:
-    """Whether a column has the states of runs, as loggers say them."""
-    found = {text.lower() for text in frame.texts(name)}
-    if unknown := found - known.FINISHED - known.UNFINISHED:
-        if found & known.FAILED:
-            allowed = f"states such as finished, done, failed and running, or the column {name} left out"
-            raise BadInput(frame.path, name, f"found {', '.join(sorted(unknown))}, beside failed runs", allowed)
-        return False
-    return found != {""}
-
-
-def _known_seed(frame: Frame, free: list[str]) -> str | None:
-    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in known.SEEDS]
-    if len(likely) > 1:
-        likely = [name for name in likely if len(set(frame.texts(name))) > 1]
-    columns = {tuple(frame.texts(name)): name for name in reversed(likely)}
-    if len(columns) > 1:
-        raise BadArgument("seed", "missing", f"the column of seeds: {listed(likely)}, or none", frame.path)
-    return next(iter(columns.values()), None)
-
-
-def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> str | None:
-    """The column of arms; where runs have several lines, their names repeat without being arms."""
-    cells = {name: frame.texts(name) for name in free}
-    several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
-    likely = [name for name in several if plain(name) in known.ARMS]
-    if not likely:
-        beside = known.BESIDE.union(known.RUNS) if curves else known.BESIDE
-        likely = [
-            name
-            for name, held in several.items()
-            if not is_numeric(frame.column(name))
-            and plain(name) not in beside
-            and all(count > 1 for cell, count in Counter(held).items() if cell)
-        ]
-        split = {name: held for name, held in cells.items() if plain(name) in known.NAMES}
-        in_names = [name for name, held in split.items() if read_arms.arms_in_names(held)]
-        if likely and in_names:
-            likely += in_names
-        elif in_names or not (likely or needed):
-            return None
-    if len({tuple(pd.factorize(np.array(several[name], object))[0]) for name in likely}) == 1:
-        return likely[0]
-    choices = likely or [name for name in several if plain(name) not in known.BESIDE] or free
-    what = "missing" if likely else "missing, and no column is named like an arm"
-    allowed = f"the column that names a run's arm: {listed(choices)}" if choices else "a file for each arm"
-    raise BadArgument("by", what, allowed, frame.path)
-
-
-def _began(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
-    """The cells of columns that have a session's name; of a date the day, or else nothing: it has the time of day."""
-    free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
-    cells = {name: frame.texts(name) for name in free if plain(name) in known.SESSIONS}
-    days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain(name) == "date"}
-    cells |= {name: [day[1] if day else "" for day in held] for name, held in days.items()}
-    return pd.DataFrame(cells, range(frame.lines), dtype=object)
-
-
-def _columns_of_sessions(began: pd.DataFrame) -> list[str]:
-    """The columns that tell a session of each run: one, or several that disagree; a constant one only if alone."""
-    filled = [name for name in began if (began[name] != "").all()]
-    told = {tuple(pd.factorize(began[name])[0]): name for name in reversed(filled) if len(set(began[name])) > 1}
-    return [name for name in filled if name in told.values()] or filled[:1]
-
-
-# The arm, the seed and the step of each line.
 
 
 def _summaries(found: Frame, of: Roles) -> list[str]:
@@ -557,133 +324,3 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         if of_each and name not in several and plain(name) not in known.SEEDS | known.FOLDS:
             several.append(name)
     return several
-
-
-# Runs from their lines.
-
-
-def _runs_of_lines(
-    lines: Lines, metrics: Sequence[Metric], steps: str | None
-) -> tuple[pd.Index, pd.DataFrame, list[str]]:
-    """The first line of each run, its metrics, and notes: a metric that is not finite is left out of its run."""
-    about, notes = lines.about, []
-    run = _run_of_each_line(lines)
-    firsts = about.index[~run.duplicated()]
-    # Of two runs of an arm (and a session) with one seed, neither pairs nor the number of runs would be right.
-    if twice := _first_repeat(about.loc[firsts].dropna(subset="seed"), ["arm", "seed", "session"]):
-        _refuse_twice(lines, *twice, about["arm"][twice[1]], f"seed {about['seed'][twice[1]]}")
-    values = pd.DataFrame(index=firsts)
-    for metric in metrics:
-        filled = lines.numbers[metric.name].dropna()
-        if run[filled.index].duplicated().any():
-            filled, said = _that_count(lines, filled, run[filled.index], metric, steps)
-            notes += said
-        finite = filled[np.isfinite(filled)]
-        values[metric.name] = finite.set_axis(run[finite.index])
-        for arm, count in about["arm"][filled.index.difference(finite.index)].value_counts(sort=False).items():
-            notes.append(f"{LEFT}{counted(count, 'run')} of {arm} whose {metric.name} is not a finite number.")
-    return firsts, values, notes
-
-
-def _run_of_each_line(lines: Lines) -> pd.Series:
-    """The first line of each line's run: lines of one name, seed and session, or, without these, steps in one file.
-
-    Lines with one name and no steps may be of several runs, or of something else: they are refused.
-    """
-    about, key = lines.about, ["arm", "file", "run", "seed", "session"]
-    groups = about.groupby(key, sort=False, dropna=False)
-    of_one_run = about["seed"].notna() | (groups["step"].transform("nunique") > 1)
-    if twice := _first_repeat(about[~of_one_run & (about["run"] != "")], key):
-        first, second = twice
-        what = f"found {lines.called(first)} in {lines.where(first)}, too, and no steps that tell them apart"
-        raise BadInput(lines.where(second), "", what, "a line for each run, or a column of steps")
-    own = about.index.to_series()
-    return own.where(~of_one_run, own.groupby(groups.ngroup()).transform("first"))
-
-
-def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | None:
-    """The first two lines that are equal in these columns, if there are any."""
-    group = frame.groupby(names, sort=False, dropna=False).ngroup()
-    if not (repeated := group.duplicated()).any():
-        return None
-    second = repeated.idxmax()
-    return (group == group[second]).idxmax(), second
-
-
-def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) -> NoReturn:
-    """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
-    where, stands = lines.where(second), f"{what} stands in {lines.where(first)}, too"
-    settings, began = (
-        [name for name in frame if "" not in (cells := set(frame[name][[first, second]])) and len(cells) > 1]
-        for frame in (lines.settings, lines.began)
-    )
-    if differ := [name for name in settings if name not in lines.began]:
-        apart = ", ".join(f"{name} ({' and '.join(lines.settings[name][[first, second]])})" for name in differ)
-
-        def one_of_them(spelled: Spelling) -> str:
-            return f"{ONCE}: {spelled('by', differ[0])}, or the lines of one {differ[0]}"
-
-        raise BadInput(where, key, f"{stands}, with another {apart}", one_of_them)
-    if began:
-
-        def averages(spelled: Spelling) -> str:
-            return f"{ONCE}; {spelled('session', began[0])} averages over it"
-
-        raise BadInput(where, key, f"{stands}, with another {began[0]}", averages)
-
-    def another_column(spelled: Spelling) -> str:
-        return f"{ONCE}; another column, or {spelled('seed', NONE)} for runs that share no seed"
-
-    raise BadInput(where, key, stands, another_column)
-
-
-def _that_count(
-    lines: Lines, filled: pd.Series, run: pd.Series, metric: Metric, steps: str | None
-) -> tuple[pd.Series, list[str]]:
-    """The values of the lines that count, one of each run, and what is said of them."""
-    table = pd.DataFrame({"run": run, "step": lines.about["step"][filled.index], "value": filled})
-    of_runs = table.groupby("run")["step"]
-    several = table[of_runs.transform("size") > 1]
-    blank = several["step"].isna()
-    if (mixed := blank & (of_runs.transform("count")[several.index] > 0)).any():
-        line = mixed.idxmax()
-        what = f"found no step of {lines.called(line)}"
-        raise BadInput(lines.where(line), metric.name, what, "one, as in its other lines")
-    if twice := _first_repeat(several[blank | ~several.duplicated()], ["run", "step"]):
-        _refuse_twice(lines, *twice, metric.name, lines.called(twice[0]))
-    if steps is None and (counts := of_runs.nunique()[lambda of_run: of_run > 1]).any():
-        line = counts.index[0]
-        what = f"found {counts[line]} steps of {lines.called(line)}"
-        raise BadInput(lines.where(line), metric.name, what, "last or best says which of them counts")
-    ordered = table.sort_values("step", kind="stable")
-    chosen = ordered.reset_index(names="line").groupby("run")["line"].last()
-    if steps == "best":
-        finite = ordered[np.isfinite(ordered["value"])].groupby("run")["value"]
-        chosen.update(finite.idxmin() if metric.lower else finite.idxmax())
-    at = table["step"][chosen].dropna()
-    if steps is None or at.empty:
-        return filled[chosen], []
-    last = at.max()
-    early = [f"{lines.called(line)} ends at {step:.15g}" for line, step in at.items() if step < last]
-    early = early if len(early) <= MOST_NAMED else [f"{len(early)} runs end before {last:.15g}"]
-    optimistic = "the best of noisy steps is better than any step will be on new data"
-    more = optimistic if steps == "best" else "; ".join(early)
-    span = f"step {last:.15g}" if at.min() == last else f"steps {at.min():.15g} to {last:.15g}"
-    said = f"{metric.name}: the {steps} step of each run counts, {span}{f' ({more})' if more else ''}."
-    return filled[chosen], [said]
-
-
-def _numbered(about: pd.DataFrame) -> list[str]:
-    """What stands for the seeds of runs: the numbers of their files, or their order, as `paired` says."""
-    seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
-    if all(str(seed).startswith(NUMBERED) for seed in seeds):
-        if len({frozenset(of_arm) for _, of_arm in of_arms}) > 1:
-            found = "; ".join(f"{arm}: {', '.join(of_arm)}" for arm, of_arm in of_arms)
-            raise BadArgument("paired", f"found {found}", "the same runs in each arm")
-        return list(seeds)
-    if seeds.notna().any():
-        raise BadArgument("paired", "the seeds of the runs are known", "only for runs without seeds")
-    if len(set(of_arms.size())) > 1:
-        found = ", ".join(f"{count} of {arm}" for arm, count in of_arms.size().items())
-        raise BadArgument("paired", f"found {found}", "equal numbers of runs")
-    return [f"{NUMBERED}{place + 1}" for place in of_arms.cumcount()]

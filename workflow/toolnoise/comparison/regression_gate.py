@@ -20,7 +20,7 @@ from scipy import stats
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import decimals_by_uncertainty, rounded_text
-from toolnoise.comparison.metric_tables import LEFT, Runs
+from toolnoise.comparison.metric_runs import LEFT, Runs
 from toolnoise.stats.estimates import standard_deviation
 
 MLPERF_LEVEL, MLPERF_FEWEST, RECORD_LEVEL = 0.05, 3, 0.01

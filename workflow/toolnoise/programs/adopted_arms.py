@@ -42,7 +42,7 @@ def _compared(study: Study) -> list[tuple[str, Any, Any]]:
         return []
     from toolnoise.comparison import compared_metrics
     from toolnoise.comparison.metric_names import directed
-    from toolnoise.comparison.metric_tables import as_runs
+    from toolnoise.comparison.metric_runs import as_runs
     from toolnoise.formulas.per_run import RUNS
 
     rows = metric_files.read(study.path(layout.COLLECTED, file="runs"), RUNS)

@@ -96,13 +96,10 @@ def _of_zip(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, An
         if parts[name].file_size > LARGEST_TEXT:
             what = f"unpacks to {parts[name].file_size} bytes"
             raise BadInput(path, name, what, f"at most {LARGEST_TEXT}")
+        # Python 3.14's zipfile reads Zstandard itself.
+        by_package = parts[name].compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD")
         with readable(path, OF_LOGS), zipfile.ZipFile(path) as packed:
-            try:
-                content = packed.read(name)
-            except NotImplementedError:
-                if parts[name].compress_type != ZSTANDARD:
-                    raise
-                content = _of_zstandard(path, parts[name])
+            content = _of_zstandard(path, parts[name]) if by_package else packed.read(name)
         return _object(path, name, content)
 
     return unpacked(header), ((name, unpacked(name)) for name in samples)
