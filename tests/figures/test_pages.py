@@ -235,6 +235,8 @@ def test_a_cell_says_what_varies_between_its_runs_and_each_machine_that_computed
     found += [runs.read(make_run(3, on(device="Tesla T4", cpu="A"))), runs.read(make_run(4, on()))]
     assert cell_page.says(found) == "4 runs; only what the variant names varies between them. Ran on B, Tesla T4."
     assert cell_page.says(found[3:]) == "1 run; only what the variant names varies between them."
+    noisy = runs.read(make_run(5, lambda parts: parts["record"].update(emulated_noise="reduction-order")))
+    assert "Implementation noise is emulated" in cell_page.says([noisy])
     says = cell_page.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
     assert says.startswith("4 runs of 2 draws of the algorithm. Only runs of one draw are compared")
 

@@ -28,7 +28,7 @@ class Label(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """The range of a measure, its rule over draws, and its label if the first table of the page can show it."""
+    """The range of a measure, its rule over draws, and its label if a page shows it."""
 
     range: tuple[float, float]
     over: Over | None = None
@@ -131,10 +131,10 @@ METRICS: Mapping[str, Metric] = {
     "n_draws": Metric(POSITIVE),
     "bit_equal": Metric(SHARE, value),  # over draws, the share of those whose runs are
 }
-# The columns of the page's first table before anybody chooses others.
+# The columns of the page's table of cells; a cell's own page has all.
 USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")
 USUAL += ("loss_mean", "loss_sd", "perplexity_mean", "perplexity_sd", "mean_absolute_difference")
-# The values of single runs, which are shown as dots.
+# The values of single runs, which a cell's page has.
 OF_RUNS = {
     "accuracy": Label("Accuracy", *PERCENT),
     "cross_entropy": Label("Cross-entropy"),
@@ -146,7 +146,7 @@ OF_RUNS = {
 
 
 def labels() -> dict[str, Label]:
-    """The label of each measure that the first table of the page can show."""
+    """The label of each measure that a page shows."""
     return {name: metric.label for name, metric in METRICS.items() if metric.label}
 
 

@@ -33,6 +33,7 @@ from toolnoise.pages import curves, pictures
 from toolnoise.pages.document import document
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
+from toolnoise.study.entries import is_synthetic
 from toolnoise.study.runs import Run
 
 # The columns of a history that are drawn where it has them, and whether their axis is logarithmic.
@@ -63,6 +64,7 @@ def show(
 ) -> None:
     """Write a cell's page, and two examples that two of its runs answer differently, for the study's page."""
     read = [runs.read(record) for record in records]
+    spec = read[0].record["spec"]
     pairs = compared(read, data, logits, index)
     tables = {run.seed: run.history() for run in read}
     (measured,) = rows_by_cell(metric_files.read(metrics, STABILITY)).values()
@@ -80,7 +82,8 @@ def show(
         panels=list(_panels(tables)),
         pairs=pairs,
         kinds=FLIPS,
-        spec=json.dumps({key: value for key, value in read[0].record["spec"].items() if key != "seed"}, indent=1),
+        dataset=f"{'synthetic ' * is_synthetic(spec['dataset'])}{spec['dataset']['name']}",
+        spec=json.dumps({key: value for key, value in spec.items() if key not in ("seed", "draw")}, indent=1),
         home="/".join([".."] * len(cell)) + "/index.html",
     )
     write_text(out, text)
@@ -93,6 +96,8 @@ def says(cell_runs: Sequence[Run]) -> str:
     observed = [run.record.get("observed", {}) for run in cell_runs]
     devices = {of.get("cpu", "") if of.get("device") in (None, "cpu") else of["device"] for of in observed} - {""}
     ran_on = f" Ran on {', '.join(sorted(devices))}." if devices else ""
+    if any(run.record.get("emulated_noise") for run in cell_runs):
+        ran_on += " Implementation noise is emulated: each batch is added up in another order."
     if None in by_draw:
         return f"{count}; only what the variant names varies between them.{ran_on}"
     return (
