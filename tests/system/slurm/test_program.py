@@ -1,6 +1,7 @@
 """`toolnoise init` and `toolnoise run` on a real Slurm, typed in a folder with nothing but a PyTorch program."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -86,7 +87,9 @@ def test_control_is_bit_equal_and_the_seeds_make_noise(results):
 
 
 def test_the_page_is_there_the_summary_was_printed_and_the_audit_is_clean(folder, results, toolnoise):
-    assert (results / "index.html").stat().st_size > 100_000
+    linked = set(re.findall(r'href="(page/[^"#]+\.html)"', (results / "index.html").read_text()))
+    written = {str(page.relative_to(results)) for page in results.glob("page/**/*.html")}
+    assert linked == written and len(written) == len(VARIANTS) + 1
     said = (folder / "said.txt").read_text()
     assert f"the page: {results.relative_to(folder)}/index.html" in said
     assert "bit-equal" in said
