@@ -60,6 +60,7 @@ BAD_VALUES = [
     ("recipes.digits.learning_rate", 10**400, f"found 1{'0' * 56}...", "above 0"),
     ("recipes.digits.flip", 1, "found 1", "mirror"),
     ("recipes.digits.learning_rate", "fast", 'found "fast"', "above 0"),
+    ("recipes.digits.learning_rate", True, "found true", "above 0"),
     ("recipes.digits.optimizer", "lion", 'found "lion"', "allowed: adam, sgd"),
     ("recipes.digits.step_epochs", [], "found []", "a list"),
     ("recipes.digits.step_epochs", [5, 5], "found [5, 5]", "each once"),
