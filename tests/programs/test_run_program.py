@@ -18,13 +18,16 @@ from toolnoise.study.runs import Run
 )
 def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({name: array}))
-    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read, runs.read(record))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read_left_arrays, runs.read(record))
 
 
 def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
     left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
     run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
-    assert refused(left_arrays.read, run) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+    assert (
+        refused(left_arrays.read_left_arrays, run)
+        == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
 
     run = runs.read(make_run(1, change))
     line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
-    assert refused(left_arrays.read, run) == line
+    assert refused(left_arrays.read_left_arrays, run) == line
 
 
 def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):

@@ -208,7 +208,10 @@ def record(evidence: Evidence, stated: Stated) -> Found:
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
             yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
-    locks, environment_of = [one.name for one in statement.made_of(LOCK)], environments.of(statement.parameters)
+    locks, environment_of = (
+        [one.name for one in statement.made_of(LOCK)],
+        environments.environment_of(statement.parameters),
+    )
     is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
     if locks != [environments.lock_of(environment_of)] if environment_of else is_other:
         found = ", ".join(locks) or "no lock file"

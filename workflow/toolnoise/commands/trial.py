@@ -53,7 +53,11 @@ def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any
     the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
     """
     missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
-    able = (spec for spec in specs if not environments.of({"spec": spec}) and not serving.why_not(spec["hardware"]))
+    able = (
+        spec
+        for spec in specs
+        if not environments.environment_of({"spec": spec}) and not serving.why_not(spec["hardware"])
+    )
     spec = next(able, None)
     if missing or entry["streamed"] or spec is None:
         return
