@@ -107,7 +107,7 @@ docs: .environments/docs ## the docs as a site, in dist/site
 
 # What is published. `make dist REPOSITORY=https://...` names the repository in the metadata.
 dist: .venv/cpu ## the wheel and the source distribution of the last commit, in dist/
-	@mkdir -p dist && REPOSITORY="$(REPOSITORY)" .ci/make-dist
+	@mkdir -p dist && REPOSITORY="$(REPOSITORY)" bash .ci/make-dist
 
 # The packages that `make demo` installs, with hashes, as a bill of materials (CycloneDX). It has no time and no serial number.
 sbom: .environments/supply ## a bill of materials of what the demo installs
