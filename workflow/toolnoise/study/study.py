@@ -129,7 +129,7 @@ class Study:
         if cell.variant in PAIRABLE:
             return cell._replace(hardware=hardware)
         varying = set(variant(cell.variant).varying)
-        drawn = varying.intersection(ALGORITHMIC)
+        drawn = varying.intersection(("data", *ALGORITHMIC))
         if drawn == set(ALGORITHMIC) or (cell in self.draws and not drawn):
             # The draw of what is fixed in a run is the seed of a run of ALGO.
             return cell._replace(variant="algo")
