@@ -11,16 +11,18 @@ from typing import Any
 import keras
 from keras import ops
 
+from toolnoise.base.errors import BadInput
+
 NAMES = ("relu", "swish", "smelu")
 
 
 def activation(name: str, beta: float = 1.0) -> Callable[[Any], Any]:
     """The function of that name; `beta` is SmeLU's, half the width of its parabola."""
     if name not in NAMES:
-        raise ValueError(f"activation {name!r} is none of {', '.join(NAMES)}")
+        raise BadInput("model", "options.activation", f"found {name!r}", f"allowed: {', '.join(NAMES)}")
     if name == "smelu":
         if beta <= 0:
-            raise ValueError(f"beta is {beta:g}, and SmeLU needs one above 0")
+            raise BadInput("model", "options.beta", f"found {beta:g}", "a number above 0")
         return lambda values: smelu(values, beta)
     return keras.activations.get(name)
 

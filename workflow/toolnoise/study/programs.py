@@ -22,7 +22,7 @@ RECIPE = {"name": "program"}
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 # What a model is, each with the keys that it may have.
 KEYS = {
-    "builder": ("options",),
+    "builder": ("options", "base"),
     "command": ("sources", "deterministic", "outcome", "limit"),
     "adopted": ("outcome",),
 }

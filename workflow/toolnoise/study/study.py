@@ -159,6 +159,11 @@ class Study:
             for repeat in range(1, self.config["overhead"]["repeats"] + 1)
         )
 
+    def base(self, model: str) -> Training | None:
+        """The run whose trained weights the runs of a model start from, if there is one."""
+        base = self.config["models"][model].get("base")
+        return Training(**base) if base else None
+
     @property
     def networks(self) -> tuple[Network, ...]:
         """The subjects of these measurements."""
