@@ -687,3 +687,17 @@ def test_what_overhead_excepts_is_not_measured(written, built):
 def test_except_names_what_is_there_and_leaves_something(written, built, refused, left_out, says):
     written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu"], "except": left_out}
     assert says in refused(built, written)
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 9}, {"variant": "init"}, {"hardware": "noisy"}, {"model": "tuned"}], ids=str
+)
+def test_a_base_is_a_run_of_the_grid_that_has_none_itself(change, written, built, refused):
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control"], "models": ["smallcnn"]}
+    base = {"model": "smallcnn", "dataset": "digits", "hardware": "cpu", "variant": "control", "seed": 1}
+    models = {"tuned": {"builder": "toolnoise.models.smallcnn:build", "base": base}}
+    written |= {"grid": [block, block | {"models": ["tuned"]}], "models": models}
+    assert built(written).base("tuned") == (*base.values(),)
+    assert built(written).base("smallcnn") is None
+    models["tuned"]["base"] = base | change
+    assert "models.tuned.base: found" in refused(built, written)

@@ -118,7 +118,7 @@ def require_separable(
     """Refuse a variant of single sources that a program cannot separate from others."""
     if "bit" in varying:
         raise BadInput(file, key, f"found a moved bit for the training program {name!r}", "variants without bit")
-    if "data" in varying:
+    if "data" in varying and "adopted" not in model:
         problem = f"found other training data for the training program {name!r}"
         raise BadInput(file, key, problem, "variants without data")
     if set(varying) >= set(ALGORITHMIC) or "adopted" in model:
