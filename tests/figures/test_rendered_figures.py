@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from toolnoise import streams
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
@@ -67,7 +67,7 @@ def each_runs(rows):
     for *cell, metric, group, value, _, _, runs, _ in rows:
         if metric in ("accuracy_mean", "churn"):
             for seed in range(1, runs + 1):
-                draws = ("own" if cell[3] == "impl" else str(seed) for _ in SOURCES)
+                draws = ("own" if cell[3] == "impl" else str(seed) for _ in DRAWN)
                 own = value * (1 + 0.01 * (seed % 3 - 1))
                 yield (*cell, seed, *draws, metric.removesuffix("_mean"), group, own)
 

@@ -341,8 +341,10 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, "
-    expected += "outcome, paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
+    expected += "allowed: as-you-like-it, celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, "
+    expected += (
+        "imagenet, mnist, outcome, paradise-lost, paradise-lost-bytes, paradise-lost-words, penn-treebank, wikitext-2\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

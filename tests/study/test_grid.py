@@ -663,3 +663,17 @@ def test_a_site_whose_gpus_have_no_model_is_asked_for_features_of_the_node(writt
     assert entries.needs(study.tooling("noisy"))["constraint"] == "v100|v100s"
     # No registry entry names one: an empty one would be a constraint, too.
     assert {entries.needs(entry)["constraint"] for entry in config.registered("hardware").values()} == {None}
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 9}, {"variant": "init"}, {"hardware": "noisy"}, {"model": "tuned"}], ids=str
+)
+def test_a_base_is_a_run_of_the_grid_that_has_none_itself(change, written, built, refused):
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control"], "models": ["smallcnn"]}
+    base = {"model": "smallcnn", "dataset": "digits", "hardware": "cpu", "variant": "control", "seed": 1}
+    models = {"tuned": {"builder": "toolnoise.models.smallcnn:build", "base": base}}
+    written |= {"grid": [block, block | {"models": ["tuned"]}], "models": models}
+    assert built(written).base("tuned") == (*base.values(),)
+    assert built(written).base("smallcnn") is None
+    models["tuned"]["base"] = base | change
+    assert "models.tuned.base: found" in refused(built, written)

@@ -18,12 +18,12 @@ from toolnoise.base.spec import Spec
 class Plan(NamedTuple):
     """One epoch of T steps of B examples.
 
-    `order` [T, B] has indices into the training set. `offsets` [T, B, 2] has the row and column at which the window of
-    each zero-padded image begins. `flips` [T, B] marks the images that are mirrored. `slots` [T, B] has the place in
-    the batch that each example was planned for (whatever its actual place). `dropout` has the key words of the run's
-    masks. `rates` [T] has the learning rate of each step. `rest` is the incomplete last batch, one step, if it is kept.
-    `boxes` [T, B, 4] has top, left, height and width of what is seen of originals; that of a negative width is mirrored
-    before it is resized, and `flips` marks nothing.
+    `order` [T, B] has indices into the training set; where the data may vary, some occur several times. `offsets` [T,
+    B, 2] has the row and column at which the window of each zero-padded image begins. `flips` [T, B] marks the images
+    that are mirrored. `slots` [T, B] has the place in the batch that each example was planned for (whatever its actual
+    place). `dropout` has the key words of the run's masks. `rates` [T] has the learning rate of each step. `rest` is
+    the incomplete last batch, one step, if it is kept. `boxes` [T, B, 4] has top, left, height and width of what is
+    seen of originals; that of a negative width is mirrored before it is resized, and `flips` marks nothing.
     """
 
     order: np.ndarray
@@ -82,7 +82,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
     def stream(source: str, *what: str | int) -> int:
         return streams.key(spec.study_seed, source, replicate(source, spec), *what)
 
-    order = streams.permutation(stream("shuffle", epoch), examples)
+    order = trained_on(spec, examples)[streams.permutation(stream("shuffle", epoch), examples)]
     # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
     offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
@@ -113,6 +113,17 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
         if steps > whole
         else plan
     )
+
+
+def trained_on(spec: Spec, examples: int) -> np.ndarray:
+    """The examples that a run is trained on, int32: all of them, or where the data may vary a bootstrap sample.
+
+    The sample is as large as the set, drawn with replacement once for the whole training.
+    """
+    if not spec.varies("data"):
+        return np.arange(examples, dtype=np.int32)
+    stream = streams.key(spec.study_seed, "data", replicate("data", spec), "bootstrap")
+    return streams.integers(stream, (examples,), examples)
 
 
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:

@@ -155,6 +155,21 @@ def watch_layers(study_file, data_file, out, *names):
     arrays.write_npz(out, found)
 
 
+def smooth_activations(study_file, _data_file, out):
+    """What the activations give of equally spaced numbers."""
+    loaded = grid.load(study_file)
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
+    from keras import ops
+
+    from toolnoise.models.activations import activation
+
+    found = {"places": np.linspace(-3, 3, 241, dtype=np.float32)}
+    places = ops.convert_to_tensor(found["places"])
+    for name, beta in (("relu", 1), ("swish", 1), ("smelu", 0.5), ("smelu", 1), ("smelu", 2)):
+        found[f"{name} {beta:g}"] = ops.convert_to_numpy(activation(name, beta)(places))
+    arrays.write_npz(out, found)
+
+
 RATIOS = (1, 10, 100, 1000)
 
 

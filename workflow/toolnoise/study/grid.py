@@ -98,6 +98,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
     _require_networks(study, file)
+    _require_bases(study, file)
     return replace(study, figures=_figures_of(Grid(study, study.classifying), excluded, file))
 
 
@@ -138,6 +139,16 @@ def _require_movable(
     if views:
         problem = f"found {', '.join(views)}, and data set {cell.dataset!r} has {kind}"
         raise BadInput(file, f"{where}.remedies", problem, "[], which measures snapshots alone")
+
+
+def _require_bases(study: Study, file: str | Path) -> None:
+    """Refuse a base that is no run of the grid, or that starts from another base itself."""
+    known = {cell for cell in study.cells if not study.is_program(cell) and study.base(cell.model) is None}
+    for model in dict.fromkeys(cell.model for cell in study.cells):
+        base = study.base(model)
+        if base and (base.cell not in known or base.seed not in study.seeds[base.cell]):
+            allowed = "a run of a cell of the grid, of a network that is built here and has no base"
+            raise BadInput(file, f"models.{model}.base", f"found {'/'.join(map(str, base))}", allowed)
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:
