@@ -304,6 +304,15 @@ def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
     assert entry["flip"]
 
 
+def test_imagenet_decays_as_the_code_that_the_text_names_does_and_a_recipe_leaves_that_out():
+    # Its loss has 1e-4 times the sum of squares, of the classifier's bias too, so the gradient twice that.
+    entry = recipe("paper", "resnet50-v15", "imagenet")
+    assert (entry["weight_decay"], entry["decay_normalisation"]) == (2e-4, False)
+    assert "undecayed" not in entry
+    assert recipe("authors", "resnet50-v15", "imagenet")["weight_decay"] == 2e-4
+    assert config.registered("recipes")["paper-imagenet-undecayed"]["weight_decay"] == 0
+
+
 def test_both_recipes_show_the_model_garden_s_boxes_of_imagenet_s_originals():
     """preprocessing.py of the fork: aspect_ratio_range, area_range, and TensorFlow's default of min_object_covered."""
     for family in ("paper", "authors"):
