@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import epoch_plan
+from toolnoise import engines, epoch_plan
 from toolnoise.base.program import ROOT
 from toolnoise.estimate import gpu_memory as memory
 from toolnoise.papers.notebook_values import recipe_differences
@@ -352,6 +352,10 @@ def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_
     entry = recipe("summers", "resnet14", "cifar10")
     assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (0.1, 0.1, True)
     assert (entry["normalise"], entry["crop"], entry["flip"]) == ("cifar10", 4, True)
+    # Their train.py:301-302 looks for "bn" in a scale's name, which those of shortcuts have not.
+    scales = [f"{layer}/gamma" for layer in ("stem_bn", "stage2_block1_1_bn", "stage2_block1_shortcut_bn")]
+    assert [engines.rate_factor(path, entry) for path in scales] == [0.1, 0.1, 1]
+    assert engines.rate_factor("stage2_block1_shortcut_bn/beta", entry) == 0.1
     assert recipe("summers", "vgg11", "cifar10") == entry | {"scale_rate": 1}
     assert recipe("summers", "mnist-cnn", "mnist") == entry | {"normalise": "mnist", "crop": 0, "flip": False}
 
