@@ -108,7 +108,7 @@ BAD_VALUES = [
     ("figure_width", 5, "found 5", "allowed: 3.5, 7"),
     ("only", [], "found []", "leave it out"),
     ("only", "cpu", 'found "cpu"', "a list of toolings"),
-    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
+    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, crops9-16, flip, "),
     ("grid.0.layers", 3, "found 3", "from 4 to 10000"),
     ("hardware.cpu|.gpu_model", {"gpu_model": "v100;"}, 'found "v100;"', "'_' and '.'"),
     ("hardware.cpu|.constraint", {"constraint": "v100;"}, 'found "v100;"', "'_ . : ="),

@@ -40,7 +40,7 @@ TASKS = {
 
 
 def described(entry, shape, classes):
-    from keras.layers import Conv2D
+    from keras.layers import BatchNormalization, Conv2D, MaxPooling2D
 
     from toolnoise.models.dropout import Dropout
 
@@ -60,6 +60,15 @@ def described(entry, shape, classes):
         "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
         "convolved": sum(int(np.prod(layer.output.shape[1:])) for layer in model.layers if isinstance(layer, Conv2D)),
+        # Windows of several pixels that skip some: what is beyond the edge depends on the padding.
+        "padding": {
+            layer.name: layer.padding
+            for layer in model.layers
+            if isinstance(layer, Conv2D | MaxPooling2D)
+            and max(layer.strides) > 1
+            and max(getattr(layer, "kernel_size", ()) or layer.pool_size) > 1
+        },
+        "epsilons": sorted({layer.epsilon for layer in model.layers if isinstance(layer, BatchNormalization)}),
         "layers": sorted({type(layer).__name__ for layer in model.layers}),
     }
 

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
-from toolnoise.study.remedies import SETS
+from toolnoise.study.remedies import reach
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
@@ -124,11 +125,11 @@ def _require_movable(
         problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
         raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
     views = block.get("remedies", ())
-    shifted = [name for name in views if any(view.down for view in SETS[name])]
-    if shifted and keeps_originals(dataset):
-        # Beyond a box that is resized there are no pixels of that size.
-        problem = f"found {', '.join(shifted)}, and data set {cell.dataset!r} keeps originals"
-        raise BadInput(file, f"{where}.remedies", problem, "[flip], or []")
+    # What is seen of an original is 7/8 of its shorter side, so it can move by a fourteenth of itself.
+    most = dataset["image_size"] // 14 if keeps_originals(dataset) else math.inf
+    if far := [name for name in views if reach(name) > most]:
+        problem = f"found {', '.join(far)}, and data set {cell.dataset!r} keeps originals"
+        raise BadInput(file, f"{where}.remedies", problem, f"shifts of at most {most} pixels")
     kind = entries.outcome(dataset)
     if OUTCOMES[kind].augmentable:
         return
