@@ -19,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="pass or fail new runs in continuous integration: exit code 0 or 1 (2: bad input)",
+    says="pass or fail new runs in continuous integration; exit code 0 or 1 (2: bad input)",
     example="toolnoise gate --reference runs.csv --new run.csv --metric loss --one-sided --lower",
     run=_run,
     arguments={

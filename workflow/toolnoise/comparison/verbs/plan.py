@@ -22,24 +22,22 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="print the number of runs that a claim needs, or the effects that a number of runs can show",
+    says="print the number of runs that a claim needs; or the effects that a number of runs can show",
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_run,
     arguments={
         "--gain": option(
             "POINTS",
-            "difference in mean accuracy to show, in percentage points, such as 0.3, or in the unit of --metric",
+            "difference in means to show, in percentage points or the unit of --metric",
             type=float,
             nargs="+",
         ),
         "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
         "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
         "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
-        "--pilot": option(
-            "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
-        ),
+        "--pilot": option("CSV", "take the SD from a study's metrics/stability.csv, or from tables of runs", nargs="+"),
         **READING,
-        "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
+        "--arm": option("NAME", "of tables: the arm that gives the SD, or two arms", nargs="+"),
         **{f"--{name}": {} for name in CELL},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
