@@ -96,7 +96,7 @@ def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, ch
 
 
 def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_repository, run, folder):
-    """Other rights, times, folders and files beside what git has: it is of the commit alone, as the source's wheel is."""
+    """Other rights, times, folders and files beside what git has: it is of the commit alone, and so is the source."""
     tree = folder / "tree"
     as_repository(tree)
     (tree / ".venv").symlink_to(sys.prefix)
