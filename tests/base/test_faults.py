@@ -86,7 +86,7 @@ def test_a_folder_is_filled_or_left_as_it_was(there, tmp_path):
     with pytest.raises(OSError, match="full") as caught, files.filling(place) as scratch:
         (scratch / "half").write_text("half")
         raise OSError(errno.ENOSPC, "full", "a source", None, str(scratch / "half"))
-    assert faults.line(caught.value) == f"{place}: no space is left on the disk"
+    assert faults.fault_line(caught.value) == f"{place}: no space is left on the disk"
     assert place.exists() == there
     with files.filling(place) as scratch:
         (scratch / "a").mkdir()
@@ -127,7 +127,7 @@ def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capf
 def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():
         raise error
-    assert not faults.line(error)
+    assert not faults.fault_line(error)
 
 
 def test_a_line_has_no_sign_that_a_terminal_obeys_wherever_it_is_printed(capsys):
@@ -156,7 +156,7 @@ def test_a_place_is_tried_before_the_work_and_left_as_it_was(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file") as caught:
         files.require_writable(tmp_path / "file/out.csv")
-    assert faults.line(caught.value).endswith("a file is in the way where a folder belongs")
+    assert faults.fault_line(caught.value).endswith("a file is in the way where a folder belongs")
 
 
 def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
@@ -184,4 +184,4 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line():
 )
 def test_a_missing_package_of_an_extra_is_one_line_with_what_to_install_and_any_other_a_defect(module, extra):
     missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
-    assert faults.line(missing) == (f"{module}: not installed; pip install 'toolnoise[{extra}]'" if extra else "")
+    assert faults.fault_line(missing) == (f"{module}: not installed; pip install 'toolnoise[{extra}]'" if extra else "")

@@ -160,8 +160,8 @@ rule judge_claims:
         ENVIRONMENT
     params:
         claims=json.dumps(CLAIMS["claims"], ensure_ascii=False, sort_keys=True),
-        toolings=text(CLAIMS["toolings"]),
-        label_of=text(CLAIMS.get("label_of", {})),
+        toolings=values_as_text(CLAIMS["toolings"]),
+        label_of=values_as_text(CLAIMS.get("label_of", {})),
         synthetic=CLAIMS.get("synthetic", []),
         code=code_of("judge-claims"),
     shell:

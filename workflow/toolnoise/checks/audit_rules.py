@@ -208,11 +208,12 @@ def record(evidence: Evidence, stated: Stated) -> Found:
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
             yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
-    locks, environment_of = [one.name for one in statement.made_of(LOCK)], environments.of(statement.parameters)
+    locks = [one.name for one in statement.made_of(LOCK)]
+    declared = environments.environment_of(statement.parameters)
     is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
-    if locks != [environments.lock_of(environment_of)] if environment_of else is_other:
+    if locks != [environments.lock_of(declared)] if declared else is_other:
         found = ", ".join(locks) or "no lock file"
-        yield statement.name, f"was made in the environment of {found}; declared: {environment_of or 'the workflow'}"
+        yield statement.name, f"was made in the environment of {found}; declared: {declared or 'the workflow'}"
     if statement.verb not in ANYWHERE:
         spec = Spec.read(statement.parameters["spec"])
         for what in _other_machine(spec.hardware.json, spec.variant.varying, statement.observed):

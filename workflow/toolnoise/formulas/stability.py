@@ -13,7 +13,6 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churns
-from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
@@ -22,7 +21,7 @@ from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.sd_ratio import freedom, largest_by_size
-from toolnoise.formulas.similarity import pairwise_cka
+from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate

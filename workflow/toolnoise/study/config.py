@@ -36,7 +36,7 @@ def read_yaml(path: str | Path) -> Any:
     try:
         text = files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        why = faults.called(error) if isinstance(error, OSError) else error
+        why = faults.fault_name(error) if isinstance(error, OSError) else error
         raise BadInput(path, "", f"cannot be read ({why})") from None
     is_json = Path(path).suffix == ".json"
     try:

@@ -98,7 +98,7 @@ class Checkpoints:
                 file.write(_header(whole))
         except OSError as error:
             # A full disk ends a run when it writes its results, not when it writes a checkpoint.
-            print(f"toolnoise: {self.path}: no checkpoint ({faults.called(error)})", file=sys.stderr, flush=True)
+            print(f"toolnoise: {self.path}: no checkpoint ({faults.fault_name(error)})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
     def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:
