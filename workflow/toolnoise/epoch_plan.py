@@ -14,7 +14,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 
-
 # A recipe's `last_batch` that fills it with the first examples of the next pass over the data.
 REPEATED = "repeated"
 
