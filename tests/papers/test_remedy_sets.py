@@ -185,7 +185,9 @@ def test_crops_reach_as_far_as_their_padding_at_their_stride():
 
 def test_imagenets_nine_crops_are_the_corners_and_middles_of_256_pixels():
     """Their crop_imagenet: rows and columns that begin at 0, 16 and 32 of 256, with nothing from beyond the edge."""
-    assert {view.down + 16 for view in SETS["crops9-16"]} == {view.right + 16 for view in SETS["crops9-16"]} == {0, 16, 32}
+    assert (
+        {view.down + 16 for view in SETS["crops9-16"]} == {view.right + 16 for view in SETS["crops9-16"]} == {0, 16, 32}
+    )
     pixels = np.arange(256 * 256, dtype=np.float32).reshape(1, 256, 256, 1)
     for view, found in seen(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
         row, column = view.down + 16, view.right + 16
