@@ -37,8 +37,10 @@ def test_arrays_are_read_as_they_were_written(path):
     read = arrays.read_npz(path)
     assert list(read) == list(FOUND) == arrays.npz_names(path)
     for name, array in FOUND.items():
-        assert read[name].dtype == array.dtype
-        assert np.array_equal(read[name], array)
+        arrays.write_npy(path.with_name("a.npy"), array)
+        for found in (read[name], arrays.read_npy(path.with_name("a.npy"))):
+            assert found.dtype == array.dtype
+            assert np.array_equal(found, array)
 
 
 def test_rows_give_the_bytes_of_the_whole_array(path, tmp_path):
@@ -65,7 +67,7 @@ def test_a_later_array_may_be_made_of_what_an_earlier_ones_rows_were(path):
     assert arrays.read_npz(path)["sums"].tolist() == FOUND["images"].sum(axis=(1, 2)).tolist()
 
 
-def test_a_mapped_array_stays_in_its_file(path):
+def test_a_mapped_array_stays_in_its_file_and_a_compressed_one_cannot_be_mapped(path, refused):
     arrays.write_npz(path, FOUND)
     read = arrays.read_npz(path, mapped=("images", "labels"))
     assert all(np.array_equal(read[name], array) for name, array in FOUND.items())
@@ -76,9 +78,6 @@ def test_a_mapped_array_stays_in_its_file(path):
     assert read["images"][0, 0, 0] == 99
     with pytest.raises(ValueError, match="read-only"):
         read["images"][0] = 0
-
-
-def test_a_compressed_array_cannot_be_mapped_and_says_so(path, refused):
     np.savez_compressed(path, **FOUND)
     assert refused(lambda: arrays.read_npz(path, mapped=("images",))) == (
         f"{path}: damaged or truncated (images is compressed); expected a whole .npz file"
@@ -92,15 +91,18 @@ def zipped(path, content, compression=zipfile.ZIP_STORED):
     return path
 
 
-@pytest.mark.parametrize("shape", [(10**12,), (2**63 - 1, 2**63 - 1), (-1, 10)])
-def test_an_npy_that_claims_more_than_it_has_is_refused_without_a_warning(shape, tmp_path):
+@pytest.mark.parametrize("shape", [(10**12,), (2**63 - 1, 2**63 - 1), (-1, 10), (2, 10**30, 0), (2**63, 0)])
+def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a_warning(shape, tmp_path):
+    described = {"descr": "<f4", "fortran_order": False, "shape": shape}
     with (tmp_path / "a.npy").open("wb") as file:
-        described = {"descr": "<f4", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, described)
     with pytest.raises(BadInput, match=r"a\.npy: damaged or truncated \(its header claims -?\d+ bytes and has 0\)"):
         arrays.read_npy(tmp_path / "a.npy")
+    path = zipped(tmp_path / "a.npz", [(tmp_path / "a.npy").read_bytes()])
     with pytest.raises(BadInput, match=r"a\.npy claims -?\d+ bytes and has 0"):
-        arrays.read_npz(zipped(tmp_path / "a.npz", [(tmp_path / "a.npy").read_bytes()]))
+        arrays.read_npz(path)
+    with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims -?\d+ bytes"):
+        arrays.unpack(file)
 
 
 def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp_path, monkeypatch):
@@ -131,19 +133,6 @@ def test_two_members_for_one_array_are_one_line(read, second, tmp_path, refused)
     )
 
 
-@pytest.mark.parametrize("shape", [(2, 10**30, 0), (2**63, 0)])
-def test_a_dimension_that_no_array_can_have_is_one_line(shape, tmp_path, refused):
-    described = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, described)
-    (tmp_path / "a.npy").write_bytes(header.getvalue())
-    assert "its header claims 0 bytes and has 0" in refused(arrays.read_npy, tmp_path / "a.npy")
-    path = zipped(tmp_path / "a.npz", [header.getvalue()])
-    assert "a.npy claims 0 bytes and has 0" in refused(arrays.read_npz, path)
-    with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims 0 bytes"):
-        arrays.unpack(file)
-
-
 SHAPE = {"name": TEXT, "seeds": [COUNT], "about?": {"on": FLAG, "*": AMOUNT}, "spec": {"seed": INTEGER}}
 WHOLE = {"name": "x", "seeds": [1, 2], "about": {"on": True, "a": 0.5, "b": 3}, "spec": {"seed": 2**40}, "more": None}
 
@@ -160,10 +149,8 @@ def refusal(tmp_path, value):
     [
         ({"name": None}, "f.json: name: found null; expected a text"),
         ({"seeds": 3}, "f.json: seeds: found 3; expected a list, as in the record that a test wrote"),
-        ({"seeds": [1, -1]}, "f.json: seeds[1]: found -1; expected an integer from 0 to 2147483647"),
         ({"seeds": [True]}, "f.json: seeds[0]: found true; expected an integer from 0 to 2147483647"),
         ({"about": {"on": 1}}, "f.json: about.on: found 1; expected true or false"),
-        ({"about": {"on": True, "a": -1}}, "f.json: about.a: found -1; expected a number from 0 up"),
         (
             {"about": {"on": True, "a": float("inf")}},
             "f.json: damaged or truncated (Infinity is not a finite number); expected a JSON file",

@@ -70,12 +70,6 @@ def test_what_is_written_reads_back_the_same_to_the_bit(tmp_path_factory, rows):
     )
 
 
-def test_awkward_names_survive_as_text(path):
-    names = ["a,b", 'a "b"', "", "NA", "nan", "# x", "1e5", "ü", "3"]
-    write(path, STABILITY, [(name, *ROWS[0][1:]) for name in names])
-    assert read(path, STABILITY)["model"].tolist() == names
-
-
 def test_a_row_with_a_cell_too_few_is_never_written(path):
     with pytest.raises(ValueError, match="shorter"):
         write(path, STABILITY, [ROWS[0][1:]])
@@ -92,18 +86,15 @@ def test_a_file_that_nobody_could_read_is_not_written(path, refused, monkeypatch
     assert len(read(path, STABILITY)) == 2
 
 
-def test_concatenation_keeps_the_rows_of_each_file_in_the_order_given(tmp_path):
+def test_concatenation_keeps_the_rows_of_each_file_in_the_order_given_or_refuses_them(tmp_path):
     for name, rows in zip("ab", [ROWS[1:], ROWS[:1]], strict=True):
         write(tmp_path / name, STABILITY, rows)
     concatenate([tmp_path / "b", tmp_path / "a"], STABILITY, tmp_path / "all")
     assert (tmp_path / "all").read_text() == TEXT
-
-
-def test_concatenation_refuses_a_bad_file_and_writes_nothing(tmp_path, path):
-    path.write_text(TEXT.replace("1e-05", "few"))
+    (tmp_path / "b").write_text(TEXT.replace("1e-05", "few"))
     with pytest.raises(BadInput, match="ci_low"):
-        concatenate([path], STABILITY, tmp_path / "all")
-    assert not (tmp_path / "all").exists()
+        concatenate([tmp_path / "b"], STABILITY, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 HEADER = ",".join(STABILITY)
@@ -113,7 +104,6 @@ BAD = {
         "line 1: found '# toolnoise metrics 2'; expected '# toolnoise metrics 1'",
     ),
     "no version": (TEXT.partition("\n")[2], f"line 1: found '{HEADER[:60]}'; expected '{VERSION}'"),
-    "empty": ("", f"line 1: found ''; expected '{VERSION}'"),
     "no columns": (VERSION + "\n", f"model: column missing; the columns are {', '.join(STABILITY)}"),
     "missing column": (
         TEXT.replace(",ci_low", ""),
@@ -127,16 +117,7 @@ BAD = {
         TEXT.replace("model,", "model,model,"),
         f"columns: found model, {', '.join(STABILITY)}; the columns are {', '.join(STABILITY)}",
     ),
-    "other order": (
-        TEXT.replace("ci_low,ci_high", "ci_high,ci_low"),
-        f"columns: found {', '.join(STABILITY).replace('ci_low, ci_high', 'ci_high, ci_low')}; "
-        f"the columns are {', '.join(STABILITY)}",
-    ),
     "no rows": (f"{VERSION}\n{HEADER}\n", "no rows; expected at least one below the column names"),
-    "text for a number": (
-        TEXT.replace("0.30000000000000004", "0.3 %"),
-        "line 3, value: found '0.3 %'; expected a number, or nothing where undefined",
-    ),
     "not a number": (
         TEXT.replace("1e-05", "nan"),
         "line 3, ci_low: found 'nan'; expected a number, or nothing where undefined",
@@ -146,7 +127,6 @@ BAD = {
         "line 4, n_missing: found '0.5'; expected a count: 0, 1, ...",
     ),
     "a short row": (TEXT + "small_cnn,digits\n", "line 5: 2 fields; expected 11"),
-    "an empty line": (TEXT + "\n", "line 5: 0 fields; expected 11"),
     "an open quote": (TEXT + '"small_cnn', "line 5: damaged (unexpected end of data); expected CSV"),
 }
 
@@ -157,9 +137,7 @@ def test_a_bad_file_is_refused_in_one_line(path, text, line):
     with pytest.raises(BadInput) as refused:
         read(path, STABILITY)
     assert str(refused.value) == f"{path}: {line}"
-
-
-def test_a_missing_file_is_refused_in_one_line(path):
+    path.unlink()
     with pytest.raises(BadInput, match="no such file; expected a metric file"):
         read(path, STABILITY)
 

@@ -57,15 +57,11 @@ def test_a_measurement_has_images_and_steps_and_no_data_set(written, built):
         assert Spec.read(json.loads(as_bytes(spec.as_json()))) == spec
 
 
-def test_what_code_asks_has_a_name():
+def test_what_code_asks_has_a_name_and_nothing_changes():
     spec = Spec.read(RUN)
     assert (spec.study_seed, spec.seed, spec.draw, spec.dataset.name) == (7, 20003, 2, "tables")
     assert (spec.model.command, spec.model.builder, spec.model.adopted) == ("python train.py", None, None)
     assert (spec.variant.varying, spec.variant.bit_after, spec.hardware.engine) == (("init", "bit"), 2, "command")
-
-
-def test_nothing_in_it_changes():
-    spec = Spec.read(RUN)
     for part, key in ((spec, "seed"), (spec.model, "command"), (spec.hardware, "engine"), (spec.variant, "varying")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(part, key, 1)
@@ -97,13 +93,14 @@ def test_what_each_variant_lets_vary():
         "algo": ("init", "shuffle", "augment", "dropout"),
         "impl": ("impl",),
         "control": (),
+        "data": ("data",),
         "init": ("init",),
         "shuffle": ("shuffle",),
         "augment": ("augment",),
         "dropout": ("dropout",),
         "bit": ("bit",),
     }
-    assert [*ALGORITHMIC, "impl", "bit"] == list(SOURCES)
+    assert ["data", *ALGORITHMIC, "impl", "bit"] == list(SOURCES)
     assert all(variant(name) == Variant(sources, 0) for name, sources in VARIANTS.items())
 
 

@@ -79,7 +79,7 @@ def test_a_clean_program_of_pytorch_is_reproducible(planted, check, skip_without
     planted("torch")
     done = check(*OPTIONS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("Reproducible: two runs with equal seeds are equal bit for bit")
+    assert done.stdout.startswith("Reproducible: three runs with equal seeds are equal bit for bit")
     assert "Every declared seed counts." in done.stdout
 
 
@@ -88,14 +88,16 @@ def test_the_verdict_in_words(planted, check):
     done = check(*OPTIONS, options=["--sources", "init"])
     lines = done.stdout.splitlines()
     assert done.returncode == 0
-    assert lines[0].startswith("Reproducible: two runs with equal seeds are equal bit for bit (logits.npy, labels.npy")
+    assert lines[0].startswith(
+        "Reproducible: three runs with equal seeds are equal bit for bit (logits.npy, labels.npy"
+    )
     assert lines[5].split()[0] == "init"
     assert lines[7:] == [
         "Every declared seed counts.",
         "Not compared, since they look like times: seconds of history.csv.",
     ]
     ended = [line.split(":")[0] for line in done.stderr.splitlines() if " started, " not in line]
-    assert ended == ["control-1", "control-2", "init", "control-again"]
+    assert ended == ["control-1", "control-2", "control-3", "init"]
 
 
 NUMPY = {
@@ -200,7 +202,7 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
     assert sorted(path.name for path in (kept / "outcomes").iterdir()) == [
         "control-1",
         "control-2",
-        "control-again",
+        "control-3",
         "init",
     ]
     shutil.rmtree(kept)

@@ -29,6 +29,7 @@ LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 def test_a_whole_dump_is_read(make_dump):
     dump = stacks.read_predictions(*make_dump(LOGITS, diverged=[False, True, False]))
     assert (dump.logits == LOGITS).all()
+    assert isinstance(dump.logits, np.memmap), "it is not copied into memory"
     assert dump.seeds == [1, 2, 3]
     assert dump.finished.tolist() == [True, False, True]
 
@@ -49,14 +50,6 @@ def test_logits_of_another_shape_or_type_than_the_index_says_are_one_line(make_d
     )
 
 
-@pytest.mark.parametrize("index", [{"seeds": [1, 2]}, {"diverged": [False] * 4}], ids=str)
-def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refused):
-    paths = make_dump(LOGITS, **index)
-    line = refused(stacks.read_predictions, *paths)
-    assert line.startswith(f"{paths[1]}: {next(iter(index))}: found ")
-    assert line.endswith("one for each of the 3 runs")
-
-
 @pytest.mark.parametrize(
     ("index", "says"),
     [
@@ -66,9 +59,11 @@ def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refuse
         ({"draws": {"init": 0.5}}, "draws.init: found 0.5; expected a list of each run's draws, or null"),
         ({"draws": {"init": [1, 2, 3]}}, "draws.shuffle: no such key"),
         ({"spec": {}}, "spec.study_seed: no such key"),
+        ({"seeds": [1, 2]}, "seeds: found 2; one for each of the 3 runs"),
+        ({"diverged": [False] * 4}, "diverged: found 4; one for each of the 3 runs"),
     ],
 )
-def test_an_index_of_other_types_is_one_line(index, says, make_dump, refused):
+def test_an_index_of_other_types_or_of_another_number_of_runs_is_one_line(index, says, make_dump, refused):
     paths = make_dump(LOGITS, **index)
     assert refused(stacks.read_predictions, *paths).startswith(f"{paths[1]}: {says}")
 
@@ -79,11 +74,6 @@ def test_a_truncated_dump_is_one_line(which, make_dump, refused):
     whole = paths[which].read_bytes()
     paths[which].write_bytes(whole[: int(0.9 * len(whole))])
     assert refused(stacks.read_predictions, *paths).startswith(f"{paths[which]}: damaged or truncated (")
-
-
-def test_a_dump_is_not_copied_into_memory(make_dump):
-    assert isinstance(stacks.read_predictions(*make_dump(LOGITS)).logits, np.memmap)
-    assert arrays.read_npy(make_dump(LOGITS)[0]).shape == LOGITS.shape
 
 
 def test_logits_are_finite_but_of_runs_that_diverged(make_dump, refused):
@@ -106,14 +96,16 @@ def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
 
 
 @pytest.mark.parametrize("outcome", ["values", "metric"])
-@pytest.mark.parametrize("number", [np.inf, np.nan])
-def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, make_dump, refused):
-    values = np.arange(6, dtype=np.float64).reshape(2, 3)
-    assert stacks.read_predictions(*make_dump(values, outcome=outcome)).logits[1, 2] == 5
-    values[1, 2] = number
-    paths = make_dump(values, outcome=outcome)
-    line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
-    assert refused(stacks.read_predictions, *paths) == line
+def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, make_dump, refused):
+    for number in (5, np.inf, np.nan):
+        values = np.arange(6, dtype=np.float64).reshape(2, 3)
+        values[1, 2] = number
+        paths = make_dump(values, outcome=outcome)
+        if number == 5:
+            assert stacks.read_predictions(*paths).logits[1, 2] == 5
+            continue
+        line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
+        assert refused(stacks.read_predictions, *paths) == line
 
 
 # What an index says of the draws of a cell's runs
@@ -129,23 +121,19 @@ def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, ma
         ({"crop": 0, "flip": False}, 8, True, []),  # windows of larger images are chosen by the same draws
     ],
 )
-def test_sources_without_effect_are_unused(recipe, margin, dropout, unused):
+def test_sources_without_effect_are_unused_and_have_no_draw(recipe, margin, dropout, unused, make_spec):
     engine = SimpleNamespace(dropouts=[SimpleNamespace(rate=0.2 * dropout)])
     dataset = SimpleNamespace(train=SimpleNamespace(margin=margin))
     assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
-
-
-def test_an_unused_source_has_no_draw_in_the_index(make_spec):
-    spec = make_spec("init", 1, "noisy")
+    # Such a source has no draw in the index.
     cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
-    index = about(spec, cell, (2, 5, 3), {}, Timings(), ["dropout"])
-    assert index["unused"] == ["dropout"]
-    assert index["draws"]["dropout"] is None
-    assert index["draws"]["augment"] == [0, 0]
-    assert "unused" not in about(spec, cell, (2, 5, 3), {}, Timings())
+    index = about(make_spec("init", 1, "noisy"), cell, (2, 5, 3), {}, Timings(), unused)
+    assert index.get("unused", []) == unused
+    assert [source for source in ("augment", "dropout") if index["draws"][source] is None] == unused
+    assert index["draws"]["shuffle"] == [0, 0]
 
 
-def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order():
+def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_more_than_there_are(refused):
     found = drawn(7, "digits", 40, 300)
     assert len(set(found)) == 40
     assert (np.diff(found) > 0).all()
@@ -153,9 +141,6 @@ def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order():
     assert found.max() > 200 > 100 > found.min()
     for other in (drawn(8, "digits", 40, 300), drawn(7, "faces", 40, 300)):
         assert (found != other).any()
-
-
-def test_all_examples_may_be_looked_at_and_more_are_refused(refused):
     assert drawn(0, "digits", 30, 30).tolist() == list(range(30))
     line = refused(drawn, 0, "digits", 31, 30)
     assert line == "study: layers: found 31; from 4 to the 30 test examples of digits"
@@ -290,17 +275,12 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(d
     found = read(dumped_remedies()[0])
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
+    assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
+    assert np.isnan(found.logits[:, 1]).all(), "a diverged run is there as nothing"
     for name, remedied in zip(NAMES, found.logits, strict=True):
         for run, layer in zip(ALL_RUNS.values(), remedied, strict=True):
             if not run.diverged:
                 assert np.array_equal(layer, plainly(run, name)), name
-
-
-def test_a_diverged_run_is_there_as_nothing(dumped_remedies):
-    found = read(dumped_remedies(["flip"])[0])
-    assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
-    assert np.isnan(found.logits[:, 1]).all()
-    assert np.isfinite(found.logits[:, [0, 2]]).all()
 
 
 def test_a_view_is_computed_once_for_all_the_remedies_that_have_it(dumped_remedies, monkeypatch):

@@ -151,17 +151,6 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_a_table_of_one_label_is_that_of_a_data_set_that_has_no_other():
-    found = of_label(TABLE, {"celeba": "Bald"})
-    shown = found[["dataset", "group", "value"]].to_numpy().tolist()
-    assert shown == [
-        *(["celeba", group, value] for group, value in (("all", 4.0), ("Male", 5.0))),
-        *(["mine", group, value] for group, value in (("all", 7.0), ("Male", 8.0), ("Bald:all", 9.0))),
-    ]
-    pd.testing.assert_frame_equal(of_label(TABLE, {}), TABLE)
-    assert of_label(TABLE[:0], {"celeba": "Bald"}).empty
-
-
 def test_one_label_and_all_are_two_tasks_side_by_side():
     found, tasks = apart(TABLE, [["net", "celeba"], ["net", "mine"]], {"celeba": "Bald"})
     assert tasks == [["net", "celeba: Bald"], ["net", "celeba: all labels"], ["net", "mine"]]
@@ -172,6 +161,7 @@ def test_one_label_and_all_are_two_tasks_side_by_side():
     same, tasks = apart(TABLE, [["net", "mine"]], {})
     assert tasks == [["net", "mine"]]
     pd.testing.assert_frame_equal(same, TABLE)
+    assert of_label(TABLE[:0], {"celeba": "Bald"}).empty
 
 
 @pytest.mark.parametrize(
@@ -179,8 +169,6 @@ def test_one_label_and_all_are_two_tasks_side_by_side():
     [
         ({"reader": "celeba", "target": "Bald"}, "label", ""),
         ({"reader": "celeba", "target": "Bald", "targets": "all"}, "labels", "Bald"),
-        ({"reader": "celeba", "target": "Bald", "targets": ["Bald"]}, "labels", "Bald"),
-        ({"reader": "faces"}, "label", ""),
         ({"reader": "faces", "attributes": 2}, "labels", "Blond_Hair"),
         ({"reader": "npz", "outcome": "labels"}, "labels", ""),
         ({"reader": "text"}, "tokens", ""),

@@ -131,14 +131,11 @@ def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump
     assert line == f"{tmp_path}/runs/2/run.json: spec.seed: found 2; 1, as the dump has"
 
 
-def test_weights_of_another_number_are_one_line(make_run, refused, tmp_path):
+def test_weights_of_another_number_and_a_record_without_versions_are_one_line(make_run, measured, refused, tmp_path):
     more = make_run(2, lambda parts: parts["final"].update({"a/bias": np.zeros(4, np.float32)}))
     both = [runs.read(record) for record in (make_run(1), more)]
     line = refused(lambda: reading.TrainedVectors(both)[:])
     assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
-
-
-def test_a_record_without_versions_is_one_line(measured, refused, tmp_path):
     line = refused(measured, 2, (), ALL, None)
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
 
@@ -174,13 +171,11 @@ def check(make_run, make_dump, tmp_path):
     return call
 
 
-def test_bit_equal_runs_pass(check):
+def test_bit_equal_runs_pass_and_those_that_diverged_alike_and_one_is_no_verdict(check):
     verdict = check()
     assert (verdict["cell"], verdict["seeds"], verdict["bit_equal"]) == (CHECKED, [1, 2, 3], True)
     assert len(verdict["weights_sha256"]) == 64
-
-
-def test_one_run_is_no_verdict(check):
+    assert check(logits=np.full((3, 4, 2), np.nan, np.float32), diverged=[True] * 3)["bit_equal"] is True
     assert check(runs=1)["bit_equal"] is None
 
 
@@ -231,10 +226,6 @@ def test_equal_weights_with_different_logits_are_one_line(check, refused):
     logits[2, 3, 1] = np.nextafter(np.float32(1), np.float32(2))
     line = refused(check, None, logits)
     assert line == f"{CHECKED}: seeds 1 and 3: equal weights give different logits; replicates must be bit-equal"
-
-
-def test_runs_that_diverged_alike_are_bit_equal(check):
-    assert check(logits=np.full((3, 4, 2), np.nan, np.float32), diverged=[True] * 3)["bit_equal"] is True
 
 
 @pytest.mark.parametrize("text", ["{}", '{"bit_equal": false}'])

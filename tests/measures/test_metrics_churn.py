@@ -142,9 +142,7 @@ def test_runs_are_bit_equal_or_they_are_not():
     assert bit_equal(logits[:, :, ::-1][:2])  # not contiguous
     assert bit_equal(logits[:1])
     assert bit_equal(np.empty((0, 0)))
-
-
-def test_only_the_rates_of_runs_that_differ_have_a_step():
+    # Only the rates of runs that differ have a step.
     assert rate_step(50, equal=False) == 0.02
     assert np.isnan([rate_step(50, equal=True), rate_step(0, equal=False)]).all()
 

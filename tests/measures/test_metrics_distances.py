@@ -85,8 +85,12 @@ LOGITS = arrays(
 )
 
 
+def normal64(*shape, seed=1):
+    return np.random.Generator(np.random.Philox(seed)).normal(size=shape)
+
+
 def normal(*shape, seed=1):
-    return np.random.Generator(np.random.Philox(seed)).normal(size=shape).astype(np.float32)
+    return normal64(*shape, seed=seed).astype(np.float32)
 
 
 def by_definition(logits, correlation):
@@ -205,10 +209,6 @@ def test_runs_that_hardly_differ_have_a_distance_of_many_digits(distances, corre
 # CKA
 
 
-def activations_of(*shape, seed=1):
-    return np.random.Generator(np.random.Philox(seed)).normal(size=shape)
-
-
 def cka(X, Y):
     """Linear CKA of X [N, P] and Y [N, Q], and the debiased one.
 
@@ -218,90 +218,6 @@ def cka(X, Y):
     # Columns of zeros change nothing.
     alike = [np.pad(values, ((0, 0), (0, wide - values.shape[1]))) for values in (X, Y)]
     return tuple(float(of_pairs[0, 1]) for of_pairs in pairwise_cka(np.stack(alike)))
-
-
-def hsic(X, Y):
-    """The trace of KHLH: HSIC by its examples x examples matrices."""
-    H = np.eye(len(X)) - 1 / len(X)
-    return np.trace(X @ X.T @ H @ Y @ Y.T @ H)
-
-
-def unbiased_hsic(X, Y):
-    """Song et al. (2012), equation 5, by its sums over examples that differ."""
-    n = len(X)
-    K, L = X @ X.T, Y @ Y.T
-    pairs = triples = quadruples = 0.0
-    for i in range(n):
-        for j in range(n):
-            if j == i:
-                continue
-            pairs += K[i, j] * L[i, j]
-            for k in range(n):
-                if k in (i, j):
-                    continue
-                triples += K[i, j] * L[i, k]
-                quadruples += sum(K[i, j] * L[k, m] for m in range(n) if m not in (i, j, k))
-    return (
-        pairs / (n * (n - 1)) + quadruples / (n * (n - 1) * (n - 2) * (n - 3)) - 2 * triples / (n * (n - 1) * (n - 2))
-    )
-
-
-def cka_by_definition(X, Y, measure):
-    return measure(X, Y) / np.sqrt(measure(X, X) * measure(Y, Y))
-
-
-@pytest.mark.parametrize(("columns", "others"), [(3, 3), (2, 5), (1, 8)])
-@pytest.mark.parametrize(("debiased", "measure"), [(False, hsic), (True, unbiased_hsic)])
-def test_cka_equals_its_definition(columns, others, debiased, measure):
-    X = activations_of(7, columns) + 3
-    Y = X @ activations_of(columns, others, seed=2) + 0.5 * activations_of(7, others, seed=3)
-    assert cka(X, Y)[debiased] == pytest.approx(cka_by_definition(X, Y, measure), rel=1e-10)
-
-
-@pytest.mark.parametrize("debiased", [False, True])
-def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
-    stack = (activations_of(1, 40, 4) + 0.5 * activations_of(5, 40, 4, seed=2)).astype(np.float32)
-    wanted = [[cka(a, b)[debiased] for b in stack] for a in stack]
-    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
-    monkeypatch.setattr(similarity, "BLOCK", 5 * 4 * 7)
-    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("debiased", [False, True])
-@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (701, 10), (10_000, 3)])
-def test_equal_runs_have_exactly_one_whatever_their_size_and_over_many_blocks_too(
-    examples, columns, debiased, monkeypatch
-):
-    monkeypatch.setattr(similarity, "BLOCK", 5 * 10 * 64)
-    same = np.repeat(activations_of(1, examples, columns), 4, axis=0).astype(np.float32)
-    assert (pairwise_cka(same)[debiased] == 1).all()
-
-
-@pytest.mark.parametrize("debiased", [False, True])
-def test_a_constant_representation_is_similar_to_nothing(debiased):
-    assert np.isnan(cka(np.full((9, 2), 0.1), activations_of(9, 2))[debiased])
-
-
-def test_the_debiased_one_needs_four_examples():
-    assert np.isnan(cka(activations_of(3, 2), activations_of(3, 2, seed=2))[1])
-
-
-def test_runs_of_huge_values_are_as_similar_as_their_scaled_copies():
-    stack = np.random.default_rng(0).normal(size=(2, 8, 3)).astype(np.float32)
-    for huge, plain in zip(pairwise_cka(stack * np.float32(3e37)), pairwise_cka(stack), strict=True):
-        assert huge == pytest.approx(plain, abs=1e-6)
-
-
-# CKA from Gram matrices, beside its definition from activations by plain loops
-
-
-DEBIASED = pytest.mark.parametrize("debiased", [False, True])
-
-
-def activations(runs=4, examples=9, columns=6, apart=0.5):
-    draws = np.random.Generator(np.random.Philox(1))
-    common = 3 + draws.normal(size=(1, examples, columns))
-    return (common + apart * draws.normal(size=(runs, examples, columns))).astype(np.float32)
 
 
 def inner(X, Y, debiased):
@@ -317,15 +233,66 @@ def inner(X, Y, debiased):
     return pairs + whole / ((n - 1) * (n - 2)) - 2 * rows / (n - 2)
 
 
+def cka_by_definition(X, Y, debiased):
+    return inner(X, Y, debiased) / np.sqrt(inner(X, X, debiased) * inner(Y, Y, debiased))
+
+
+DEBIASED = pytest.mark.parametrize("debiased", [False, True])
+
+
+@pytest.mark.parametrize(("columns", "others"), [(3, 3), (2, 5), (1, 8)])
+@DEBIASED
+def test_cka_equals_its_definition(columns, others, debiased):
+    X = normal64(7, columns) + 3
+    Y = X @ normal64(columns, others, seed=2) + 0.5 * normal64(7, others, seed=3)
+    assert cka(X, Y)[debiased] == pytest.approx(cka_by_definition(X, Y, debiased), rel=1e-10)
+
+
+@DEBIASED
+def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
+    stack = (normal64(1, 40, 4) + 0.5 * normal64(5, 40, 4, seed=2)).astype(np.float32)
+    wanted = [[cka(a, b)[debiased] for b in stack] for a in stack]
+    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
+    monkeypatch.setattr(similarity, "BLOCK", 5 * 4 * 7)
+    np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
+
+
+@DEBIASED
+@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (701, 10), (10_000, 3)])
+def test_equal_runs_have_exactly_one_whatever_their_size_and_over_many_blocks_too(
+    examples, columns, debiased, monkeypatch
+):
+    monkeypatch.setattr(similarity, "BLOCK", 5 * 10 * 64)
+    same = np.repeat(normal64(1, examples, columns), 4, axis=0).astype(np.float32)
+    assert (pairwise_cka(same)[debiased] == 1).all()
+
+
+@DEBIASED
+def test_a_constant_representation_or_too_few_examples_are_similar_to_nothing(debiased):
+    assert np.isnan(cka(np.full((9, 2), 0.1), normal64(9, 2))[debiased])
+    # The debiased one needs four examples.
+    assert np.isnan(cka(normal64(3, 2), normal64(3, 2, seed=2))[debiased]) == debiased
+
+
+def test_runs_of_huge_values_are_as_similar_as_their_scaled_copies():
+    stack = np.random.default_rng(0).normal(size=(2, 8, 3)).astype(np.float32)
+    for huge, plain in zip(pairwise_cka(stack * np.float32(3e37)), pairwise_cka(stack), strict=True):
+        assert huge == pytest.approx(plain, abs=1e-6)
+
+
+# CKA from Gram matrices, beside its definition from activations by plain loops
+
+
+def activations(runs=4, examples=9, columns=6, apart=0.5):
+    draws = np.random.Generator(np.random.Philox(1))
+    common = 3 + draws.normal(size=(1, examples, columns))
+    return (common + apart * draws.normal(size=(runs, examples, columns))).astype(np.float32)
+
+
 def by_loops(stack, debiased):
     """CKA of every two runs by two loops over runs."""
     stack = stack.astype(np.float64)
-    found = np.empty((len(stack), len(stack)))
-    for one, X in enumerate(stack):
-        for other, Y in enumerate(stack):
-            scale = np.sqrt(inner(X, X, debiased) * inner(Y, Y, debiased))
-            found[one, other] = inner(X, Y, debiased) / scale
-    return found
+    return np.array([[cka_by_definition(X, Y, debiased) for Y in stack] for X in stack])
 
 
 def exact_grams(stack):

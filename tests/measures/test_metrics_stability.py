@@ -105,18 +105,13 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
 
 
-def test_without_runs_everything_is_undefined():
+def test_without_runs_everything_is_undefined_and_one_run_has_accuracies_and_nothing_else():
     for (metric, _), estimate in measured(*noisy(0)).items():
         expected = metric == "accuracy_sd_ratio_null"  # follows from the numbers of examples
         assert np.isnan(estimate).tolist() == [not expected, True, True]
-
-
-def test_one_run_has_accuracies_and_nothing_else():
+    defined = ("accuracy_mean", "cross_entropy_mean", "accuracy_sd_ratio_null", "accuracy_sd_binomial_null")
     for (metric, _), (value, low, high) in measured(*noisy(1)).items():
-        defined = ("accuracy_mean", "cross_entropy_mean", "accuracy_sd_ratio_null", "accuracy_sd_binomial_null")
-        assert np.isnan(value) == (metric not in defined)
-        assert np.isnan(low)
-        assert np.isnan(high)
+        assert np.isnan([value, low, high]).tolist() == [metric not in defined, True, True]
 
 
 def test_each_metric_is_the_one_that_its_name_says():
@@ -266,20 +261,15 @@ def test_a_new_share_has_a_bounded_interval_by_its_declaration_whatever_its_name
     assert over("depth", {"depth": Metric(ANY, mean_t)}, *found).low < 0
 
 
-def test_a_measure_that_nobody_declared_is_an_error():
+def test_a_measure_that_nobody_declared_is_an_error_and_a_program_declares_its_own():
     found = [Estimate(value, np.nan, np.nan) for value in (0.1, 0.2)]
     with pytest.raises(KeyError, match="unheard_of"):
         over("unheard_of", METRICS, *found)
     with pytest.raises(KeyError, match="unheard_of"):
         bounded([("unheard_of", "all", found[0])])
-
-
-def test_metrics_of_a_training_program_may_have_any_name():
+    assert set(USUAL) <= labels().keys(), "the usual columns of the page"
+    # Those of a training program may have any name.
     declared = of_programs.declared_as(["accuracy", "loss_sd_ratio"])
     found = [Estimate(value, np.nan, np.nan) for value in (93.5, 91.0, 92.0)]
-    assert over("accuracy_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
-    assert over("loss_sd_ratio_mean", declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))
-
-
-def test_the_usual_columns_of_the_page_have_labels():
-    assert set(USUAL) <= labels().keys()
+    for metric in ("accuracy_mean", "loss_sd_ratio_mean"):
+        assert over(metric, declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
+from toolnoise.base.noise_sources import ALGORITHMIC, DRAWN
 from toolnoise.checks import parameters
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
@@ -17,9 +17,6 @@ from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.study import figure_files
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
-
-# Ratios of noise against plain recomputation from predictions
-
 
 EXAMPLES = 300
 LABELS = np.arange(EXAMPLES) % 4
@@ -181,7 +178,7 @@ def write(tmp_path):
     def written(model, variant, churns):
         rows = []
         for seed, churn in enumerate(churns, 1):
-            names = model, "digits", "cpu", variant, seed, *(["own"] * len(SOURCES))
+            names = model, "digits", "cpu", variant, seed, *(["own"] * len(DRAWN))
             rows.append((*names, "accuracy", "all", np.nan if np.isnan(churn) else 0.9 + seed**2 / 1000))
             if not np.isnan(churn):
                 values = {"cross_entropy": 0.2 + seed / 10, "churn": churn, "churn_normalised": churn / 2}
@@ -226,19 +223,14 @@ def test_a_cell_of_which_every_run_diverged_has_no_ratio(write, tmp_path):
     assert set(found["n_missing"] + found["over_n_missing"]) == {2}
 
 
-def test_single_runs_without_their_accuracy_are_one_line(write, refused, tmp_path):
-    path = write("smallcnn", "algo", [0.1, 0.1])
-    table = metric_files.read(path, RUNS)
-    metric_files.write(path, RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
-    assert "no accuracy of smallcnn/digits/cpu/algo" in refused(
-        noise_ratios.measure, *PLACE, [path], out=tmp_path / "out.csv"
-    )
-
-
-def test_runs_of_another_task_are_one_line(write, refused, tmp_path):
+def test_single_runs_without_their_accuracy_or_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
     line = refused(noise_ratios.measure, "other", "digits", "cpu", paths, out=tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
+    table = metric_files.read(paths[1], RUNS)
+    metric_files.write(paths[1], RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
+    line = refused(noise_ratios.measure, *PLACE, paths[1:], out=tmp_path / "out.csv")
+    assert "no accuracy of smallcnn/digits/cpu/algo" in line
 
 
 def test_the_authors_own_algo_is_a_denominator_where_there_is_no_other():

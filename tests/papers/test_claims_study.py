@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.per_run import RUNS, mean_churns
@@ -40,7 +40,7 @@ def claimed(**changed):
 def runs_of(variant, values, draw=lambda seed: seed, metric="accuracy", hardware="cpu", model="small"):
     """Rows of runs of a cell; `draw` is the algorithmic draw of a run."""
     for seed, value in enumerate(values, 1):
-        drawn = [str(draw(seed)) if source not in ("impl", "bit") else str(seed) for source in SOURCES]
+        drawn = [str(draw(seed)) if source not in ("impl", "bit") else str(seed) for source in DRAWN]
         yield (model, "digits", hardware, variant, str(seed), *drawn, metric, "all", value)
 
 

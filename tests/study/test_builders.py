@@ -42,10 +42,8 @@ def refusal(models):
         ("def build(*shape, **options):\n    pass\n", {"anything": 1}),
         ("def wrapped(of):\n    return of\n@wrapped\ndef build():\n    pass\n", {"anything": 1}),
         ("from numpy import build\n", {"anything": 1}),
-        ("from numpy.linalg import *\n", {}),
         (f"import keras, sys\nfrom . import other\nfrom {MODULE} import build\n", {}),
         ("try:\n    import elsewhere\nexcept ImportError:\n    pass\n" + GOOD, {}),
-        ("def build(input_shape, classes):\n    import elsewhere\n", {}),
         ("import functools\nbuild = functools.partial(print)\n", {"width": 1}),
         ("raise SystemExit('nothing is imported')\ndef build(input_shape, classes):\n    pass\n", {}),
     ],
@@ -60,24 +58,17 @@ def test_a_builder_that_may_be_right_is_planned(models, source, options):
         ("def build(:\n", {}, [f"{MODULE}.py, line 1: "]),
         ("x = " + "-" * 100_000 + "1\n", {}, [f"{MODULE}.py: nested too deeply"]),
         ("def built(input_shape, classes):\n    pass\n", {}, ["has no function build", "allowed: built"]),
-        ("'''Nothing yet.'''\n", {}, ["has no function build", "allowed: none"]),
         (f"import numpy, elsewhere.models\n{GOOD}", {}, [f"{MODULE}.py, line 1: no module elsewhere", "elsewhere.py"]),
-        (f"import numpy\nfrom elsewhere import *\n{GOOD}", {}, [f"{MODULE}.py, line 2: no module elsewhere"]),
         (GOOD, {"widht": 8}, ["no option widht", "allowed: width, depth"]),
-        (GOOD, {"classes": 8}, ["no option classes"]),
     ],
 )
 def test_a_builder_that_cannot_be_right_is_refused_in_one_line(models, refused, source, options, words):
     line = refused(require_builders, models(source, options), "study.yaml")
     for word in ("study.yaml: models.mine", f"{MODULE}:build", *words):
         assert word in line
-
-
-def test_a_module_that_is_nowhere_is_refused(refused):
-    models = {"mine": {"builder": "no_such_module.models:build", "options": {}}}
-    line = refused(require_builders, models, "study.yaml")
-    assert "no module no_such_module" in line
-    assert "no_such_module.py" in line
+    nowhere = {"mine": {"builder": "no_such_module.models:build", "options": {}}}
+    line = refused(require_builders, nowhere, "study.yaml")
+    assert "no module no_such_module" in line and "no_such_module.py" in line
 
 
 def test_every_builder_of_the_registry_is_planned():
@@ -143,6 +134,7 @@ def test_uniforms_fill_their_limits_and_stay_within(initializer, options, low, h
     ],
 )
 def test_normals_are_cut_off_at_two_standard_deviations(initializer, options, mean, spread):
+    assert stats.truncnorm(-2, 2).std() == pytest.approx(CUT_OFF_SPREAD, abs=1e-12)
     tensor = draw(initializer, **options).astype(np.float64)
     assert tensor.mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(tensor.size))
     # The variance of a sample's variance follows from the kurtosis, 2.37 here.
@@ -151,26 +143,25 @@ def test_normals_are_cut_off_at_two_standard_deviations(initializer, options, me
     assert 0.95 * limit < np.abs(tensor - mean).max() <= limit * (1 + 1e-6)
 
 
-def test_the_spread_of_what_is_cut_off_is_kerass_constant():
-    assert stats.truncnorm(-2, 2).std() == pytest.approx(CUT_OFF_SPREAD, abs=1e-12)
-
-
-def test_a_depthwise_kernel_has_kerass_fans():
-    # 3x3, 16 channels, one output each: Keras counts 9 x 16 inputs and 9 x 1 outputs.
-    tensor = draw("VarianceScaling", (3, 3, 16, 1), scale=1.0, mode="fan_out", distribution="uniform")
-    assert np.abs(tensor).max() == pytest.approx(np.sqrt(3 / 9), rel=0.05)
-
-
-def test_a_layer_may_say_which_axes_are_inputs_and_outputs():
-    # As EinsumDense does for attention's projections.
-    tensor = draw("GlorotUniform", (20, 5, 30), input_axes=[0], output_axes=[1, 2])
-    assert np.abs(tensor).max() == pytest.approx(np.sqrt(3 / 85), rel=0.01)
-
-
-@pytest.mark.parametrize(("shape", "mean_fan"), [((20, 30), 25), ((50,), 50), ((), 1)])
-def test_fans_of_dense_kernels_vectors_and_numbers(shape, mean_fan):
-    limit = np.sqrt(3 / mean_fan)
-    tensor = draw("GlorotUniform", shape)
+@pytest.mark.parametrize(
+    ("initializer", "shape", "options", "limit"),
+    [
+        # 3x3, 16 channels, one output each: Keras counts 9 x 16 inputs and 9 x 1 outputs.
+        (
+            "VarianceScaling",
+            (3, 3, 16, 1),
+            {"scale": 1.0, "mode": "fan_out", "distribution": "uniform"},
+            np.sqrt(3 / 9),
+        ),
+        # A layer may say which axes are inputs and outputs, as EinsumDense does for attention's projections.
+        ("GlorotUniform", (20, 5, 30), {"input_axes": [0], "output_axes": [1, 2]}, np.sqrt(3 / 85)),
+        ("GlorotUniform", (20, 30), {}, np.sqrt(3 / 25)),
+        ("GlorotUniform", (50,), {}, np.sqrt(3 / 50)),
+        ("GlorotUniform", (), {}, np.sqrt(3)),
+    ],
+)
+def test_fans_are_kerass(initializer, shape, options, limit):
+    tensor = draw(initializer, shape, **options)
     assert (np.abs(tensor) <= limit * (1 + 1e-6)).all()
     assert tensor.size < 50 or np.abs(tensor).max() > 0.9 * limit
 
@@ -223,6 +214,14 @@ def test_exactly_one_weight_moves_by_one_ulp(move):
     assert moved[move.tensor].dtype == np.float32
 
 
+def test_a_replicate_always_moves_the_same_weight_and_a_model_without_kernels_is_one_line(refused):
+    assert bitflip.drawn(PARAMETERS, 0, 7, "m") == MOVES[6]
+    # These follow from the stream alone, for ever.
+    assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
+    line = refused(bitflip.drawn, PARAMETERS[1:4], 0, 1, "mine")
+    assert line.startswith("model mine: no trained tensor of two axes or more")
+
+
 def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
     counts = {path: np.zeros(size, int) for path, size in KERNELS.items()}
     shapes = {parameter.path: parameter.shape for parameter in PARAMETERS}
@@ -232,12 +231,6 @@ def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
     # Chi-square with 99 degrees of freedom: five standard deviations.
     assert np.square(drawn - 20).sum() / 20 < 99 + 5 * np.sqrt(2 * 99)
     assert abs(np.mean([move.up for move in MOVES]) - 0.5) < 5 * np.sqrt(0.25 / len(MOVES))
-
-
-def test_a_replicate_always_moves_the_same_weight():
-    assert bitflip.drawn(PARAMETERS, 0, 7, "m") == MOVES[6]
-    # These follow from the stream alone, for ever.
-    assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
 
 
 def test_a_named_tensor_alone_is_moved_in_each_weight_as_likely_as_any_other(refused):
@@ -252,8 +245,3 @@ def test_a_named_tensor_alone_is_moved_in_each_weight_as_likely_as_any_other(ref
     line = refused(bitflip.drawn, PARAMETERS, 0, 1, "m", "seen/values")
     allowed = "conv/kernel, conv/bias, bn/gamma, logits/kernel"
     assert line == f"model m: bit_tensor: no trained tensor 'seen/values'; allowed: {allowed}"
-
-
-def test_a_model_without_kernels_is_one_line(refused):
-    line = refused(bitflip.drawn, PARAMETERS[1:4], 0, 1, "mine")
-    assert line.startswith("model mine: no trained tensor of two axes or more")

@@ -39,19 +39,8 @@ def novel(**keys):
     return {"mine": {"reader": "text", "path": "novel.txt", "tokens": "words", "length": 8, "test_share": 0.1, **keys}}
 
 
-def arrays_of(**keys):
-    return {"mine": {"reader": "npz", "path": "mine.npz", **keys}}
-
-
-def pictures(**keys):
-    return {"mine": {"reader": "image-folder", "path": "pictures", **keys}}
-
-
 BAD_VALUES = [
     # Where it is put | what else of the key is named (^: the one around it), what, what is said was found, is allowed
-    ("grid.0.models", ["resnet"], "'resnet'", "smallcnn, smallcnn-bn"),
-    ("grid.0.datasets", ["imagnet"], "'imagnet'", "allowed: celeba, celeba-blond, cifar10"),
-    ("grid.0.hardware", ["h300"], "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "did you mean 'digits'?", ", digits, "),
     ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, init"),
@@ -60,47 +49,23 @@ BAD_VALUES = [
     ("grid.0.models", "smallcnn", '"smallcnn"', "a list of"),
     ("grid.0.models", ["smallcnn", "smallcnn"], '["smallcnn", "smallcnn"]', "each once"),
     ("grid.0.seeds", 0, "found 0", "from 1 up"),
-    ("grid.0.seeds", -2, "found -2", "from 1 up"),
     ("grid.0.seeds", 80001, "found 80001", "1 to 80000"),
     ("grid.0.seeds", True, "found true", "a number of runs"),
     ("grid.0.seeds", 2.0, "found 2.0", "a number of runs"),
-    ("grid.0.seeds", "2", 'found "2"', "a number of runs"),
-    ("grid.0.seeds", [], "found []", "a number of runs"),
     ("grid.0.seeds|[0]", [0], "found 0", "from 1 to 2^31 - 1"),
-    ("grid.0.seeds|[1]", [1, -1], "found -1", "from 1 to 2^31 - 1"),
     ("grid.0.seeds", [2, 2], "found [2, 2]", "each once"),
-    ("grid.0.seeds|[0]", [True], "found true", "from 1 to 2^31 - 1"),
     ("grid.0.seeds|[0]", [2**31], "found 2147483648", "from 1 to 2^31 - 1"),
     ("seed", -1, "found -1", "from 0 to 2^63 - 1"),
-    ("seed", 2**63, "found 9223372036854775808", "from 0 to 2^63 - 1"),
-    ("seed", False, "found false", "an integer"),
     ("recipes.digits.epochs", 2.5, "found 2.5", "from 1 to 1000000"),
-    ("recipes.digits.epochs", 0, "found 0", "from 1 to 1000000"),
-    ("recipes.digits.epochs", 10**9, "found 1000000000", "from 1 to 1000000"),
     ("recipes.digits.learning_rate", 10**400, f"found 1{'0' * 56}...", "above 0"),
-    ("recipes.digits.crop", -1, "found -1", "from 0"),
     ("recipes.digits.flip", 1, "found 1", "mirror"),
-    ("recipes.digits.momentum", 1, "found 1", "up to but not including 1"),
-    ("recipes.digits.learning_rate", 0, "found 0", "above 0"),
     ("recipes.digits.learning_rate", "fast", 'found "fast"', "above 0"),
+    ("recipes.digits.learning_rate", True, "found true", "above 0"),
     ("recipes.digits.optimizer", "lion", 'found "lion"', "allowed: adam, sgd"),
-    ("recipes.digits.step_epochs", 0, "found 0", "from 1 to 1000000"),
     ("recipes.digits.step_epochs", [], "found []", "a list"),
     ("recipes.digits.step_epochs", [5, 5], "found [5, 5]", "each once"),
-    ("recipes.digits.step_epochs|[1]", [5, 0], "found 0", "from 1 to 1000000"),
-    ("recipes.digits.weight_decay", -1, "found -1", "from 0 to 1e30"),
-    ("recipes.digits.cycles", 0, "found 0", "from 1 to 1000000"),
     ("recipes.digits|.schedule", {"cycles": 2}, 'found "step" with cycles: 2', "cosine"),
     ("recipes.digits|.cycles", {"schedule": "cosine", "cycles": 3}, "found 3", "a divisor of its 20 epochs"),
-    (
-        "recipes.unused|.cycles",
-        {"epochs": 2, "batch_size": 1, "learning_rate": 1, "schedule": "cosine", "cycles": 4},
-        "found 4",
-        "a divisor of its 2 epochs",
-    ),
-    ("recipes.digits.bias_rate", 0, "found 0", "above 0"),
-    ("recipes.digits.scale_rate", "0.1", 'found "0.1"', "above 0"),
-    ("recipes.digits.label_smoothing", 1, "found 1", "not including 1"),
     ("recipes.digits.normalise", "zca", 'found "zca"', "cifar10, imagenet, mnist, none, per-image, unit"),
     ("recipes.digits.epoch|^", 3, "'epoch' (did you mean 'epochs'?)", "allowed: batch_size, "),
     ("recipes.mine", {"epochs": 3}, "lacks the key 'batch_size'", "required: epochs, "),
@@ -119,12 +84,6 @@ BAD_VALUES = [
         "with fused_batch_norm: true",
         "allowed: float32",
     ),
-    (
-        "hardware.cpu|.fused_batch_norm",
-        {"fused_batch_norm": True, "portable": True},
-        "found true with portable: true",
-        "allowed: false",
-    ),
     ("hardware.cpu|.isa", {"isa": "neon"}, 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models|.mine.builder", {"mine": {"builder": "no module"}}, '"no module"', "package.module:function"),
     ("datasets|.mine.reader", {"mine": {"reader": "csv"}}, 'found "csv"', "allowed: celeba, cifar, digits"),
@@ -132,46 +91,25 @@ BAD_VALUES = [
     ("datasets|.mine.attributes", {"mine": {"reader": "npz", "path": "a", "attributes": 2}}, "'npz'", "reader: faces"),
     ("datasets|.digits.outcome", {"digits": {"outcome": "masks"}}, "'digits'", "reader: npz or npy"),
     ("datasets|.celeba.target", {"celeba": {"targets": ["Bald", "Male"]}}, "'Blond_Hair'", "targets: Bald, "),
-    ("datasets|.celeba.targets", {"celeba": {"targets": "every"}}, '"every"', ""),
     ("datasets|.celeba.targets", {"celeba": {"targets": ["Bald", "Bald"]}}, "Bald", ""),
-    ("datasets|.celeba.targets", {"celeba": {"targets": []}}, "[]", ""),
     ("datasets|.faces.attributes", {"faces": {"attributes": 5}}, "5", "4"),
-    ("datasets|.faces.attributes", {"faces": {"attributes": 1}}, "1", "2"),
     ("datasets|.mine.tokens", novel(tokens="letters"), 'found "letters"', "bytes, characters, subwords, words"),
     ("datasets|.mine.train_examples", novel(train_examples=99), "with reader 'text'", "reader: faces"),
-    ("datasets|.mine.length", novel(length=0), "found 0", "an integer from 1 to 65536"),
     ("datasets|.mine.test_share", novel(test_share=1), "found 1", "above 0 and below 1"),
     ("datasets|.mine.embedded", novel(embedded="alice"), 'found "alice"', "paradise-lost"),
-    ("datasets|.mine.unknown", novel(unknown="a b"), 'found "a b"', "without white space"),
-    ("datasets|.mine.most", novel(most=0), "found 0", "from 1 to 1000000"),
-    ("datasets|.mine.frequency", novel(frequency=[]), "found []", "a list of integers"),
-    ("datasets|.mine.frequency", novel(frequency=[9, 9]), "found [9, 9]", "each once"),
     ("datasets|.mine.frequency[0]", novel(frequency=[-1]), "found -1", "from 0 to 16777216"),
     ("datasets|.mine.most", novel(tokens="bytes", most=9), "with tokens 'bytes'", "tokens: words"),
     ("datasets|.mine.unknown", novel(tokens="subwords", vocabulary="a", unknown="?"), "'subwords'", "tokens: words"),
     ("datasets|.mine.vocabulary", novel(tokens="bytes", vocabulary="a"), "'bytes'", "words or subwords"),
-    ("overhead|.models", cost_of(models=["resnet"]), "'resnet'", "smallcnn, smallcnn-bn"),
-    ("overhead|.hardware", cost_of(hardware=["h300"]), "'h300'", "cpu-eigen"),
     ("overhead|.hardware[0]", cost_of(hardware=["tpu-v2-8"]), "'tpu-v2-8' is a TPU", "cpu or gpu"),
-    ("overhead|.models", cost_of(models=[]), "[]", "at least one name"),
     ("overhead", {"models": ["smallcnn"]}, "lacks the key 'hardware'", "required: models, hardware"),
     ("overhead|.steps", cost_of(steps=0), "found 0", "from 1 to"),
-    ("overhead|.warmup", cost_of(warmup=0), "found 0", "from 1 to"),
-    ("overhead|.repeats", cost_of(repeats=0), "found 0", "from 1 to 100"),
-    ("overhead|.image_size", cost_of(image_size=0), "found 0", "from 1 to"),
-    ("overhead|.classes", cost_of(classes=1), "found 1", "from 2 to"),
-    ("overhead", cost_of(step=5), "'step' (did you mean 'steps'?)", "allowed: batch_size, "),
     ("figures|[0]", ["figure1"], "found 'figure1'", "allowed: across_toolings, "),
-    ("figures", ["table2", "table2"], "table2", "the figures to render"),
     ("figure_width", 5, "found 5", "allowed: 3.5, 7"),
     ("only", [], "found []", "leave it out"),
     ("only", "cpu", 'found "cpu"', "a list of toolings"),
-    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
-    ("grid.0.remedies", ["flip", "flip"], '["flip", "flip"]', "each once"),
-    ("grid.0.remedies", "flip", 'found "flip"', "a list, which may be empty, of sets of views"),
+    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, crops9-16, flip, "),
     ("grid.0.layers", 3, "found 3", "from 4 to 10000"),
-    ("grid.0.layers", "all", 'found "all"', "from 4 to 10000"),
-    ("grid.0.minutes", 0, "found 0", "from 1 to"),
     ("hardware.cpu|.gpu_model", {"gpu_model": "v100;"}, 'found "v100;"', "'_' and '.'"),
     ("hardware.cpu|.constraint", {"constraint": "v100;"}, 'found "v100;"', "'_ . : ="),
     ("sede|^", 1, "unknown key 'sede' (did you mean 'seed'?)", "allowed: claims, datasets, "),
@@ -195,23 +133,23 @@ def test_a_bad_value_is_one_line_naming_file_key_what_was_found_and_what_is_allo
     assert allowed in permitted
 
 
-OF_MNIST = ("train_images", "train_labels", "test_images", "test_labels")
-# What each reader must be told, by the part of its entry that lacks it.
+# What readers must be told, by the part of the entry that lacks it.
+TEXT = {"reader": "text", "tokens": "bytes", "length": 8}
 NEEDED = [
     *(({"reader": reader}, "", "path") for reader in ("cifar", "image-folder", "npy", "npz")),
     *(({"reader": reader}, "", "files") for reader in ("celeba", "imagenet", "mnist")),
     ({"reader": "celeba", "files": {}}, "", "target"),
-    *(({"reader": "celeba", "target": "Bald", "files": {}}, ".files", role) for role in ("images", "attributes")),
-    *(({"reader": "imagenet", "files": {}}, ".files", role) for role in ("train", "test")),
-    *(({"reader": "mnist", "files": {}}, ".files", role) for role in OF_MNIST),
+    ({"reader": "celeba", "target": "Bald", "files": {}}, ".files", "attributes"),
+    ({"reader": "imagenet", "files": {}}, ".files", "test"),
+    ({"reader": "mnist", "files": {}}, ".files", "train_labels"),
     ({"reader": "digits"}, "", "test_examples"),
-    *(({"reader": "faces"}, "", key) for key in ("train_examples", "test_examples", "image_size")),
-    *(({"reader": "text", "path": "a"}, "", key) for key in ("tokens", "length")),
-    ({"reader": "text", "tokens": "bytes", "length": 8}, "", "path"),
-    ({"reader": "text", "tokens": "bytes", "length": 8, "files": {"train": {"path": "a"}}}, ".files", "test"),
-    ({"reader": "text", "tokens": "bytes", "length": 8, "path": "a.txt"}, "", "test_share"),
-    ({"reader": "text", "tokens": "bytes", "length": 8, "embedded": "paradise-lost"}, "", "test_share"),
-    ({"reader": "text", "tokens": "subwords", "length": 8, "path": "a"}, "", "vocabulary"),
+    ({"reader": "faces"}, "", "image_size"),
+    ({"reader": "text", "path": "a"}, "", "tokens"),
+    (TEXT, "", "path"),
+    (TEXT | {"files": {"train": {"path": "a"}}}, ".files", "test"),
+    (TEXT | {"path": "a.txt"}, "", "test_share"),
+    (TEXT | {"embedded": "paradise-lost"}, "", "test_share"),
+    (TEXT | {"path": "a", "tokens": "subwords"}, "", "vocabulary"),
 ]
 
 
@@ -265,7 +203,6 @@ def test_a_missing_key_is_named(missing, written, built, refused):
 
 BAD_FILES = {
     "empty": ("", "found null"),
-    "list": ("- study: tiny\n", 'found [{"study": "tiny"}]'),
     "text": ("study", 'found "study"'),
     "repeated key": (GRID + "study: other\n", "line 10: key 'study' is repeated"),
     "repeated deep key": (GRID + "recipes:\n  digits:\n    crop: 1\n    crop: 2\n", "line 13: key 'crop' is repeated"),
@@ -278,15 +215,10 @@ BAD_FILES = {
         "line 10: found the tag tag:yaml.org,2002:python",
     ),
     "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
-    "no date": (GRID + "seed: 2026-13-45\n", "line 10: found 2026-13-45, which"),
     "date": (GRID + "seed: 2026-10-21\n", "line 10: found 2026-10-21, which YAML 1.1 reads as a date"),
     "not a number": (
         GRID + "recipes: {digits: {learning_rate: .nan}}\n",
         "line 10: found .nan, which YAML 1.1 reads as nan",
-    ),
-    "no end": (
-        GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n",
-        "line 10: found .inf, which YAML 1.1 reads as inf",
     ),
     "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
     "bomb": (
@@ -305,8 +237,6 @@ BAD_FILES = {
         ),
         "more than 1000000 values",
     ),
-    "no boolean": (GRID + "seed: !!bool abc\n", "line 10: found the tag"),
-    "no time": (GRID + "seed: !!timestamp 2020-99-99\n", "line 10: found the tag"),
     "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
 }
@@ -411,8 +341,10 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, "
-    expected += "outcome, paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
+    expected += "allowed: as-you-like-it, celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, "
+    expected += (
+        "imagenet, mnist, outcome, paradise-lost, paradise-lost-bytes, paradise-lost-words, penn-treebank, wikitext-2\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 
@@ -426,62 +358,25 @@ def test_merging_entries_repeats_no_key(tmp_path):
         + "recipes: {digits: {<<: {crop: 3}, flip: true}}\n"
     )
     assert config.read(path)["hardware"]["third"]["threads"] == 3
-
-
-def test_an_entry_merged_elsewhere_before_it_is_complete_repeats_no_key(tmp_path):
-    path = tmp_path / "my.yaml"
+    # Also where an entry is merged before it is complete.
     path.write_text("deep: {er: {a: &a {k: 1}, b: &b {<<: *a, k: 2}}}\nc: {<<: *b, k: 3}\n")
     assert config.read_yaml(path) == {"deep": {"er": {"a": {"k": 1}, "b": {"k": 2}}}, "c": {"k": 3}}
 
 
-def test_what_is_resolved_resolves_to_itself(written):
+def test_what_is_resolved_resolves_to_itself_and_what_was_written_is_left_alone(written):
+    before = copy.deepcopy(written)
     once = config.resolve(written, "one.yaml")
+    assert written == before
     assert config.resolve(copy.deepcopy(once), "two.yaml") == once
     assert json.loads(json.dumps(once)) == once
 
 
-def numbers_of(rules, path=()):
-    """The place of every key of the schema that takes a number, with its bounds."""
-    for name, rule in {**rules.get("properties", {}), "*": rules.get("additionalProperties")}.items():
-        if isinstance(rule, dict):
-            if rule.get("type") == "number":
-                yield (*path, name), rule
-            yield from numbers_of(rule, (*path, name))
-
-
-NUMBERS = [
-    *((("recipes", "digits", *path), rule) for path, rule in numbers_of(config.schema()["$defs"]["recipe"])),
-    *((path, rule) for path, rule in numbers_of(config.schema()) if path[0] != "recipes"),
-]
-VALUES = (5e-05, 1e-05, 3e-05, 1.5e-07, 1e16, 1.7e300, 5e-324, 0.1, 0.0, 1.0, -0.25, 0.9999999999999999)
-
-
-def allows(rule, value):
-    least = rule.get("minimum", -float("inf")), rule.get("exclusiveMinimum", -float("inf"))
-    most = rule.get("maximum", float("inf")), rule.get("exclusiveMaximum", float("inf"))
-    return least[0] <= value <= most[0] and least[1] < value < most[1]
-
-
-@pytest.mark.parametrize(("path", "rule"), NUMBERS, ids=[".".join(path) for path, _ in NUMBERS])
-def test_every_number_that_the_schema_allows_is_read_as_it_was_written(path, rule, written, tmp_path):
-    tried = [value for value in VALUES if allows(rule, value)]
-    assert len(tried) > 1
-    place = ["cpu" if part == "*" else part for part in path]
-    if "resized_crop" in path:
-        written["recipes"]["digits"] |= {"crop": 0, "resized_crop": {"area": [0.1, 1], "aspect": [0.75, 1.25]}}
-    for value in tried:
-        study = copy.deepcopy(written)
-        inside = study
-        for part in place[:-1]:
-            inside = inside.setdefault(part, {})
-        inside[place[-1]] = value
-        file = tmp_path / "study.json"
-        files.write_json(file, config.resolve(study, "one.yaml"))
-        found = config.read(file)
-        assert found == config.resolve(study, "one.yaml")
-        for part in place:
-            found = found[part]
-        assert (found, type(found)) == (value, float)
+@pytest.mark.parametrize("rate", [5e-05, 1.5e-07, 1e16, 1e30, 5e-324, 0.1, 1.0, 0.9999999999999999])
+def test_a_number_of_a_kept_study_is_read_as_it_was_written(rate, written, tmp_path):
+    put(written, "recipes.digits.learning_rate", rate)
+    files.write_json(tmp_path / "study.json", config.resolve(written, "one.yaml"))
+    found = config.read(tmp_path / "study.json")["recipes"]["digits"]["learning_rate"]
+    assert (found, type(found)) == (rate, float)
 
 
 @pytest.mark.parametrize(
@@ -492,12 +387,6 @@ def test_json_that_is_none_is_one_line(text, found, tmp_path, refused):
     path = tmp_path / "study.json"
     path.write_text(text)
     assert found in refused(config.read, path)
-
-
-def test_resolving_leaves_what_was_written_alone(written):
-    before = copy.deepcopy(written)
-    config.resolve(written, "one.yaml")
-    assert written == before
 
 
 def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_names(written):
@@ -563,7 +452,8 @@ def manual():
 
 
 @pytest.mark.parametrize(("name", "rule"), [key[1:] for key in KEYS], ids=[key[0] for key in KEYS])
-def test_the_manual_shows_the_key_with_its_default(name, rule, manual):
+def test_a_key_of_the_schema_is_typed_and_described_and_the_manual_shows_it_with_its_default(name, rule, manual):
+    assert "enum" in rule or ("type" in rule and ("description" in rule or rule["type"] == "object"))
     lines = manual.splitlines()
     places = [number for number, line in enumerate(lines) if re.search(rf"(^|[# ]){name}(:|\b.*:)", line)]
     assert places, f"config.yaml does not name {name}"
@@ -571,12 +461,6 @@ def test_the_manual_shows_the_key_with_its_default(name, rule, manual):
         default = f"default: {value if (value := rule['default']) and isinstance(value, str) else json.dumps(value)}"
         told = [f"{lines[number - 1]}\n{lines[number]}" for number in places]
         assert any(re.search(rf"{re.escape(default)}(?![\w.])", text) for text in told), default
-
-
-@pytest.mark.parametrize(("path", "rule"), [(key[0], key[2]) for key in KEYS], ids=[key[0] for key in KEYS])
-def test_every_key_of_the_schema_is_typed_and_described(path, rule):
-    assert "type" in rule or "enum" in rule, path
-    assert "description" in rule or "enum" in rule or rule["type"] == "object", path
 
 
 def test_the_manual_is_a_study_that_resolves(manual, built):

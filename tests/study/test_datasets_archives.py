@@ -13,8 +13,6 @@ import zipfile
 import numpy as np
 import pytest
 from official_formats import encoded, packed
-from PIL import Image
-from sklearn.datasets import load_sample_image
 
 from toolnoise.base import arrays, files
 from toolnoise.datasets import archives, preparation, prepared
@@ -82,12 +80,9 @@ def of_type(kind, name="a/linked", target="/etc/passwd"):
 
 BAD_MEMBERS = {
     "above": ([regular("../outside", b"1")], "../outside: a member outside its folder"),
-    "above in the middle": ([regular("a/../../outside", b"1")], "a/../../outside: a member outside"),
     "absolute": ([regular("/tmp/outside", b"1")], "/tmp/outside: a member outside its folder"),
     "another system's": ([regular("..\\outside", b"1")], "..\\outside: a member outside its folder"),
     "symbolic link": (of_type(tarfile.SYMTYPE), "a/linked: a link, a device or the like"),
-    "hard link": (of_type(tarfile.LNKTYPE), "a/linked: a link, a device or the like"),
-    "device": (of_type(tarfile.CHRTYPE), "a/linked: a link, a device or the like"),
     "pipe": (of_type(tarfile.FIFOTYPE), "a/linked: a link, a device or the like"),
     "twice": ([regular("a", b"1"), regular("./a", b"2")], "./a: a repeated member"),
 }
@@ -101,23 +96,21 @@ def test_a_tar_with_a_bad_member_is_one_line_before_anything_is_read(members, fo
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/tmp/outside"])
-def test_a_zip_that_climbs_out_is_one_line(name, tmp_path, refused):
-    path = write_zip(tmp_path / "bad.zip", {"good": b"1", name: b"2"})
-    assert refused(read, path).startswith(f"{path}: {name}: a member outside its folder")
-
-
-def test_a_link_in_a_zip_is_one_line(tmp_path, refused):
+def test_a_zip_that_climbs_out_or_has_a_link_is_one_line(tmp_path, refused):
     linked = zipfile.ZipInfo("linked")
     linked.external_attr = (stat.S_IFLNK | 0o777) << 16
-    path = write_zip(tmp_path / "bad.zip", {linked: b"/etc/passwd"})
-    assert refused(read, path).startswith(f"{path}: linked: a link, a device or the like")
+    for name, found in (("a/../../outside", "a/../../outside: a member outside"), (linked, "linked: a link, a device")):
+        path = write_zip(tmp_path / "bad.zip", {"good": b"1", name: b"2"})
+        assert refused(read, path).startswith(f"{path}: {found}")
 
 
-def test_a_linked_folder_in_a_folder_is_one_line_and_not_left_out(tmp_path, refused):
+def test_a_linked_folder_or_a_pipe_in_a_folder_is_one_line_and_not_left_out(tmp_path, refused):
     (tmp_path / "here/a").mkdir(parents=True)
     (tmp_path / "here/b").symlink_to("a")
     assert refused(read, tmp_path / "here").startswith(f"{tmp_path / 'here'}: b: a link to a folder")
+    (tmp_path / "here/b").unlink()
+    os.mkfifo(tmp_path / "here/picture.png")
+    assert "a pipe or a device" in refused(read, tmp_path / "here")
 
 
 @pytest.mark.parametrize("suffix", PACK)
@@ -133,23 +126,15 @@ def test_a_tar_that_ends_early_is_one_line_wherever_it_was_cut(suffix, tmp_path,
         assert line.endswith("; expected a folder, a .tar (.gz, .bz2 or .xz) or a .zip")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress), (".zip", None), (".tar", None)]
-)
-def test_a_damaged_byte_is_one_line(suffix, pack, tmp_path, refused):
-    path = tmp_path / f"archive{suffix}"
-    if suffix == ".zip":
-        write_zip(path, FILES)
-        damaged = bytearray(path.read_bytes())
-        damaged[damaged.index(b"two" * 300)] ^= 1
-    else:
-        write_tar(path, [regular(*item) for item in FILES.items()])
-        damaged = bytearray(path.read_bytes())
-        if pack:
-            damaged = bytearray(pack(damaged))
-            damaged[len(damaged) // 2] ^= 1
-        else:
-            damaged[1536 + 3] ^= 1  # in the header of the second member
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_damaged_byte_is_one_line(pack, tmp_path, refused):
+    path = write_tar(tmp_path / "archive", [regular(*item) for item in FILES.items()])
+    damaged = bytearray(pack(path.read_bytes()))
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    assert refused(read, path).startswith(f"{path}: ")
+    damaged = bytearray(write_zip(path, FILES).read_bytes())
+    damaged[damaged.index(b"two" * 300)] ^= 1
     path.write_bytes(damaged)
     assert refused(read, path).startswith(f"{path}: ")
 
@@ -178,11 +163,6 @@ def test_a_member_of_a_zip_that_would_fill_the_memory_is_one_line(tmp_path, refu
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros", bytes(10**6))
     assert "zeros: unpacks to 1000000 bytes" in refused(lambda: archives.opened(tmp_path / "data.zip").__enter__())
-
-
-def test_a_pipe_in_a_folder_is_one_line(tmp_path, refused):
-    os.mkfifo(tmp_path / "picture.png")
-    assert "a pipe or a device" in refused(lambda: archives.opened(tmp_path).__enter__())
 
 
 GENERATOR = np.random.default_rng(5)
@@ -252,11 +232,6 @@ def test_grey_and_transparent_images_become_colours(pictures, prepare):
     assert (found["test_images"][1] == PICTURES["test/dog/b.png"]).all()
 
 
-def test_the_middle_of_each_image_is_taken_where_none_need_be_scaled(pictures, prepare):
-    found = arrays.read_npz(prepare(pictures, image_size=6))
-    assert (found["train_images"][2] == PICTURES["train/dog/a.png"][:, 1:7]).all()
-
-
 @pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (3, 11), (40, 31)])
 def test_images_of_many_sizes_are_brought_to_one(shape, pictures, prepare):
     tall = np.full((*shape, 3), 90, np.uint8)
@@ -264,10 +239,9 @@ def test_images_of_many_sizes_are_brought_to_one(shape, pictures, prepare):
     found = arrays.read_npz(prepare(pictures | {"train/dog/a.png": encoded(tall)}, image_size=5))
     assert found["train_images"].shape == (5, 5, 5, 3)
     assert (found["train_images"][2] == [90, 200, 90]).all()
-
-
-def test_preparing_a_folder_and_its_archive_gives_equal_bytes(pictures, prepare):
-    assert prepare(pictures).read_bytes() == prepare(pictures, "w:xz").read_bytes()
+    # Where none need be scaled, the middle of each is taken.
+    found = arrays.read_npz(prepare(pictures, image_size=6))
+    assert (found["train_images"][2] == PICTURES["train/dog/a.png"][:, 1:7]).all()
 
 
 TINY = encoded(np.zeros((6, 8, 3), np.uint8))
@@ -277,18 +251,12 @@ BAD_FILES = {
         "train/eel/0.png: 8 x 6 pixels where others have 9 x 6; one size, or image_size in the data set's entry",
     ),
     "no image": ({"train/cat/0.png": b"no image"}, "train/cat/0.png: does not decode (no known format); allowed: BMP"),
-    "an empty file": ({"train/cat/0.png": b""}, "train/cat/0.png: does not decode (no known format)"),
     "half an image": ({"train/cat/0.png": TINY[: len(TINY) // 2]}, "train/cat/0.png: does not decode ("),
-    "half a JPEG": (
-        {"train/cat/0.jpg": encoded(PICTURES["train/dog/a.png"], "JPEG")[:-60]},
-        "train/cat/0.jpg: does not decode (image file is truncated",
-    ),
     "16 bits": (
         {"train/cat/0.png": encoded(np.zeros((6, 9), np.uint16))},
         "train/cat/0.png: an image of mode I;16; allowed: 8 bits a channel",
     ),
     "no class": ({"train/0.png": TINY}, "train/0.png: an image outside the class folders; expected train/<class>/"),
-    "too deep": ({"train/cat/tom/0.png": TINY}, "train/cat/tom/0.png: an image outside the class folders"),
     "class of tests alone": ({"test/fox/0.png": TINY}, "test/fox/0.png: class 'fox' has no training image"),
     "class without test": ({"train/fox/0.png": encoded(PICTURES["train/dog/a.png"])}, "test_labels: class fox has no"),
 }
@@ -303,28 +271,11 @@ def test_a_bad_file_is_one_line_and_nothing_is_left(pack, change, found, picture
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("part", ["train", "test"])
-def test_a_folder_without_one_of_its_parts_is_one_line(part, pictures, prepare, tmp_path, refused):
-    line = refused(prepare, {name: data for name, data in pictures.items() if not name.startswith(part)})
+def test_a_folder_without_one_of_its_parts_is_one_line(pictures, prepare, tmp_path, refused):
+    line = refused(prepare, {name: data for name, data in pictures.items() if not name.startswith("test")})
     assert line == (
-        f"{tmp_path / 'pictures'}: {part}/: no image found; expected train/<class>/<image> and test/<class>/<image>"
+        f"{tmp_path / 'pictures'}: test/: no image found; expected train/<class>/<image> and test/<class>/<image>"
     )
-
-
-def test_jpegs_of_a_photograph_are_read_as_pillow_reads_them(prepare):
-    whole, places = load_sample_image("china.jpg"), range(0, 320, 32)
-    named = {
-        f"{part}/{column:03}/{row:03}.jpg": encoded(whole[row : row + 32, column : column + 32], "JPEG", quality=90)
-        for part in ("train", "test")
-        for column in places
-        for row in places
-    }
-    found = arrays.read_npz(prepare(named, "w:xz"))
-    for part in ("train", "test"):
-        files_of_it = [content for name, content in sorted(named.items()) if name.startswith(part)]
-        pixels = [np.array(Image.open(io.BytesIO(content))) for content in files_of_it]
-        assert np.array_equal(found[f"{part}_images"], pixels)
-        assert found[f"{part}_labels"].tolist() == np.repeat(range(10), 10).tolist()
 
 
 def test_a_strip_that_would_be_scaled_to_gigabytes_is_one_line(pictures, prepare, refused):

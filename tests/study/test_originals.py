@@ -15,6 +15,8 @@ from toolnoise.base.spec import ORIGINALS, Spec
 from toolnoise.datasets import preparation, prepared, streaming
 from toolnoise.datasets.readers import originals
 from toolnoise.epoch_plan import plan_epoch
+from toolnoise.papers.remedies import dump
+from toolnoise.study.remedies import PLAIN, SETS
 
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
 SIDE = 24
@@ -66,19 +68,8 @@ def test_every_box_is_the_first_that_fits_of_an_image_s_own_attempts():
         tried = (box_in_words(LAW, height, width, attempt[number]) for attempt in words)
         wanted.append(next((box for box in tried if box), [0, 0, height, width]))
     assert drawn(LAW, sizes).tolist() == wanted
-
-
-def test_boxes_lie_in_their_images_with_area_and_aspect_within_bounds():
-    sizes = np.random.default_rng(4).integers(200, 600, (4000, 2))
-    (top, left, height, width), (heights, widths) = drawn(LAW, sizes).T, sizes.T
-    assert min(top.min(), left.min()) == 0
-    assert (top + height <= heights).all()
-    assert (left + width <= widths).all()
-    share = height * width / (heights * widths)
-    # Boxes of 5 to 10 % are drawn again.
-    assert 0.1 <= share.min() < 0.101
-    assert 0.9 < share.max() <= 1
-    assert (np.abs(width - np.clip(width, 0.75 * height, 1.33 * height)) <= 0.5).all()
+    # Where none fits, the image is seen whole.
+    assert drawn(LAW, [[1, 90], [700, 20]]).tolist() == [[0, 0, 1, 90], [0, 0, 700, 20]]
 
 
 def test_aspect_height_and_place_are_uniform():
@@ -92,10 +83,6 @@ def test_aspect_height_and_place_are_uniform():
         assert stats.kstest(share, "uniform").pvalue > 0.01
     for one, other in ((0, 1), (0, 2), (1, 2), (2, 3)):
         assert abs(np.corrcoef(shares[one], shares[other])[0, 1]) < 4 / math.sqrt(count)
-
-
-def test_an_image_in_which_no_box_fits_is_seen_whole():
-    assert drawn(LAW, [[1, 90], [700, 20]]).tolist() == [[0, 0, 1, 90], [0, 0, 700, 20]]
 
 
 def test_the_middle_is_seven_eighths_of_the_shorter_side():
@@ -132,13 +119,6 @@ def test_a_box_is_resized_exactly(box):
     pixels = np.random.default_rng(5).integers(0, 256, (40, 31, 3), np.uint8)
     found = originals.resized(pixels, np.array(box), SIDE)
     assert found.tobytes() == resized_in_words(pixels, box, SIDE).tobytes()
-
-
-def test_a_box_of_the_size_that_is_seen_is_cut_out():
-    pixels = np.random.default_rng(6).integers(0, 256, (50, 60, 3), np.uint8)
-    for width, step in ((SIDE, 1), (-SIDE, -1)):
-        cut = pixels[7 : 7 + SIDE, 11 : 11 + SIDE][:, ::step]
-        assert np.array_equal(originals.resized(pixels, np.array([7, 11, SIDE, width]), SIDE), cut)
 
 
 def test_the_largest_sums_fit():
@@ -227,6 +207,30 @@ def test_a_network_is_tested_on_the_middles(path, folder):
     assert test.chosen(np.array([3, 1])).images.tobytes() == test.images[[3, 1]].tobytes()
 
 
+def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(path, folder):
+    """Of 24 pixels seen, 1 is a fourteenth of 14 of the original's; a middle may reach the edge and not go beyond."""
+    test = prepared.load(path).test
+    views = list(dump._shown(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
+    assert [view for view, _ in views] == sorted(SETS["flip+crops9"])
+    for number, content in enumerate(contents(folder, "test")):
+        pixels = np.array(Image.open(io.BytesIO(content)).convert("RGB"))
+        top, left, side, _ = originals.middle_boxes(np.array([pixels.shape[:2]]))[0]
+        for view, images in views:
+            moved = [round(start + side * shift / SIDE) for start, shift in ((top, view.down), (left, view.right))]
+            wanted = resized_in_words(pixels, (*moved, side, side), SIDE) / np.float32(255)
+            assert np.array_equal(images[number], wanted[:, ::-1] if view.mirrored else wanted)
+    (image,) = np.argwhere([view == PLAIN for view, _ in views]).ravel()
+    assert views[image][1].tobytes() == test.images.tobytes()
+
+
+@pytest.mark.parametrize("shift", [-16, 16])
+def test_imagenets_crops_of_originals_reach_their_edges(shift):
+    sizes = np.array([[256, 256], [500, 333], [375, 500], [97, 131]])
+    boxes = originals.of(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
+    assert (boxes[:, :2] >= 0).all() and (boxes[:, :2] + boxes[:, 2:] <= sizes).all()
+    assert boxes[0].tolist() == [16 + shift, 16 + shift, 224, 224]
+
+
 @pytest.fixture
 def spec(make_spec):
     spec = make_spec("algo_impl", 1)
@@ -300,17 +304,6 @@ def test_a_plan_of_boxes_needs_originals(spec, refused):
     assert line == f"recipe digits: {problem}"
 
 
-def test_a_damaged_file_is_refused_when_it_is_read(photographs, entry, refused, tmp_path):
-    photographs(tmp_path, train=3, test=3)
-    files = {part: {"path": str(tmp_path / part)} for part in ("train", "test")}
-    first = min((tmp_path / "train").glob("*/*"))
-    first.write_bytes(first.read_bytes()[:-200])
-    line = refused(preparation.prepare, "photographs", entry | {"files": files}, out=tmp_path / "out.npz")
-    name = first.relative_to(tmp_path / "train")
-    assert line.startswith(f"{tmp_path / 'train'}: {name}: does not decode (image file is truncated")
-    assert not (tmp_path / "out.npz").exists()
-
-
 def test_an_original_that_was_damaged_on_disk_is_refused(path, refused):
     whole = bytearray(path.read_bytes())
     whole[5000] ^= 1
@@ -318,6 +311,13 @@ def test_an_original_that_was_damaged_on_disk_is_refused(path, refused):
     train = prepared.load(path).train
     line = refused(train.take, np.arange(len(train)))
     assert line == f"{path}: an image is damaged; remove the file to have it prepared again"
+
+
+def test_an_image_of_another_size_than_stored_is_refused(path, refused):
+    train = prepared.load(path).train
+    pixels = replace(train.pixels, sizes=train.pixels.sizes + 1)
+    line = refused(replace(train, pixels=pixels).take, slice(None))
+    assert line == f"{path}: an image has another size; remove the file to have it prepared again"
 
 
 @pytest.mark.parametrize(
@@ -337,10 +337,3 @@ def test_sizes_that_are_not_those_of_the_images_are_refused(change, path, refuse
     arrays.write_npz(path, {name: values for name, values in found.items() if values is not None})
     line = refused(prepared.load, path)
     assert line == f"{path}: train_sizes: not those of the images; remove the file to have it prepared again"
-
-
-def test_an_image_of_another_size_than_stored_is_refused(path, refused):
-    train = prepared.load(path).train
-    pixels = replace(train.pixels, sizes=train.pixels.sizes + 1)
-    line = refused(replace(train, pixels=pixels).take, slice(None))
-    assert line == f"{path}: an image has another size; remove the file to have it prepared again"

@@ -69,12 +69,6 @@ def test_the_only_study_file_of_a_folder_is_found_and_config_yaml_last(folder, n
     assert study_files.to_run() == study_files.to_read() == found
 
 
-def test_results_alone_can_be_read_and_not_run(folder, refused):
-    put(folder, "results/mine/study.json")
-    assert study_files.to_read() == "results/mine/study.json"
-    assert "no study in this folder" in refused(study_files.to_run)
-
-
 @pytest.mark.parametrize(
     "names", [("one.yaml", "two.yaml"), ("results/one/study.json", "results/two/study.json")], ids=str
 )
@@ -85,9 +79,11 @@ def test_several_studies_are_refused_in_one_line_that_names_them(folder, refused
     assert line.endswith(", ".join(names))
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_folder_without_a_study_is_refused_in_one_line(refused):
+def test_a_folder_without_a_study_is_refused_and_results_alone_can_be_read_and_not_run(folder, refused):
     assert "toolnoise init" in refused(study_files.to_read)
+    put(folder, "results/mine/study.json")
+    assert study_files.to_read() == "results/mine/study.json"
+    assert "no study in this folder" in refused(study_files.to_run)
 
 
 @pytest.fixture
@@ -112,12 +108,6 @@ def test_every_file_among_the_words_is_read(words, refused):
     assert refused(study_files.require_readable, words).startswith(
         "bad.yaml: line 2: found 010, which YAML 1.1 reads as 8; "
     )
-
-
-@pytest.mark.usefixtures("configs")
-def test_what_snakemake_refuses_is_left_to_it(refused):
-    assert "found 010" in refused(study_files.require_readable, ["--configfile", "bad.yaml"])
-    study_files.require_readable(["--configfile", "bad.yaml", "--configfile"])
 
 
 @pytest.mark.usefixtures("configs")

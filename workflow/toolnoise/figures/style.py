@@ -41,6 +41,7 @@ PALETTE = {
     "algo": "#E69F00",
     "impl": "#009E73",
     "control": "#8C8C8C",
+    "data": "#882255",
     "init": "#56B4E9",
     "shuffle": "#D55E00",
     "augment": "#CC79A7",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.per_run import OWN
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import TAIL
@@ -114,7 +114,7 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
         if not np.isnan(row.value):
             subject = Subject(*row[:4], row.group)
             values.setdefault(subject, []).append(row.value)
-            draw = {source: getattr(row, source) for source in SOURCES}
+            draw = {source: getattr(row, source) for source in DRAWN}
             drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
     # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
     free = {subject: each for subject, each in drawn.items() if len(set(draws.units(each)[0])) > 1}

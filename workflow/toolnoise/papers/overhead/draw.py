@@ -1,7 +1,7 @@
-"""What determinism costs, drawn: the kernels of a step that it changes most, and the cost against what it removes."""
+"""What determinism costs, drawn: the time in kernels by rank in either mode, and the cost against what it removes."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,69 +11,43 @@ from toolnoise.figures import selection, style
 from toolnoise.figures.findings import direction, largest, number
 from toolnoise.figures.panels import interval, ratio_ticks
 
-NAMED = 10  # the paper's figure 8 has the twenty longest
-LONGEST = 26  # characters of a name
-LINE = 0.128  # inches
+LONGEST = 34  # characters of a name
 SMALL = 6.5  # points
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LABEL = 0.085  # of an axis: the height of a label beside it
-LESS = "less"  # than the named kernels of the mode
 REST = "rest"  # the rank of all kernels without a name
 # CUDA's kernels are C++ functions with namespaces, template arguments and parameters.
 QUALIFIED = re.compile(r"(\(anonymous namespace\)|\w+)::")
 WORD = re.compile(r"[A-Za-z_]\w*")
-# The first stands above the second, which it may equal.
-LOOKS = ({"marker": "o", "markersize": 5.5, "markerfacecolor": "none"}, {"marker": "o", "markersize": 2.8})
-
-
-def changed(rows: pd.DataFrame) -> list[str]:
-    """The kernels of a network whose time changes most between the modes, the one that changes most first.
-
-    A kernel that is not among the longest of a mode counts with no time there.
-    """
-    named = rows[rows["rank"] != REST].pivot_table(index="kernel", columns="mode", values="value", fill_value=0.0)
-    longest = named.max(axis="columns")
-    apart = longest - (named.min(axis="columns") if len(named.columns) > 1 else 0.0)
-    order = pd.DataFrame({"apart": apart, "longest": longest}).sort_values(["apart", "longest"], ascending=False)
-    return list(order.head(NAMED).index)
-
-
-def height_of(models: int) -> float:
-    """The inches of the panel of a network."""
-    return LINE * NAMED + (0.55 if models > 1 else 0.65)
+LOOKS = ({"marker": "o", "markersize": 4.5, "markerfacecolor": "none"}, {"marker": "o", "markersize": 3.2})
 
 
 def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
-    """The kernels of a network as lines, with their times in each mode as marks and as numbers."""
-    modes, kernels = selection.unique(rows["mode"]), changed(rows)
-    times = {mode: rows[rows["mode"] == mode].set_index("kernel") for mode in modes}
-    most = 1e3 * rows[rows["kernel"].isin(kernels)]["value"].max()
-    for at, kernel in enumerate(kernels):
-        for mode, look in zip(modes, LOOKS, strict=False):
-            if kernel in times[mode].index:
-                row, tint = times[mode].loc[kernel], style.colour(mode)
-                value, low, high = 1e3 * row[["value", "ci_low", "ci_high"]].astype(float)
-                interval(panel, at, low, high, 1.03 * most, 0, level=True, tint=tint)
-                panel.plot(value, at, color=tint, linestyle="none", zorder=4, label=mode, **look)
-        texts = (_milliseconds(times[mode]["value"][kernel]) if kernel in times[mode].index else LESS for mode in modes)
-        words = {"xycoords": ("axes fraction", "data"), "va": "center", "size": SMALL, "annotation_clip": False}
-        panel.annotate(" → ".join(texts), (1.01, at), **words)
-    names = called(kernels)
-    panel.set_yticks(range(len(kernels)), [names[kernel] for kernel in kernels], size=SMALL)
-    panel.set_ylim(len(kernels) - 0.4, -0.6)
-    panel.set_xlim(0, 1.04 * most)
-    panel.grid(visible=True, axis="x")
-    panel.tick_params(axis="x", labelsize=SMALL + 0.5, pad=2)
-    wholes = " → ".join(_milliseconds(times[mode]["value"].sum()) for mode in modes)
-    panel.set_xlabel(f"ms of a step (all: {wholes})", size=SMALL + 0.5, labelpad=1)
-    panel.set_title(name, size=8.5, pad=4)
+    """The time of all measured steps in each named kernel of a network, by rank, a line for each mode."""
+    modes, steps = selection.unique(rows["mode"]), int(rows["steps"].iloc[0])
+    named = rows[rows["rank"] != REST]
+    for mode, look, beside in zip(modes, LOOKS, (-9, 7), strict=False):
+        mine, tint = named[named["mode"] == mode], style.colour(mode)
+        ranks = mine["rank"].astype(int)
+        times = 1e3 * steps * mine[["value", "ci_low", "ci_high"]]
+        panel.plot(ranks, times["value"], color=tint, linewidth=0.9, zorder=4, label=mode, **look)
+        # An interval that ends at zero goes on below a logarithmic axis.
+        panel.vlines(ranks, times["ci_low"].where(times["ci_low"] > 0, times["value"]), times["ci_high"], color=tint)
+        words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": tint}
+        panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
+    panel.set_yscale("log")
+    panel.set_xticks([1, 5, 10, 15, 20])
+    panel.set_xlabel("rank in its mode; the longest is named")
+    panel.set_ylabel(f"ms in {steps} steps")
+    wholes = " → ".join(_milliseconds(steps * rows[rows["mode"] == mode]["value"].sum()) for mode in modes)
+    panel.set_title(f"{name} (all: {wholes} ms)", size=8.5, pad=4)
 
 
 def keys(modes: Iterable[str]) -> list[Line2D]:
     """The legend: the mark of each mode."""
     return [
-        Line2D([], [], color=style.colour(mode), linestyle="none", label=style.variant_name(mode), **look)
+        Line2D([], [], color=style.colour(mode), linewidth=0.9, label=style.variant_name(mode), **look)
         for mode, look in zip(modes, LOOKS, strict=False)
     ]
 
@@ -82,21 +56,10 @@ def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
 
 
-def called(parts: Iterable[str]) -> dict[str, str]:
-    """A short name of each part: of a C++ function its own, and the first word that only it has of those called so."""
-    words = {part: WORD.findall(QUALIFIED.sub("", part.removeprefix("void "))) for part in parts}
-    names = {part: found[0] if part.startswith("void ") else part for part, found in words.items()}
-    return {part: shortened(_apart(part, words, names)) for part in words}
-
-
-def _apart(part: str, words: Mapping[str, list[str]], names: Mapping[str, str]) -> str:
-    others = [words[one] for one, name in names.items() if name == names[part] and one != part]
-    own = [word for word in words[part] if not any(word in other for other in others)]
-    return f"{names[part]}: {own[0]}" if others and own else part if others else names[part]
-
-
-def shortened(name: str) -> str:
-    """A name with its middle left out, if it is too long for its line."""
+def called(kernel: str) -> str:
+    """A short name of a kernel: of a C++ function its own, with the middle left out of one too long for its place."""
+    words = WORD.findall(QUALIFIED.sub("", kernel.removeprefix("void ")))
+    name = words[0] if kernel.startswith("void ") else kernel
     half = (LONGEST - 1) // 2
     return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
 
