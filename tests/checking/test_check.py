@@ -88,7 +88,9 @@ def test_the_verdict_in_words(planted, check):
     done = check(*OPTIONS, options=["--sources", "init"])
     lines = done.stdout.splitlines()
     assert done.returncode == 0
-    assert lines[0].startswith("Reproducible: three runs with equal seeds are equal bit for bit (logits.npy, labels.npy")
+    assert lines[0].startswith(
+        "Reproducible: three runs with equal seeds are equal bit for bit (logits.npy, labels.npy"
+    )
     assert lines[5].split()[0] == "init"
     assert lines[7:] == [
         "Every declared seed counts.",

@@ -106,7 +106,9 @@ def _left(
         return None
     reads = (event for event in one.events if any(left.has(text) for text in event.texts))
     event = next(reads, None)
-    says = f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
+    says = (
+        f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
+    )
     if event is None:
         return causes.place("left", left.names[0], 0, "", says)
     file, line, *_ = event.place.split(":")

@@ -103,9 +103,7 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
                 settled.add((event.process, name))
                 # Both have the same state afterwards: it was seeded, not drawn from.
                 if event.drawn[name][1] != partner.drawn[name][1]:
-                    yield Root(
-                        "generator", event.place, event.name, event.time, name, apart=_is_apart(event, main)
-                    )
+                    yield Root("generator", event.place, event.name, event.time, name, apart=_is_apart(event, main))
 
 
 def orders(one: Observed, other: Observed) -> list[Root]:

@@ -130,11 +130,11 @@ def task_name(model: str, dataset: str, synthetic: Sequence[str]) -> str:
 
 
 def headline(title: str, tasks: Sequence[Sequence[str]], synthetic: Sequence[str]) -> str:
-    """A title, with the names of the data sets that its numbers are about if one of them is synthetic."""
-    datasets = list(dict.fromkeys(dataset for _, dataset in tasks if dataset))
-    if not set(datasets) & set(synthetic):
+    """A title, which also says if all or some of the data that it is about are synthetic."""
+    datasets = {dataset for _, dataset in tasks if dataset}
+    if datasets.isdisjoint(synthetic):
         return title
-    return f"{title} ({' and '.join(dataset_name(dataset, synthetic) for dataset in datasets)})"
+    return f"{title} ({'synthetic' if datasets <= set(synthetic) else 'partly synthetic'})"
 
 
 def framework_name(engine: str, version: str = "") -> str:

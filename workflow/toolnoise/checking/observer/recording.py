@@ -306,13 +306,13 @@ class _Event:
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
         out = digest(result)
-        after = [
-            digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)
-        ]
+        after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
         if after != self._parts:
             out = digest((out, after))
         now = global_digests()
-        drawn = {name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)}
+        drawn = {
+            name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
+        }
         inputs = digest((self._owner, self.inputs))
         _log.write(
             "event",

@@ -1,14 +1,14 @@
 """What determinism costs, drawn: the time in kernels by rank in either mode, and the cost against what it removes."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from toolnoise.figures import selection, style
-from toolnoise.figures.findings import MOST, change, decided, each, listed, number, said
+from toolnoise.figures.findings import direction, largest, number
 from toolnoise.figures.panels import interval, ratio_ticks
 
 LONGEST = 34  # characters of a name
@@ -21,15 +21,6 @@ REST = "rest"  # the rank of all kernels without a name
 QUALIFIED = re.compile(r"(\(anonymous namespace\)|\w+)::")
 WORD = re.compile(r"[A-Za-z_]\w*")
 LOOKS = ({"marker": "o", "markersize": 4.5, "markerfacecolor": "none"}, {"marker": "o", "markersize": 3.2})
-
-
-def appeared(rows: pd.DataFrame) -> dict[str, float]:
-    """The longest kernel of a network, with its seconds, if it is among the named ones of the second mode alone."""
-    named = rows[rows["rank"] != REST]
-    (kernel, seconds), *_ = named.nlargest(1, "value")[["kernel", "value"]].itertuples(index=False)
-    modes = selection.unique(rows["mode"])
-    alone = selection.unique(named[named["kernel"] == kernel]["mode"]) == modes[1:]
-    return {called(kernel): seconds} if alone else {}
 
 
 def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
@@ -47,10 +38,10 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
         panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
     panel.set_yscale("log")
     panel.set_xticks([1, 5, 10, 15, 20])
-    panel.set_xlabel("rank of the kernel in its mode; the longest is named")
+    panel.set_xlabel("rank in its mode; the longest is named")
     panel.set_ylabel(f"ms in {steps} steps")
     wholes = " → ".join(_milliseconds(steps * rows[rows["mode"] == mode]["value"].sum()) for mode in modes)
-    panel.set_title(f"{name}, all kernels: {wholes} ms", size=8.5, pad=4)
+    panel.set_title(f"{name} (all: {wholes} ms)", size=8.5, pad=4)
 
 
 def keys(modes: Iterable[str]) -> list[Line2D]:
@@ -73,53 +64,41 @@ def called(kernel: str) -> str:
     return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
 
 
-def _changes(ratios: pd.DataFrame) -> str:
-    """Ratios of times as changes, each with its `name`; of many, those that are decided, and bounds of the rest."""
-    runs = " to ".join(dict.fromkeys(str(end) for end in (ratios["n_runs"].min(), ratios["n_runs"].max())))
-    if len(ratios) <= MOST:
-        names = [f" for {name}" if len(ratios) > 1 else "" for name in ratios["name"]]
-        parts = [said(row, change, " %") + name for (_, row), name in zip(ratios.iterrows(), names, strict=True)]
-        return f"{listed(parts)}, n = {runs}"
-    firm = decided(ratios)
-    rest = ratios.drop(firm.index)
-    parts = [f"{each(firm, change, ' %')} in {len(firm)} of {len(ratios)} cases"] if len(firm) else []
-    if len(rest):
-        bounds = f"{change(rest['ci_low'].min())} and {change(rest['ci_high'].max())} %"
-        parts.append(f"a number between {bounds} in {'the others' if parts else f'all {len(rest)} cases'}")
-    return f"{', by '.join(parts)}, n = {runs}"
+def _slower(ratios: pd.DataFrame, what: str, time: str, slower: str, faster: str) -> str:
+    """What some ratios of times decide: how much slower the slowest is, or that no difference was seen."""
+    words = {
+        "below": f"Determinism makes {what} {faster}",
+        "some above": f"Determinism makes {what} of some networks {slower}",
+        "some below": f"Determinism makes {what} of some networks {faster}",
+        "both": f"Determinism makes some {what} {slower} and some {faster}",
+        "": f"No difference in {time} seen",
+    }
+    more = ratios.assign(value=100 * (ratios["value"] - 1))
+    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} {slower}")
 
 
 def of_cost(rows: pd.DataFrame) -> str:
-    """By how much determinism changes the time of a step, by the clock, and in kernels where that is known."""
-    rows = rows[rows["ci_low"].notna()]
-    clock, kernels = (rows[rows["metric"] == name] for name in ("wall_ratio", "kernel_ratio"))
-    if clock.empty:
-        return "What does determinism cost?"
-    says = f"Determinism changes the time of a step by {_changes(clock)}"
-    return f"{says}; that in kernels by {_changes(kernels)}" if len(decided(kernels)) else says
+    """By how much determinism slows a step, by the clock."""
+    clock = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
+    return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time", "slower", "faster")
 
 
-def of_kernels(ratios: pd.DataFrame, appeared: Mapping[str, float]) -> str:
-    """By how much determinism changes the time in kernels, and which kernels appear with it, each with its seconds."""
+def of_kernels(ratios: pd.DataFrame) -> str:
+    """By how much determinism changes the time in kernels."""
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
-    says = f"eterminism changes the time in kernels by {_changes(ratios)}"
-    if decided(ratios).empty or not appeared:
-        return f"D{says}"
-    # A title has room for the beginning of a shortened name, which says what the kernel computes.
-    names = {name: "".join(name.partition("…")[:2]) for name in appeared}
-    named = listed([f"{names[name]} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
-    return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{says}"
+    return _slower(ratios, "kernels", "kernel time", "slower", "faster")
 
 
-def of_control(fixed: pd.DataFrame, varying: pd.DataFrame, cost: pd.DataFrame) -> str:
-    """How many per cent of churn determinism removes, with the seeds fixed or varying, and how it changes the time."""
+def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
+    """How many per cent of churn determinism removes, with the seeds fixed or varying."""
     rows = fixed if len(fixed) else varying
     if rows.empty:
         return "What does determinism cost, and what does it remove?"
     seeds = "fixed" if len(fixed) else "varying"
-    removed = f"determinism removes {each(rows, number, ' %')} of the churn of all sources"
-    return f"With {seeds} seeds {removed} and changes the time of a step by {_changes(cost)}"
+    if not ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).any():
+        return f"With {seeds} seeds, determinism is not seen to lower churn"
+    return f"With {seeds} seeds, determinism removes {largest(rows, number, ' %')} of churn"
 
 
 def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
