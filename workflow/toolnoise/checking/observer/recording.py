@@ -7,6 +7,7 @@ results: only where the inputs are the same, so that a place counts for what ari
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import pickle
@@ -19,11 +20,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolnoise_observer.digests import (
+    RUN,
     digest,
     global_digests,
     global_states,
+    holds_run,
     is_value,
+    parts_of,
     set_global,
+    set_part,
     set_state,
     state_of,
 )
@@ -33,13 +38,17 @@ SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, a
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
 )
+# Modules whose functions give another result at each call.
+SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
 
 # The files whose functions are not recorded themselves: what they call is.
 user_files: set[str] = set()
-_turns: Counter[str] = Counter()
+_turns: dict[str, int] = {}
+# The places whose results are kept or forced: at each turn.
+_fixed: set[str] = set()
 _local = threading.local()
 
 
@@ -50,12 +59,12 @@ class _Log:
         self.folder, self.is_command = folder, False
         self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
         self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+        _fixed.update(self.kept | self.forced)
+        self.by_turn = plan.get("by_turn", False)
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
         words = " ".join(getattr(sys, "orig_argv", sys.argv))
-        from toolnoise_observer.digests import RUN
-
         self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
 
     def open(self, key: str) -> None:
@@ -127,12 +136,12 @@ class _Log:
                 except Exception:
                     continue
                 self._pins[place, inputs].append(value)
-                if self.is_constant:
+                if self.is_constant or self.by_turn:
                     self._pins[place, None].append(value)
 
     def pin(self, place: str, inputs: int) -> list[Any]:
         """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
-        key = place, inputs
+        key = place, None if self.by_turn else inputs
         turn, self._used[key] = self._used[key], self._used[key] + 1
         if self.is_constant:
             return self._pins[place, None][:1]
@@ -187,16 +196,22 @@ def _is_users(function: Any) -> bool:
 
 
 def _is_due(place: str) -> bool:
-    _turns[place] = turn = _turns[place] + 1
-    if turn <= ALWAYS or not turn & (turn - 1) or place in _log.kept or place in _log.forced:
+    """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and turn & (turn - 1) and not _fixed:
+        return False
+    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
 
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
-    if _is_users(function) or getattr(_local, "busy", False) or not _is_due(place):
+    # A place that is often called comes here each time.
+    if not _is_due(place) or getattr(_local, "busy", False) or _is_users(function):
         return function(*args, **kwargs)
+    args = tuple(_followed(place, each) for each in args)
+    kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
     event = _Event(place, function, args, kwargs)
     try:
         result = function(*args, **kwargs)
@@ -204,6 +219,14 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         event.end(type(error).__name__, is_value_of=False)
         raise
     return event.end(result)
+
+
+def _followed(place: str, value: Any) -> Any:
+    """A function that draws or reads a clock and is handed on: whoever calls it later calls the recorder."""
+    module = getattr(value, "__module__", None)
+    if module in SOURCES and callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
+        return functools.partial(call, f"{place}:{value.__name__}", value)
+    return value
 
 
 def iterate(place: str, values: Any) -> Any:
@@ -243,8 +266,9 @@ def _items(place: str, values: Any) -> Iterator[Any]:
             first.end(None)
     # What is walked through is the input of each step.
     whole = first.inputs if first else 0
+    step = iterate if _walks_set(values) else next
     while True:
-        event = _Event(place, next, (whole,), {}) if _is_due(place) else None
+        event = _Event(place, step, (whole,), {}) if _is_due(place) else None
         try:
             value = next(iterator)
         except StopIteration:
@@ -252,6 +276,15 @@ def _items(place: str, values: Any) -> Iterator[Any]:
                 event.end("StopIteration", is_value_of=False)
             return
         yield event.end(value) if event else value
+
+
+def _walks_set(values: Any) -> bool:
+    """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
+    if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
+        return False
+    parts = values.__reduce__()[1]
+    parts = parts[0] if type(values).__name__ == "zip" and len(parts) == 1 and isinstance(parts[0], tuple) else parts
+    return type(values).__name__ == "set_iterator" or any(type(each).__name__ == "set_iterator" for each in parts)
 
 
 def added(place: str, value: Any) -> Any:
@@ -289,7 +322,10 @@ class _Event:
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
+            if holds_run((args, kwargs)):
+                self._texts = [RUN]
             self._globals = global_digests()
+            self._began = time.monotonic()
         finally:
             _local.busy = False
             _log.spent += time.perf_counter() - began
@@ -317,6 +353,7 @@ class _Event:
         _log.write(
             "event",
             time.monotonic(),
+            self._began,
             self._place,
             self._turn,
             threading.current_thread().name if _log.has_threads else "",
@@ -345,6 +382,8 @@ class _Event:
             kind, value = "state", state
         elif is_value_of and is_value(result):
             kind, value = "value", result
+        elif is_value_of and (parts := parts_of(result)):
+            kind, value = "parts", parts
         changed = [
             (number, each)
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
@@ -363,6 +402,9 @@ class _Event:
                 _overwrite(self._args[number], content)
         if kind == "state":
             set_state(result, value)
+        elif kind == "parts":
+            for part in value:
+                set_part(result, *part)
         elif kind == "value" and _may_replace(result, value):
             return value
         return result
