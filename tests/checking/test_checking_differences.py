@@ -201,7 +201,9 @@ def test_a_proven_cause_follows_the_verdict_with_its_line_and_its_remedy():
     ]
     values = json.loads(json.dumps(reproducibility.as_json(found)))
     assert values["difference"]["metrics"] == {"loss": [1, 2.5]}
-    assert [(place["cause"], place["file"], place["line"]) for place in values["proven"]] == [("entropy", "train.py", 3)]
+    assert [(place["cause"], place["file"], place["line"]) for place in values["proven"]] == [
+        ("entropy", "train.py", 3)
+    ]
     assert not values["possible"]
 
 

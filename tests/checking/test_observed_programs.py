@@ -226,7 +226,7 @@ def test_a_program_of_a_shell_is_not_observed_and_its_text_makes_a_place_possibl
     assert [(place.file, place.line, place.cause) for place in why.possible] == [("train.sh", 1, "shell")]
 
 
-def test_where_observed_runs_are_equal_nothing_is_proven(runs_of, tmp_path):
+def test_where_observed_runs_are_equal_nothing_is_proven(runs_of):
     runs = runs_of("import uuid\nname = uuid.uuid4()\nx = 1.0")
     control = runs.run("control-1")
     changed = control._replace(metric={"loss": 2.0})
@@ -329,12 +329,14 @@ def test_a_program_that_fails_fails_in_the_same_way(text, runs_of, tmp_path):
 
 
 def test_places_that_got_equal_inputs_are_told_from_those_that_hand_a_difference_on(runs_of):
-    observed = ObservedRuns(runs_of("""
+    observed = ObservedRuns(
+        runs_of("""
         import json, uuid
         name = uuid.uuid4().hex
         short = name[:8].upper()
         x = int(json.loads(json.dumps([short]))[0], 16)
-    """))
+    """)
+    )
     one, other = observed.run(), observed.run()
     assert [(root.name, root.at) for root in first_difference.roots(one, other)] == [("uuid.uuid4", ("train.py", 2))]
 

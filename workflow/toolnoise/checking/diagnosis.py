@@ -89,7 +89,9 @@ def diagnose(
         evidence = proof.evidence
         if inner:
             file, line = proof.roots[0].at
-            evidence += f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
+            evidence += (
+                f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
+            )
         proven = _places(inner or proof.roots, text, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
@@ -116,7 +118,9 @@ def _left(
         return None
     reads = (event for event in one.events if any(left.has(text) for text in event.texts))
     event = next(reads, None)
-    says = f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
+    says = (
+        f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
+    )
     if event is None:
         return causes.place("left", left.names[0], 0, "", says)
     file, line, *_ = event.place.split(":")

@@ -161,7 +161,9 @@ def called(name: str) -> str:
 
 def _proved(roots: Sequence[Root]) -> Proof:
     if len(roots) == 1 and roots[0].generator:
-        says = f"By experiment: if the generator of {roots[0].generator} has the same state at the start, runs are equal."
+        says = (
+            f"By experiment: if the generator of {roots[0].generator} has the same state at the start, runs are equal."
+        )
     elif len(roots) == 1:
         says = f"By experiment: with the value that {_names(roots)} had here in one run, another run ends like it."
     else:

@@ -17,6 +17,8 @@ from toolnoise.checking.observed_runs import Event, Observed
 ALWAYS = 32
 # The name of an observed run.
 RUN = re.compile(r"observed-\d+")
+# Modules whose objects take a seed or a generator when they are made, and draw later.
+SEEDABLE = ("sklearn.", "torch.utils.data.")
 Kind = Literal["result", "generator", "order", "turns"]
 
 
@@ -134,10 +136,12 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
 
 
 def _made(draw: Event, events: Iterable[Event]) -> str:
-    """The place of a draw; of an estimator of scikit-learn, the place where it was made, which lacks the seed."""
-    if not draw.name.startswith("sklearn."):
-        return draw.place
-    made = (event.place for event in events if event.time < draw.time and event.out == draw.owner)
+    """The place of a draw; if an object draws that could have been given a seed, the place where it was made."""
+    made = (
+        event.place
+        for event in events
+        if event.time < draw.time and event.out == draw.owner and event.name.startswith(SEEDABLE)
+    )
     return next(made, draw.place)
 
 

@@ -230,9 +230,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
-        "ignored": [
-            {**row._asdict(), "places": list(map(causes.as_json, row.places))} for row in checked.ignored
-        ],
+        "ignored": [{**row._asdict(), "places": list(map(causes.as_json, row.places))} for row in checked.ignored],
         "no_seed_is_known": checked.seedless,
         "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
         "other_ways": other_settings.as_json(checked.breaks),

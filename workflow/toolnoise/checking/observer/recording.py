@@ -123,21 +123,16 @@ class _Log:
         self._values.flush()
 
     def _read_pins(self) -> None:
-        path = os.path.join(self._store(), f"{self.key}.pickle")
-        if self.is_constant:
-            files = sorted(os.listdir(self._store()))
-            path = os.path.join(self._store(), files[0]) if files and not os.path.exists(path) else path
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            while True:
-                try:
-                    place, inputs, value = pickle.load(file)  # noqa: S301 (written by this program, in our folder)
-                except EOFError:
-                    break
-                except Exception:
-                    continue
-                self._pins[place, inputs].append(value)
-                if self.is_constant or self.by_turn:
-                    self._pins[place, None].append(value)
+        # With one value for all, it does not matter which process it comes from.
+        names = sorted(os.listdir(self._store())) if self.is_constant else [f"{self.key}.pickle"]
+        for name in names:
+            with contextlib.suppress(OSError, EOFError), open(os.path.join(self._store(), name), "rb") as file:
+                while True:
+                    # Written by this program, in the folder of this check.
+                    place, inputs, value = pickle.load(file)  # noqa: S301
+                    self._pins[place, inputs].append(value)
+                    if self.is_constant or self.by_turn:
+                        self._pins[place, None].append(value)
 
     def pin(self, place: str, inputs: int) -> list[Any]:
         """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
@@ -258,14 +253,14 @@ def _in_order(place: str, values: Any) -> list[Any]:
 
 
 def _items(place: str, values: Any) -> Iterator[Any]:
-    first = _Event(f"{place}:iter", iter, (values,), {}) if _is_due(f"{place}:iter") else None
+    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_due(f"{place}:iter") else None
     try:
         iterator = iter(values)
     finally:
         if first:
             first.end(None)
     # What is walked through is the input of each step.
-    whole = first.inputs if first else 0
+    whole = first.owner if first else 0
     step = iterate if _walks_set(values) else next
     while True:
         event = _Event(place, step, (whole,), {}) if _is_due(place) else None
@@ -305,20 +300,22 @@ def awaited(place: str, value: Any) -> Any:
 class _Event:
     """One call: what goes in is read before it, what comes out after it."""
 
-    def __init__(self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None
+    ) -> None:
         began = time.perf_counter()
         _local.busy = True
         try:
             _log.start_globals()
             self._place, self._args, self._turn = place, args, _turns[place]
-            owner = getattr(function, "__self__", None)
+            owner = getattr(function, "__self__", None) if owner is None else owner
             owner = None if type(owner) is type(sys) else owner
             self._name = _name(function, owner)
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
             self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
-            self._owner = digest(owner) if owner is not None else 0
+            self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
@@ -342,14 +339,14 @@ class _Event:
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
         out = digest(result)
-        after = [
-            digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)
-        ]
+        after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
         if after != self._parts:
             out = digest((out, after))
         now = global_digests()
-        drawn = {name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)}
-        inputs = digest((self._owner, self.inputs))
+        drawn = {
+            name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
+        }
+        inputs = digest((self.owner, self.inputs))
         _log.write(
             "event",
             time.monotonic(),
@@ -358,7 +355,7 @@ class _Event:
             self._turn,
             threading.current_thread().name if _log.has_threads else "",
             self._name,
-            self._owner,
+            self.owner,
             self.inputs,
             out,
             {name: state for name, state in self._globals.items() if name not in drawn},
