@@ -19,7 +19,7 @@ GENERATORS = {
     ),
     "numpy.random": Cause(
         "it draws from NumPy's global generator, which nothing has seeded",
-        "call numpy.random.seed(seed) first, or use one numpy.random.default_rng(seed) (scikit-learn: random_state=seed)",
+        "call numpy.random.seed(seed) first, use one numpy.random.default_rng(seed), or pass random_state=seed",
     ),
     "torch": Cause(
         "it draws from PyTorch's global generator, which nothing has seeded",
@@ -92,7 +92,7 @@ NAMES = tuple(
         ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|entropy|random_bytes"),
         (
             "generator",
-            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random\b|Generator\.seed",
+            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random$|Generator\.seed",
         ),
         ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
         ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),

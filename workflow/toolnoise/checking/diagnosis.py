@@ -85,7 +85,14 @@ def diagnose(
         return Diagnosis(when, [], _first([*signs, *_places(likely, text)]), [ALIKE])
     proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
     if proof:
-        proven = _places(proof.roots, text, proof.evidence, proof.kind)
+        inner = _within(proof.roots, first_difference.orders(one, other))
+        evidence = proof.evidence
+        if inner:
+            file, line = proof.roots[0].at
+            evidence += (
+                f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
+            )
+        proven = _places(inner or proof.roots, text, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
         return Diagnosis(when, [], _first([*_places(seen, text), *signs]), [proof.evidence])
@@ -93,6 +100,11 @@ def diagnose(
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
     places = _places([root for root in seen if root not in usual], text)
     return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text)]), [] if seen else [ELSEWHERE])
+
+
+def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
+    """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
+    return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
 
 
 def _left(
@@ -126,15 +138,15 @@ def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "
 
 def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
     file, line = root.at
-    if root.kind == "order":
+    if root.generator:
+        kind = "unseeded"
+    elif root.of_folder:
+        kind = "folder"
+    elif root.kind == "order":
         kind = "shared" if root.apart else "order"
-    elif root.kind == "turns":
-        kind = causes.kind_of(root.name)
-        kind = "turns" if kind == "operation" else kind
-    elif root.name == "iterate":
-        kind = "set"
-    else:
-        kind = kind if kind in ("shared",) else causes.kind_of(root.name)
+    elif not kind:
+        kind = "set" if root.name == "iterate" else causes.kind_of(root.name)
+        kind = "turns" if root.kind == "turns" and kind == "operation" else kind
     return causes.place(kind, file, line, code_of(file, line, text), evidence, root.generator)
 
 

@@ -37,21 +37,23 @@ class Experiments:
         # Runs that nothing was changed in: whether some of them were equal by chance.
         self._free = list(outcomes)
         self._kept: Observed | None = None
+        self._by_turns = False
 
     def _has_room_for(self, runs: int) -> bool:
         return self._runs.started + runs <= MOST_RUNS
 
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
-        roots = sorted(first_difference.roots(one, other), key=_usual_last)
-        found = self._by_values(roots) if roots else None
-        if not found and any(root.apart and root.kind == "result" for root in roots):
-            found = self._by_one_value([root for root in roots if root.apart and _usual_last(root)[0] == 0])
-        if not found and not roots:
-            found = self._by_values(first_difference.turns(one, other))
+        roots = _in_order_of_trial(first_difference.roots(one, other))
+        found = self._by_values(roots)
+        if not found:
+            found = self._by_one_value([root for root in roots if root.apart and not _is_usual(root)])
+        if not found:
+            found = self._by_values(first_difference.turns(one, other)[:2], by_turn=True)
         return found or self._by_hash_seed(roots) or self._by_turn(one, other)
 
-    def _by_values(self, roots: Sequence[Root]) -> Proof | None:
+    def _by_values(self, roots: Sequence[Root], *, by_turn: bool = False) -> Proof | None:
+        self._by_turns = by_turn
         if not roots or not self._has_room_for(2):
             return None
         self._kept = self._observed.run(keep=[START, *(root.place for root in roots)])
@@ -69,9 +71,12 @@ class Experiments:
             low, high = (low, middle) if self._suffices(roots[:middle]) else (middle, high)
         if high > 1 and self._suffices(roots[high - 1 : high]):
             return _proved(roots[high - 1 : high])
-        if high > 2 and self._suffices([roots[0], roots[high - 1]]):
-            return _proved([roots[0], roots[high - 1]])
-        return _proved(roots[:high])
+        needed = list(roots[:high])
+        for root in roots[: high - 1]:
+            fewer = [each for each in needed if each is not root]
+            if len(fewer) > 1 and self._suffices(fewer):
+                needed = fewer
+        return _proved(needed)
 
     def _suffices(self, roots: Sequence[Root]) -> bool:
         """Whether a run with the values that some places had in the kept run ends like it."""
@@ -80,7 +85,7 @@ class Experiments:
     def _is_like_kept(self, roots: Sequence[Root]) -> bool:
         if self._kept is None or not self._has_room_for(1):
             return False
-        again = self._observed.run(**_fixed(roots))
+        again = self._observed.run(**_fixed(roots), by_turn=self._by_turns)
         return again is not None and _are_equal(self._kept.outcome, again.outcome)
 
     def _is_certain(self, holds: Callable[[], bool]) -> bool:
@@ -109,7 +114,7 @@ class Experiments:
             return None
         if not _are_equal(*pair):
             return None
-        hashed = [root for root in roots if causes.kind_of(root.name) in ("hash", "set")]
+        hashed = [root for root in roots if root.name == "iterate" or causes.kind_of(root.name) == "hash"]
         says = f"By experiment: with {HASH_SEED}=0 two runs are equal."
         return Proof(hashed[:1], says, "set")
 
@@ -123,8 +128,13 @@ class Experiments:
         return Proof(orders[:1], "By experiment: if its threads run one after another, two runs are equal.", "shared")
 
 
-def _usual_last(root: Root) -> tuple[bool, float]:
-    return causes.kind_of(root.name) in causes.USUAL and not root.generator, root.time
+def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:
+    """The first one first; later what hardly ever matters, and last the calls within which others were made."""
+    return sorted(roots, key=lambda root: (any(map(root.encloses, roots)), _is_usual(root), root.time))
+
+
+def _is_usual(root: Root) -> bool:
+    return causes.kind_of(root.name) in causes.USUAL and not root.generator
 
 
 def _fixed(roots: Sequence[Root]) -> dict[str, Any]:

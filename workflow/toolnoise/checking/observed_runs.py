@@ -25,7 +25,7 @@ UNCOMPILED = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
 
 class Event(NamedTuple):
-    """One call: where and when it was made, and digests of what went in and what came out.
+    """One call: where it was made, when it ended and began, and digests of what went in and what came out.
 
     `before` has the digest of each global generator's state, `drawn` those that the call has changed, before and after.
     `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text.
@@ -33,6 +33,7 @@ class Event(NamedTuple):
 
     process: str
     time: float
+    began: float
     place: str
     turn: int
     thread: str
@@ -86,13 +87,15 @@ class ObservedRuns:
         force: Collection[str] = (),
         generators: Collection[str] = (),
         constant: bool = False,
+        by_turn: bool = False,
         in_turn: bool = False,
     ) -> Observed | None:
         """Observe one run; None if the program fails, as it may with values of another run.
 
         The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
-        global generators at the start. `constant`: each of them always gets the first one. `in_turn`: threads run one
-        after another. A source that varies has another seed.
+        global generators at the start: where the inputs are the same, or `by_turn`, whatever they are. `constant`: each
+        place always gets the first result. `in_turn`: threads run one after another. A source that varies has another
+        seed.
         """
         self._count += 1
         # Names of one length: they count as equal in what the program computes from its folders.
@@ -104,6 +107,7 @@ class ObservedRuns:
             "force": sorted(force),
             "generators": sorted(generators),
             "constant": constant,
+            "by_turn": by_turn,
             "in_turn": in_turn,
         }
         path = os.pathsep.join(filter(None, [str(self._observer.resolve()), os.environ.get("PYTHONPATH")]))

@@ -7,6 +7,7 @@ results: only where the inputs are the same, so that a place counts for what ari
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import pickle
@@ -19,11 +20,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolnoise_observer.digests import (
+    RUN,
     digest,
     global_digests,
     global_states,
+    holds_run,
     is_value,
+    parts_of,
     set_global,
+    set_part,
     set_state,
     state_of,
 )
@@ -33,13 +38,17 @@ SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, a
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
 )
+# Modules whose functions give another result at each call.
+SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
 
 # The files whose functions are not recorded themselves: what they call is.
 user_files: set[str] = set()
-_turns: Counter[str] = Counter()
+_turns: dict[str, int] = {}
+# The places whose results are kept or forced: at each turn.
+_fixed: set[str] = set()
 _local = threading.local()
 
 
@@ -50,12 +59,12 @@ class _Log:
         self.folder, self.is_command = folder, False
         self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
         self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+        _fixed.update(self.kept | self.forced)
+        self.by_turn = plan.get("by_turn", False)
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
         words = " ".join(getattr(sys, "orig_argv", sys.argv))
-        from toolnoise_observer.digests import RUN
-
         self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
 
     def open(self, key: str) -> None:
@@ -114,25 +123,20 @@ class _Log:
         self._values.flush()
 
     def _read_pins(self) -> None:
-        path = os.path.join(self._store(), f"{self.key}.pickle")
-        if self.is_constant:
-            files = sorted(os.listdir(self._store()))
-            path = os.path.join(self._store(), files[0]) if files and not os.path.exists(path) else path
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            while True:
-                try:
-                    place, inputs, value = pickle.load(file)  # noqa: S301 (written by this program, in our folder)
-                except EOFError:
-                    break
-                except Exception:
-                    continue
-                self._pins[place, inputs].append(value)
-                if self.is_constant:
-                    self._pins[place, None].append(value)
+        # With one value for all, it does not matter which process it comes from.
+        names = sorted(os.listdir(self._store())) if self.is_constant else [f"{self.key}.pickle"]
+        for name in names:
+            with contextlib.suppress(OSError, EOFError), open(os.path.join(self._store(), name), "rb") as file:
+                while True:
+                    # Written by this program, in the folder of this check.
+                    place, inputs, value = pickle.load(file)  # noqa: S301
+                    self._pins[place, inputs].append(value)
+                    if self.is_constant or self.by_turn:
+                        self._pins[place, None].append(value)
 
     def pin(self, place: str, inputs: int) -> list[Any]:
         """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
-        key = place, inputs
+        key = place, None if self.by_turn else inputs
         turn, self._used[key] = self._used[key], self._used[key] + 1
         if self.is_constant:
             return self._pins[place, None][:1]
@@ -187,16 +191,22 @@ def _is_users(function: Any) -> bool:
 
 
 def _is_due(place: str) -> bool:
-    _turns[place] = turn = _turns[place] + 1
-    if turn <= ALWAYS or not turn & (turn - 1) or place in _log.kept or place in _log.forced:
+    """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and turn & (turn - 1) and not _fixed:
+        return False
+    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
 
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
-    if _is_users(function) or getattr(_local, "busy", False) or not _is_due(place):
+    # A place that is often called comes here each time.
+    if not _is_due(place) or getattr(_local, "busy", False) or _is_users(function):
         return function(*args, **kwargs)
+    args = tuple(_followed(place, each) for each in args)
+    kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
     event = _Event(place, function, args, kwargs)
     try:
         result = function(*args, **kwargs)
@@ -204,6 +214,14 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         event.end(type(error).__name__, is_value_of=False)
         raise
     return event.end(result)
+
+
+def _followed(place: str, value: Any) -> Any:
+    """A function that draws or reads a clock and is handed on: whoever calls it later calls the recorder."""
+    module = getattr(value, "__module__", None)
+    if module in SOURCES and callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
+        return functools.partial(call, f"{place}:{value.__name__}", value)
+    return value
 
 
 def iterate(place: str, values: Any) -> Any:
@@ -235,16 +253,17 @@ def _in_order(place: str, values: Any) -> list[Any]:
 
 
 def _items(place: str, values: Any) -> Iterator[Any]:
-    first = _Event(f"{place}:iter", iter, (values,), {}) if _is_due(f"{place}:iter") else None
+    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_due(f"{place}:iter") else None
     try:
         iterator = iter(values)
     finally:
         if first:
             first.end(None)
     # What is walked through is the input of each step.
-    whole = first.inputs if first else 0
+    whole = first.owner if first else 0
+    step = iterate if _walks_set(values) else next
     while True:
-        event = _Event(place, next, (whole,), {}) if _is_due(place) else None
+        event = _Event(place, step, (whole,), {}) if _is_due(place) else None
         try:
             value = next(iterator)
         except StopIteration:
@@ -252,6 +271,15 @@ def _items(place: str, values: Any) -> Iterator[Any]:
                 event.end("StopIteration", is_value_of=False)
             return
         yield event.end(value) if event else value
+
+
+def _walks_set(values: Any) -> bool:
+    """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
+    if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
+        return False
+    parts = values.__reduce__()[1]
+    parts = parts[0] if type(values).__name__ == "zip" and len(parts) == 1 and isinstance(parts[0], tuple) else parts
+    return type(values).__name__ == "set_iterator" or any(type(each).__name__ == "set_iterator" for each in parts)
 
 
 def added(place: str, value: Any) -> Any:
@@ -272,24 +300,29 @@ def awaited(place: str, value: Any) -> Any:
 class _Event:
     """One call: what goes in is read before it, what comes out after it."""
 
-    def __init__(self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None
+    ) -> None:
         began = time.perf_counter()
         _local.busy = True
         try:
             _log.start_globals()
             self._place, self._args, self._turn = place, args, _turns[place]
-            owner = getattr(function, "__self__", None)
+            owner = getattr(function, "__self__", None) if owner is None else owner
             owner = None if type(owner) is type(sys) else owner
             self._name = _name(function, owner)
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
             self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
-            self._owner = digest(owner) if owner is not None else 0
+            self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
+            if holds_run((args, kwargs)):
+                self._texts = [RUN]
             self._globals = global_digests()
+            self._began = time.monotonic()
         finally:
             _local.busy = False
             _log.spent += time.perf_counter() - began
@@ -313,15 +346,16 @@ class _Event:
         drawn = {
             name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
         }
-        inputs = digest((self._owner, self.inputs))
+        inputs = digest((self.owner, self.inputs))
         _log.write(
             "event",
             time.monotonic(),
+            self._began,
             self._place,
             self._turn,
             threading.current_thread().name if _log.has_threads else "",
             self._name,
-            self._owner,
+            self.owner,
             self.inputs,
             out,
             {name: state for name, state in self._globals.items() if name not in drawn},
@@ -345,6 +379,8 @@ class _Event:
             kind, value = "state", state
         elif is_value_of and is_value(result):
             kind, value = "value", result
+        elif is_value_of and (parts := parts_of(result)):
+            kind, value = "parts", parts
         changed = [
             (number, each)
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
@@ -363,6 +399,9 @@ class _Event:
                 _overwrite(self._args[number], content)
         if kind == "state":
             set_state(result, value)
+        elif kind == "parts":
+            for part in value:
+                set_part(result, *part)
         elif kind == "value" and _may_replace(result, value):
             return value
         return result

@@ -112,7 +112,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
         """A call of the recorder in the place of an expression."""
-        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}")
+        # Calls in a chain start at one place.
+        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
         call = ast.Call(ast.Name(function, ast.Load()), [place, *parts], [])
         return ast.copy_location(call, node)
 
