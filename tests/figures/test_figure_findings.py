@@ -70,6 +70,9 @@ def test_noise_of_the_implementation_is_a_ratio_to_that_of_all_sources_where_the
     # Not every ratio has an interval; without any, there is nothing to compare by.
     bare = ratios.assign(ci_low=np.nan, ci_high=np.nan)
     assert findings.of_noise(rows, bare) == f"{alone}, all sources 5.0 % (4.0 to 6.0)"
+    # ALGO+IMPL leaves the data as they are.
+    with_data = pd.concat([rows, churn(("a", "data", 0.06, 0.05, 0.07))])
+    assert findings.of_noise(with_data, NO_RATIOS) == f"{alone}, ALGO+IMPL 5.0 % (4.0 to 6.0)"
 
 
 def test_the_ratios_of_many_tasks_are_counted_and_an_open_one_is_not_called_different():

@@ -50,11 +50,11 @@ def pictures(**keys):
 BAD_VALUES = [
     # Where it is put | what else of the key is named (^: the one around it), what, what is said was found, is allowed
     ("grid.0.models", ["resnet"], "'resnet'", "smallcnn, smallcnn-bn"),
-    ("grid.0.datasets", ["imagnet"], "'imagnet'", "allowed: celeba, celeba-blond, cifar10"),
+    ("grid.0.datasets", ["imagnet"], "'imagnet'", "allowed: as-you-like-it, celeba, celeba-blond, cifar10"),
     ("grid.0.hardware", ["h300"], "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "did you mean 'digits'?", ", digits, "),
-    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, init"),
+    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, data, init"),
     ("grid.0.models", ["smalcnn"], "did you mean 'smallcnn'?", "smallcnn"),
     ("grid.0.models", [], "[]", "at least one name"),
     ("grid.0.models", "smallcnn", '"smallcnn"', "a list of"),

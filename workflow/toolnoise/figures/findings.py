@@ -98,6 +98,8 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
     if whole.empty:
         return says
     every = "all sources" if whole["variant"].iloc[0] in VARIANTS["algo_impl"] else "a new seed"
+    if every == "all sources" and rows["variant"].str.split("+").map(lambda sources: "data" in sources).any():
+        every = "ALGO+IMPL"  # which leaves the data as they are
     over = churn(ratios[ratios["over_variant"] == whole["variant"].iloc[0]], "impl")
     if alone["value"].max() == 0 or over["ci_low"].isna().all():
         return f"{says}, {every} {share(whole).removesuffix(' of answers')}"
