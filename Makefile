@@ -7,7 +7,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks language
+STUDIES = sources bootstrap remedies activations frameworks language finetuning
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, half a minute to three minutes
@@ -22,7 +22,7 @@ TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requireme
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
 .PHONY: help demo test durations test-long test-studies test-examples test-fuzz test-locks \
-	test-advisories test-jax lint docs wheel sbom clean $(STUDIES)
+	test-advisories test-jax lint docs dist sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -104,13 +104,9 @@ docs: .environments/docs ## the docs as a site, in dist/site
 		cd results/demo && cp -r index.html study.json page figures metrics notebooks runs statements "$(CURDIR)/dist/site/demo")
 	@echo "the site: dist/site/index.html"
 
-# The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
-# own rights, and every file's time is that of the commit.
-wheel: .venv/cpu ## the wheel of the last commit, in dist/
-	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && umask 022 && \
-	git archive HEAD | tar -x -C "$$scratch" --no-same-permissions && \
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .venv/bin/pip wheel --quiet --disable-pip-version-check \
-		--no-deps --no-build-isolation --wheel-dir dist "$$scratch"
+# What is published. `make dist REPOSITORY=https://...` names the repository in the metadata.
+dist: .venv/cpu ## the wheel and the source distribution of the last commit, in dist/
+	@mkdir -p dist && REPOSITORY="$(REPOSITORY)" bash .ci/make-dist
 
 # The packages that `make demo` installs, with hashes, as a bill of materials (CycloneDX). It has no time and no serial number.
 sbom: .environments/supply ## a bill of materials of what the demo installs

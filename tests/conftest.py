@@ -24,7 +24,7 @@ from scripts import loaded
 from toolnoise import cli, streams
 from toolnoise.base import arrays, files, key_values
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.commands import jobs
 from toolnoise.provenance import archive
 from toolnoise.study import config, grid, runs
@@ -571,7 +571,7 @@ def make_dump(tmp_path):
         paths = tmp_path / f"{name}.npy", tmp_path / f"{name}.json"
         arrays.write_npy(paths[0], logits)
         seeds = list(range(1, len(logits) + 1))
-        about = {"spec": {"study_seed": 0}, "seeds": seeds, "draws": dict.fromkeys(SOURCES, seeds)}
+        about = {"spec": {"study_seed": 0}, "seeds": seeds, "draws": dict.fromkeys(DRAWN, seeds)}
         about |= {"diverged": [False] * len(seeds), "shape": list(logits.shape)} | index
         files.write_json(paths[1], {key: value for key, value in about.items() if value is not None})
         return paths

@@ -56,6 +56,15 @@ def test_draws_of_a_variant_are_units_and_pair_with_algo():
     assert b.tolist() == [0, 1, 2]
 
 
+def test_data_has_a_draw_only_where_it_may_vary_and_then_one_of_its_own_in_every_run():
+    assert "data" not in drawn("algo_impl", [1])[0]
+    assert [run["data"] for run in drawn("data", [1, 2])] == [1, 2]
+    # Run 1 of two draws trains on two samples, as its seed says, so draws stay units.
+    several = drawn("data", [10001, 10002, 20001], draw=1)
+    assert [run["data"] for run in several] == [10001, 10002, 20001]
+    assert draws.units(several)[0].tolist() == [0, 0, 1]
+
+
 def test_native_noise_is_drawn_anew_and_makes_no_unit():
     runs = drawn("algo_impl", [1, 2], noise="native")
     assert [run["impl"] for run in runs] == [None, None]

@@ -97,13 +97,14 @@ def test_what_each_variant_lets_vary():
         "algo": ("init", "shuffle", "augment", "dropout"),
         "impl": ("impl",),
         "control": (),
+        "data": ("data",),
         "init": ("init",),
         "shuffle": ("shuffle",),
         "augment": ("augment",),
         "dropout": ("dropout",),
         "bit": ("bit",),
     }
-    assert [*ALGORITHMIC, "impl", "bit"] == list(SOURCES)
+    assert ["data", *ALGORITHMIC, "impl", "bit"] == list(SOURCES)
     assert all(variant(name) == Variant(sources, 0) for name, sources in VARIANTS.items())
 
 

@@ -12,8 +12,18 @@ import pytest
 
 from toolnoise.base.program import ROOT
 from toolnoise.base.times import is_time
-from toolnoise.checking import diagnosis, differences, launch, program_checkpoints, reproducibility, resume, state_paths
-from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
+from toolnoise.checking import (
+    causes,
+    diagnosis,
+    differences,
+    ignored_seeds,
+    launch,
+    program_checkpoints,
+    reproducibility,
+    resume,
+    state_paths,
+)
+from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.checking.program_text import SourceFile
@@ -146,42 +156,6 @@ def test_the_outcome_shows_when_runs_parted(changes, phase):
     assert diagnosis.phase(differences.between(before, WHOLE._replace(**changes))) == phase
 
 
-def places(**weights):
-    return [Suspect(cause, "train.py", 1, "", weight) for cause, weight in weights.items()]
-
-
-def order(found, experiment=None, **changes):
-    why = diagnosis.diagnose(found, between(**changes), experiment)
-    return [one.cause for one in why.likely], [one.cause for one in why.possible]
-
-
-def test_a_difference_at_the_start_is_no_matter_of_the_order_of_examples():
-    found = places(loader=SURE, torch=POSSIBLE, numpy=LIKELY)
-    assert order(found, history=history(["0", "2", "7"])) == (["torch", "numpy"], ["loader"])
-    assert order(found, history=history(["0", "1", "7"], ["1", "2", "8"])) == (["loader", "numpy"], ["torch"])
-
-
-def test_equal_weights_leave_the_evaluation():
-    found = places(evaluation=POSSIBLE, torch=SURE)
-    assert order(found, logits=WHOLE.logits + 1) == (["evaluation"], ["torch"])
-
-
-def test_an_experiment_counts_for_more_than_any_text():
-    found = places(numpy=SURE, set=LIKELY, hash=LIKELY)
-    changed = {"logits": WHOLE.logits + 1, "weights": None}
-    assert order(found, "hash seed", **changed) == (["set", "hash"], [])
-    # The order of a set of objects does not follow the hash seed.
-    assert order(found, "no", **changed) == (["numpy", "set"], ["hash"])
-    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), "hash seed").unseen == ["set", "hash"]
-
-
-def test_an_experiment_is_made_where_it_may_settle_something():
-    assert diagnosis.worth_an_experiment(places(set=LIKELY, numpy=SURE))
-    assert diagnosis.worth_an_experiment(places(dropout=LIKELY))
-    assert diagnosis.worth_an_experiment([])
-    assert not diagnosis.worth_an_experiment(places(numpy=SURE, loader=LIKELY))
-
-
 def test_times_among_metrics_are_named_and_do_not_count():
     metric = WHOLE._replace(logits=None, labels=None, metric={"loss": 1.0, "train_runtime": 12.5})
     changed = differences.between(metric, metric._replace(metric={"loss": 1.0, "train_runtime": 12.75}))
@@ -192,12 +166,6 @@ def test_times_among_metrics_are_named_and_do_not_count():
 def test_numbers_that_are_printed_are_named_alone():
     bare = WHOLE._replace(logits=None, labels=None, printed={"accuracy": 0.5})
     assert differences.between(bare, bare._replace(printed={"accuracy": 0.75})).files == ["accuracy"]
-
-
-def test_a_run_that_leaves_what_others_read_is_blamed_on_its_checkpoint():
-    found = places(numpy=LIKELY, set=LIKELY, checkpoint=POSSIBLE)
-    changed = {"logits": WHOLE.logits + 1, "weights": None}
-    assert order(found, "first run", **changed) == (["checkpoint"], [])
 
 
 NO_DIFFERENCE = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None, None, False)
@@ -211,52 +179,46 @@ def result(difference, seeds=(), why=None, left=("metric.json",)):
     return Checked(["train"], list(left), [], [1.0, 1.0], difference, why, dict(seeds), ignored)
 
 
-def test_a_checklist_stands_where_the_text_shows_nothing():
-    found = result(CHANGED, why=diagnosis.diagnose([], CHANGED, "no"))
-    text = reproducibility.as_text(found)
-    assert text.startswith("Not reproducible: two runs with equal seeds differ in metric.json.\n  loss: 1 and 2.5\n")
-    assert "The text of the program shows no likely cause. Often forgotten:\n  PyTorch draws from its global" in text
-    assert json.loads(json.dumps(reproducibility.as_json(found)))["difference"]["metrics"] == {"loss": [1, 2.5]}
+WHY = Diagnosis(
+    None,
+    [causes.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")],
+    [],
+    [],
+)
+
+
+def test_a_proven_cause_follows_the_verdict_with_its_line_and_its_remedy():
+    found = result(CHANGED, why=WHY)
+    assert reproducibility.as_text(found).splitlines()[:7] == [
+        "Not reproducible: two runs with equal seeds differ in metric.json.",
+        "  loss: 1 and 2.5",
+        "",
+        "Proven:",
+        "  train.py:3: seed = uuid.uuid4()",
+        "    By experiment: it is so.",
+        "    A value comes from the system's source of randomness, which has no seed: draw it from a generator with a "
+        "seed.",
+    ]
+    values = json.loads(json.dumps(reproducibility.as_json(found)))
+    assert values["difference"]["metrics"] == {"loss": [1, 2.5]}
+    assert [(place["cause"], place["file"], place["line"]) for place in values["proven"]] == [
+        ("entropy", "train.py", 3)
+    ]
+    assert not values["possible"]
 
 
 class Scripted:
     """Runs with given metrics by name, and the names of those that were asked for."""
 
     def __init__(self, losses):
-        self.losses, self.names, self.seconds = losses, [], []
+        self.losses, self.names, self.seconds, self.started = losses, [], [], 0
 
-    def run(self, name, *_varying, more=()):
-        assert bool(more) == name.startswith("hash-seed")
+    def run(self, name, *_varying):
         self.names.append(name)
         return WHOLE._replace(metric={"loss": float(self.losses[name])})
 
-
-@pytest.mark.parametrize(
-    ("causes", "hashed", "further", "experiment", "asked"),
-    [
-        ({"set": LIKELY}, (1, 1), (7,), "hash seed", 3),
-        ({"set": LIKELY}, (1, 1), (8, 7), "hash seed", 4),
-        ({"set": LIKELY, "race": POSSIBLE}, (1, 1), (7,), "hash seed", 3),
-        ({"set": LIKELY, "race": LIKELY}, (1, 1, 1, 2), (7,), "no", 5),
-        ({"race": LIKELY}, (1, 2), (), "no", 2),
-        # What the text does not show is not proved.
-        ({}, (1, 1), (7,), None, 3),
-        ({"set": LIKELY}, (8, 8), (8, 8), "rare", 4),
-        ({"set": LIKELY}, (1, 1), (8, 8), None, 4),
-        ({}, (8, 8), (8, 8), "rare", 4),
-        ({"checkpoint": LIKELY}, (8, 8), (8, 8), "first run", 4),
-        ({"checkpoint": LIKELY}, (8, 8), (8, 7), None, 4),
-    ],
-)
-def test_equal_runs_prove_what_the_text_shows_and_only_if_others_differ_again(
-    causes, hashed, further, experiment, asked, monkeypatch
-):
-    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    losses = {f"hash-seed-{number}": loss for number, loss in enumerate(hashed, 1)}
-    runs = Scripted(losses | {f"control-{number}": loss for number, loss in enumerate(further, 3)})
-    other = WHOLE._replace(metric={"loss": 8.0})
-    assert reproducibility._experiment(runs, places(**causes), other) == experiment
-    assert len(runs.names) == asked
+    def names_of_outputs(self, _name):
+        return []
 
 
 @pytest.fixture
@@ -275,59 +237,18 @@ def checked_by(tmp_path, monkeypatch):
     return start
 
 
-def test_control_is_run_again_after_a_seed_that_counts(checked_by):
-    clock = "import random, time\nrandom.seed(int(time.time()) // 3)\n"
-    found, names = checked_by(clock, control_1=1, control_2=1, init=2, control_again=3)
-    assert names == ["control-1", "control-2", "init", "control-again"]
+def test_two_runs_that_are_equal_by_luck_are_told_by_a_third(checked_by, monkeypatch):
+    monkeypatch.setattr(diagnosis, "diagnose", lambda *_: WHY)
+    monkeypatch.setattr(ignored_seeds, "places", lambda *_: {"init": WHY.proven})
+    found, names = checked_by("", control_1=1, control_2=1, control_3=3)
+    assert names == ["control-1", "control-2", "control-3"]
     assert (found.reproducible, found.seeds, found.ignored, found.passed) == (False, {}, [], False)
-    assert [place.cause for place in found.diagnosis.likely] == ["clock"]
-    assert found.diagnosis.experiment is None
-    found, names = checked_by("", control_1=1, control_2=1, init=2, control_again=1)
+    assert found.diagnosis is WHY
+    found, names = checked_by("", control_1=1, control_2=1, control_3=1, init=2)
     assert found.passed and found.seeds["init"].files
-    found, names = checked_by("", ["{init}"], control_1=1, control_2=1, init=1)
-    assert [row.why for row in found.ignored] == ["another {init} changes nothing"]
-
-
-CACHED = """import os, numpy as np
-if os.path.exists("model.npy"):
-    w = np.load("model.npy")
-else:
-    w = np.random.normal(size=9)
-print(parser.parse_args().seed)
-"""
-
-
-def test_what_may_hide_a_difference_is_named_where_runs_are_equal(checked_by):
-    found, _ = checked_by(CACHED, control_1=1, control_2=1, init=1)
-    assert {place.line for place in found.suspected} == {3, 5}
-    assert [row.why for row in found.ignored] == ["a run may read what an earlier one left, in place of using it"]
-    lines = reproducibility.as_text(found).splitlines()
-    first = lines.index("Equal here, but as far as the text shows:") + 1
-    assert lines[first] == "  train.py:5: w = np.random.normal(size=9)"
-    assert [place["line"] for place in reproducibility.as_json(found)["suspected"]] == [5, 3]
-    assert '  train.py:3: w = np.load("model.npy")' in lines[:first]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (CACHED.replace("np.random.normal", "np.zeros"), ("{checkpoint}", "{init}")),
-        (CACHED.replace("np.random.normal", "np.zeros").replace("model.npy", "TOOLNOISE_CHECKPOINT"), ("{init}",)),
-        # Whether something seeds them in time is not known.
-        ("import torch\nnet = torch.nn.Linear(2, 2)\ntorch.manual_seed(1)\n", ("{init}",)),
-    ],
-)
-def test_a_checkpoint_of_its_own_and_a_late_seed_are_not_named_where_runs_are_equal(text, words, checked_by):
-    found, _ = checked_by(text, words, control_1=1, control_2=1, init=2, control_again=1)
-    assert found.passed
-    assert not found.suspected
-
-
-def test_of_a_proven_hash_seed_only_its_causes_are_listed():
-    text = reproducibility.as_text(result(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
-    listed = text[text.index("Often forgotten:") :].splitlines()[1:3]
-    assert [line.strip().split(" ")[0] for line in listed] == ["the", "hash()"]
-    assert "PyTorch" not in text
+    found, names = checked_by("", ["{init}"], control_1=1, control_2=1, control_3=1, init=1)
+    assert [(row.why, row.places) for row in found.ignored] == [("another {init} changes nothing", WHY.proven)]
+    assert "  train.py:3: seed = uuid.uuid4()" in reproducibility.as_text(found).splitlines()
 
 
 def test_a_small_change_may_not_show_in_a_metric():

@@ -392,8 +392,8 @@ def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
     assert [label.get_text() for label in two.plot(Figure().add_subplot()).get_yticklabels()] == ["B - A"]
     of_file.write_figure("new.svg")
     assert "accuracy" in (tmp_path / "new.svg").read_text()
-    with pytest.raises(tn.BadInput, match="write_figure: is for plans and comparisons of tables"):
-        tn.compare_predictions(A, B, labels=LABELS).write_figure("new.svg")
+    tn.compare_predictions(A, B, labels=LABELS).write_figure("new.svg")
+    assert "difference in accuracy" in (tmp_path / "new.svg").read_text()
 
 
 def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):

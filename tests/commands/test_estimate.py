@@ -165,6 +165,17 @@ def test_a_finished_cell_has_nothing_left(tiny, leave):
         leave(CELLS[3], seed)
     files.write_text(tiny.path(layout.LOGITS, CELLS[3]), "")
     assert [task.seconds_left for task in costs.estimate(tiny).tasks][3] == 0
+    assert "nothing left" not in costs.as_text(costs.estimate(tiny), "tiny.yaml")
+
+
+def test_of_a_finished_study_it_says_that_nothing_is_left(tiny, leave):
+    for cell in CELLS:
+        for seed in range(1, 11):
+            leave(cell, seed)
+        files.write_text(tiny.path(layout.LOGITS, cell), "")
+    nothing, disk = costs.as_text(costs.estimate(tiny), "tiny.yaml").splitlines()
+    assert nothing == "nothing left: all 40 runs and profiles are here"
+    assert disk.startswith("disk: ")
 
 
 def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):

@@ -626,7 +626,7 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
         (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found same_start, too; one of them"),
         (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
         (["a.csv", "--correct"], "ARMS: found 1; two or more arms"),
-        (["a.csv", "b.csv", "--correct", "--figure", "f.svg"], "--figure: is for tables, found without metric"),
+        (["a.csv", "b.csv", "--correct", "--figure", "f.jpg"], "--figure: found f.jpg; a name ending in .pdf"),
     ],
     ids=str,
 )

@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -248,3 +250,19 @@ def test_a_metric_without_a_direction_and_a_time_without_sessions_are_refused(he
     assert "--lower or --higher" in refused_by_verb("keep", "runs.csv", "--metric", "toxicity")
     assert "session none" in refused_by_verb("keep", "runs.csv", "--metric", "step_ms", "--lower")
     assert judged(capsys, "runs.csv", "--metric", "step_ms", "--lower", "--session", "none")["answer"] == "run"
+
+
+def test_the_example_s_loop_which_the_page_shows_keeps_the_gain_and_drops_what_has_no_effect(here):
+    shutil.copytree(ROOT / "examples/keep", here, dirs_exist_ok=True)
+    # Its line is not in the program: the loop goes on without it.
+    (here / "changes/c.patch").write_text((here / "changes/faster.patch").read_text().replace("0.1", "0.2"))
+    names = {f"GIT_{who}_{what}": "nobody" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    env = os.environ | names | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command in (["git", "init", "-q"], ["git", "add", "."], ["git", "commit", "-qm", "base"], ["bash", "loop.sh"]):
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert "keep changes/faster.patch: " in done.stdout and "drop changes/another-start.patch: " in done.stdout
+    log = subprocess.run(["git", "log", "--format=%s"], env=env, capture_output=True, text=True).stdout
+    assert log.split() == ["changes/faster.patch", "base"]
+    # The page has the script below its first comment.
+    _, _, loop = (ROOT / "examples/keep/loop.sh").read_text("utf-8").split("\n", 2)
+    assert f"```sh\n{loop}```" in (ROOT / "docs/keep.md").read_text("utf-8")

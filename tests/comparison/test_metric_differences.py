@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_metrics, figures, metric_pilot, two_arm_power
+from toolnoise.comparison import compared_metrics, metric_pilot, two_arm_power
 from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.metric_columns import Asked
 from toolnoise.comparison.metric_tables import read_runs
@@ -699,23 +700,14 @@ def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
     assert (tmp_path / "f.svg").read_bytes() == first
 
 
-def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monkeypatch):
+def test_the_figure_has_each_interval_of_the_first_metric(files):
     files(drawn(dict.fromkeys(ARMS, range(5))))
-    kept = []
-    monkeypatch.setattr(figures.sheets, "save_as", lambda figure, _: kept.append(figure))
-    found = compared(["all.csv"], METRICS)
-    figures.write_differences(found, "f.png")
-    panels = kept[0].axes
-    better = {"accuracy": "higher", "loss": "lower"}
-    assert [each.get_xlabel() for each in panels] == [f"difference in {m} ({better[m]} is better)" for m in METRICS]
-    for panel, metric in zip(panels, METRICS, strict=True):
-        of = [each for each in found if each.metric == metric]
-        lines = [line for line in panel.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 1]
-        assert [tuple(line.get_xdata()) for line in lines] == [tuple(each.difference[1:]) for each in of]
-        dots = [line for line in panel.lines if line.get_marker() == "o"]
-        assert [dot.get_markerfacecolor() != "white" for dot in dots] == [each.pvalue_holm < 0.05 for each in of]
-        labels = [label.get_text() for label in panel.get_yticklabels()]
-        assert labels == ["wide - base\n5 paired seeds", "deep - base\n5 paired seeds"]
+    found = [each for each in compared(["all.csv"], METRICS) if each.metric == "accuracy"]
+    panel = tn.compare_runs("all.csv", metric=METRICS).plot(Figure().add_subplot())
+    assert panel.get_xlabel() == "difference in accuracy (lines: 95 % intervals)"
+    lines = [tuple(line.get_xdata()) for line in panel.lines if line.get_linewidth() == 2]
+    assert lines == [tuple(each.difference[1:]) for each in found]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["wide - base", "deep - base"]
 
 
 @pytest.mark.parametrize(
@@ -723,7 +715,7 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
     [
         (["--metric", "accuracy"], "ARMS: found 0; a table, or one for each arm"),
         (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is not for metrics"),
-        (["all.csv", "--by", "model"], "not predictions; toolnoise compare all.csv --metric accuracy"),
+        (["all.csv", "--by", "model"], "--by: is not for predictions; leave it out, or metric, too"),
         (
             ["all.csv", "--metric", "accuracy", "--against", "x"],
             "--against: found x; previous, or of the arms: base, wide, deep",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.comparison import arms, label_files
 from toolnoise.comparison.arms import PREDICTIONS
 from toolnoise.comparison.label_files import Truth
@@ -17,7 +17,7 @@ LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)
 CLASSES = LOGITS.argmax(axis=2)
 # The index of a dump.
-ABOUT = {"spec": {"study_seed": 0}, "draws": dict.fromkeys(SOURCES), "seeds": [1, 2, 3], "shape": [3, 5, 3]}
+ABOUT = {"spec": {"study_seed": 0}, "draws": dict.fromkeys(DRAWN), "seeds": [1, 2, 3], "shape": [3, 5, 3]}
 
 
 @pytest.fixture
@@ -253,12 +253,12 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     stack = LOGITS.copy()
     stack[1] = np.nan
     arrays.write_npy(tmp_path / "algo.npy", stack)
-    index = ABOUT | {"draws": dict.fromkeys(SOURCES) | {"init": [1, 2, 3]}, "diverged": [False, True, False]}
+    index = ABOUT | {"draws": dict.fromkeys(DRAWN) | {"init": [1, 2, 3]}, "diverged": [False, True, False]}
     files.write_json(tmp_path / "algo.json", index)
     found = read(str(tmp_path / "algo.npy"))
     assert (len(found.answers), found.missing) == (2, 1)
     np.testing.assert_array_equal(found.answers, CLASSES[[0, 2]])
-    assert found.drawn == [dict.fromkeys(SOURCES) | {"init": (0, seed)} for seed in (1, 3)]
+    assert found.drawn == [dict.fromkeys(DRAWN) | {"init": (0, seed)} for seed in (1, 3)]
 
 
 def test_a_dump_may_have_classes(tmp_path, refused):
@@ -267,7 +267,7 @@ def test_a_dump_may_have_classes(tmp_path, refused):
         classes = np.resize(CLASSES, (runs, 5))
         arrays.write_npy(tmp_path / "algo.npy", classes)
         seeds = list(range(1, runs + 1))
-        index = ABOUT | {"draws": dict.fromkeys(SOURCES) | {"init": seeds}, "seeds": seeds, "outcome": "classes"}
+        index = ABOUT | {"draws": dict.fromkeys(DRAWN) | {"init": seeds}, "seeds": seeds, "outcome": "classes"}
         files.write_json(tmp_path / "algo.json", index | {"diverged": [False] * runs, "shape": [runs, 5]})
         found = read(str(tmp_path / "algo.npy"))
         np.testing.assert_array_equal(found.answers, classes)

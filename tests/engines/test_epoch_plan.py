@@ -115,6 +115,24 @@ def test_an_incomplete_batch_that_is_kept_trains_the_examples_that_would_be_left
     assert kept.steps(0, 6).rest is None
 
 
+def as_planned(plans):
+    """Every example with its crop and its flip, in the order before the noise permutes batches."""
+    for part in (part for plan in plans for part in plan.parts()):
+        for order, offsets, flips, slots in zip(part.order, part.offsets, part.flips, part.slots, strict=True):
+            for place in np.argsort(slots):
+                yield int(order[place]), *offsets[place].tolist(), bool(flips[place])
+
+
+def test_repeated_data_fill_the_last_batch_with_the_next_pass_which_goes_on_from_there(spec):
+    """As the code of Zhuang et al. repeats before it takes batches: no example is left out or comes early."""
+    kept, repeated = (with_recipe(spec, last_batch=way) for way in ("kept", "repeated"))
+    passes = [plan_epoch(kept, EXAMPLES, number) for number in range(4)]
+    epochs = [plan_epoch(repeated, EXAMPLES, epoch) for epoch in range(3)]
+    assert {(plan.order.shape, plan.rest) for plan in epochs} == {((7, 8), None)}
+    assert [*as_planned(epochs)] == [*as_planned(passes)][: 3 * 7 * 8]
+    assert [*epochs[1].rates] == [*learning_rates(repeated.recipe, 7, 1)]
+
+
 def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
     line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
     assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"

@@ -55,6 +55,23 @@ def test_strides_and_pooling_are_those_of_the_authors_and_a_warning_of_memory_co
     assert large["parameters"] - small["parameters"] == (16 - 1) * 512 * 2
 
 
+def test_phams_wide_resnet_has_kerass_padding_their_epsilon_and_their_last_layer(found):
+    # Their wideresnet_original.py.
+    (one,) = found["wrn-28-10"]
+    assert one["padding"] == {"stage2_block1_1_conv": "same", "stage3_block1_1_conv": "same"}
+    assert one["epsilons"] == [1.1e-5]
+    assert one["initializers"]["logits/kernel"][0] == "HeNormal"
+    assert one["initializers"]["logits/bias"][0] == "Zeros"
+
+
+def test_the_model_gardens_resnet50_pads_with_kerass_same_after_its_first_convolution(found):
+    # The fork's resnet_model.py; torchvision's ResNet-18 pads both sides everywhere.
+    (garden,), (torchvisions,) = found["resnet50-v15"], found["resnet18-imagenet"]
+    strided = {f"stage{stage}_block1_2_conv": "same" for stage in (2, 3, 4)}
+    assert garden["padding"] == {"stem_conv": "valid", "stem_pool": "same"} | strided
+    assert set(torchvisions["padding"].values()) == {"valid"}
+
+
 def he_convolutions(width, stages, blocks=2):
     """Weights of the 3x3 convolutions of a ResNet without biases, each stage twice as wide as the one before."""
     wide = [width * 2**stage for stage in range(stages)]

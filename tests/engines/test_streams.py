@@ -13,7 +13,7 @@ from scipy import special
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
-from toolnoise.epoch_plan import plan_epoch
+from toolnoise.epoch_plan import plan_epoch, trained_on
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import bitflip
@@ -177,10 +177,35 @@ def differing(one, other):
     return unequal | ({"augment"} if (one["augment"][seen] != other["augment"][seen]).any() else set())
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "data"])
 def test_a_variant_varies_exactly_its_sources_from_seed_to_seed(variant, make_spec):
     for one, other in itertools.combinations([draws(make_spec(variant, seed)) for seed in SEEDS], 2):
         assert differing(one, other) == set(VARIANTS[variant])
+
+
+def test_data_varies_the_examples_trained_on_and_no_other_source(make_spec):
+    still = [plan_epoch(make_spec("control", 2), EXAMPLES, epoch) for epoch in (0, 1)]
+    samples = [trained_on(make_spec("data", seed), EXAMPLES) for seed in SEEDS]
+    for seed, sample in zip(SEEDS, samples, strict=True):
+        # A bootstrap sample has 1 - 1/e of the examples, here within five standard errors.
+        assert abs(len(set(sample.tolist())) / EXAMPLES - (1 - np.exp(-1))) < 5 * 0.31 / np.sqrt(EXAMPLES)
+        varied = [plan_epoch(make_spec("data", seed), EXAMPLES, epoch) for epoch in (0, 1)]
+        for plan, other in zip(varied, still, strict=True):
+            assert (plan.order == sample[other.order]).all()
+            assert (plan.order.dtype, plan.dropout.tobytes()) == (other.order.dtype, other.dropout.tobytes())
+            # An example is cropped and mirrored as in any other run, each of its copies alike.
+            pictures, seen = (
+                {tuple(row) for row in np.c_[of.order.ravel(), of.offsets.reshape(-1, 2), of.flips.ravel()]}
+                for of in (other, plan)
+            )
+            in_both = {row[0] for row in pictures} & {row[0] for row in seen}
+            assert {row for row in seen if row[0] in in_both} == {row for row in pictures if row[0] in in_both}
+    assert len({sample.tobytes() for sample in samples}) == len(SEEDS)
+    assert (trained_on(make_spec("algo_impl", 3), EXAMPLES) == np.arange(EXAMPLES)).all()
+    together = make_spec("+".join(SOURCES), 3)
+    assert (trained_on(together, EXAMPLES) == samples[list(SEEDS).index(3)]).all()
+    initial = [draws(make_spec(variant, 3))["init"] for variant in ("data", "control")]
+    assert initial[0] == initial[1]
 
 
 def test_native_noise_leaves_every_example_in_its_place(make_spec):

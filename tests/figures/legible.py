@@ -1,11 +1,13 @@
-"""The texts of a figure as they are printed: which of them are too small, cut off, or lie on one another."""
+"""The texts of a figure as they are printed: which are too small, cut off, or lie on one another; long titles."""
 
 import itertools
+import re
 from typing import NamedTuple
 
 from matplotlib.backends.backend_agg import RendererAgg
 
 SMALLEST = 5.0  # points
+WORDS, NUMBERS = 12, 1  # of a title
 TOUCHING = 0.75  # points by which boxes may overlap: they are a little larger than the glyphs
 
 
@@ -38,6 +40,14 @@ def drawn(figure):
     wide, high = figure.get_size_inches() * figure.dpi
     figure.draw(Noting(wide, high, figure.dpi))
     return found
+
+
+def too_much(title):
+    """What a title has too much of, in words; a per cent sign is no word, and the name of a model no number."""
+    words = [word for word in title.split() if word != "%"]
+    numbers = re.findall(r"(?<![\w-])[+-]?\d[\d.,]*(?![\w-])", title)
+    found = [f"{len(words)} words: {title}"] if len(words) > WORDS else []
+    return found + ([f"{len(numbers)} numbers: {title}"] if len(numbers) > NUMBERS else [])
 
 
 def faults(figure):

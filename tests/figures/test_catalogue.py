@@ -226,6 +226,11 @@ def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(writ
     assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
 
 
+def test_the_demo_draws_at_most_ten_figures():
+    demo = grid.load(ROOT / "config.yaml")
+    assert len([one for one in demo.figures if figure_kinds.KINDS[one.notebook].category == FIGURES]) <= 10
+
+
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     studies = ROOT / "workflow/studies"
@@ -255,14 +260,12 @@ def test_figures_of_language_show_the_models_of_text_and_no_others():
     assert not {"language", "table_language"} & set(names(cells()))
 
 
-def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(written, built):
-    for width in (None, 3.5):
+def test_the_width_is_a_parameter_of_figures_and_not_of_tables(written, built):
+    for width in (None, 7):
         study = built(written | ({"figure_width": width} if width else {}))
         for figure in study.figures:
             given = notebook_values.values(study, figure)
-            assert given.get("width") == (width if figure_kinds.KINDS[figure.notebook].has_narrow_form else None)
-    figures = {name: row for name, row in figure_kinds.KINDS.items() if row.category == FIGURES}
-    assert {name for name, row in figures.items() if not row.has_narrow_form} == {"claims", "kernels"}
+            assert given.get("width") == (width if figure_kinds.KINDS[figure.notebook].category == FIGURES else None)
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():

@@ -362,27 +362,21 @@ def test_an_axis_of_ratios_has_three_ticks_or_more(limits):
     assert figure.get_figwidth() == sheets.COLUMN
 
 
-def test_a_column_leaves_the_explanation_to_the_caption_and_every_file_has_it(tmp_path):
-    texts = {}
-    for width in (sheets.PAGE, sheets.COLUMN):
-        figure, _ = sheets.sheet(1, 2, 1, width)
-        sheets.frame(figure, "A title", ["How.", "Runs: 5 each; none of 5 missing."], subtitle="Of what")
-        texts[width] = " ".join(text.get_text() for text in figure.texts)
-        sheets.save(figure, str(tmp_path / "figure"))
-        said = "A title\nOf what\nHow.\nRuns: 5 each; none of 5 missing."
-        assert Image.open(tmp_path / "figure.png").text["Description"] == said
-        assert said in (tmp_path / "figure.svg").read_text()
-    assert "How." in texts[sheets.PAGE]
-    assert "How." not in texts[sheets.COLUMN]
-    assert "Runs: 5 each" in texts[sheets.COLUMN]
-
-
-def test_the_form_for_small_screens_is_an_svg_alone_and_a_notebook_shows_the_others(tmp_path):
-    figure = drawn(three_bars())
-    assert sheets.save(figure, f"{tmp_path}/it.narrow") is None
-    assert [path.name for path in tmp_path.iterdir()] == ["it.narrow.svg"]
-    assert sheets.save(figure, f"{tmp_path}/it").filename == f"{tmp_path}/it.png"
-    assert {path.name for path in tmp_path.iterdir()} == {"it.narrow.svg", "it.svg", "it.pdf", "it.png"}
+def test_a_png_shows_its_title_and_every_file_has_it_with_the_notes(tmp_path):
+    figure, _ = sheets.sheet(1, 2, 1)
+    sheets.frame(figure, "A title", ["How.", "Runs: 5 each; none of 5 missing."], subtitle="Of what")
+    high = figure.get_figheight()
+    shown = sheets.save(figure, str(tmp_path / "figure"))
+    assert shown.filename == f"{tmp_path}/figure.png"
+    said = "A title\nOf what\nHow.\nRuns: 5 each; none of 5 missing."
+    image = Image.open(tmp_path / "figure.png")
+    assert image.text["Description"] == said
+    assert image.height > 200 * high, "the title stands above the figure"
+    drawing = (tmp_path / "figure.svg").read_text()
+    assert said in drawing
+    drawn = re.findall("<!-- (.*?) -->", drawing)
+    assert "Runs: 5 each; none of 5 missing." in drawn
+    assert not {"A title", "Of what", "How."} & set(drawn)
 
 
 def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
@@ -390,3 +384,13 @@ def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
     assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
     assert dots.still_note(["churn"], ("churn",)) == ""
+
+
+def test_all_algorithmic_sources_beside_others_have_the_papers_name():
+    each = "init+shuffle+augment+dropout"
+    assert [style.variant_name(name) for name in (f"data+{each}+impl", f"{each}+impl+bit_5", "data+init", "impl")] == [
+        "data+ALGO+IMPL",
+        "ALGO+IMPL+bit_5",
+        "data+init",
+        "IMPL",
+    ]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
+from toolnoise.base.noise_sources import ALGORITHMIC, DRAWN
 from toolnoise.checks import parameters
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
@@ -178,7 +178,7 @@ def write(tmp_path):
     def written(model, variant, churns):
         rows = []
         for seed, churn in enumerate(churns, 1):
-            names = model, "digits", "cpu", variant, seed, *(["own"] * len(SOURCES))
+            names = model, "digits", "cpu", variant, seed, *(["own"] * len(DRAWN))
             rows.append((*names, "accuracy", "all", np.nan if np.isnan(churn) else 0.9 + seed**2 / 1000))
             if not np.isnan(churn):
                 values = {"cross_entropy": 0.2 + seed / 10, "churn": churn, "churn_normalised": churn / 2}

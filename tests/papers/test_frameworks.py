@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.base import files, metric_files
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import audit_rules, parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
@@ -178,7 +178,7 @@ def measured(tmp_path, make_run, make_dump):
     """Measure two toolings of two runs each; `change` edits the other's runs, `dumps` replace the indices of dumps."""
 
     def dump(name, logits, **index):
-        return str(make_dump(np.repeat(logits, 2, axis=0), name, draws=dict.fromkeys(SOURCES), **index)[0])
+        return str(make_dump(np.repeat(logits, 2, axis=0), name, draws=dict.fromkeys(DRAWN), **index)[0])
 
     def measure(change=None, pair=PAIR, **dumps):
         moved = LOGITS.copy()

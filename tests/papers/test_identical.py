@@ -54,6 +54,21 @@ def test_accuracy_is_its_range_sd_and_mean():
     assert found["std_dev_accuracy"] == pytest.approx(np.std([1, 0.8, 0.7], ddof=1))
 
 
+def test_accuracies_may_be_those_after_the_criterions_epoch_and_are_those_at_the_end_otherwise():
+    runs = [history([0.2, 0.5, 0.9, 0.8]), history([0.6, 0.4, 0.3, 0.2]), history([0.1, 0.1, 0.1, 0.1])]
+    given = PREDICTIONS[:3], LABELS, 4, runs
+    # The highest are those after epochs 3, 1 and 1; of patience, no run has an epoch.
+    found = identical(*given, "best-accuracy", when="criterion")
+    assert (found["max_accuracy"], found["min_accuracy"]) == (0.9, 0.1)
+    assert [row["accuracy"] for row in each_run(*given, "best-accuracy", when="criterion")] == [0.9, 0.6, 0.1]
+    for others in (identical(*given, "best-accuracy"), identical(*given, "patience", when="criterion")):
+        assert (others["max_accuracy"], others["min_accuracy"]) == (1.0, 0.7)
+    # Those of classes, and which runs are weak, are of the end.
+    assert found["max_per_label_acc_diff"] == 0.5
+    weak = identical(*given, "best-accuracy", Weak("zero", 0.75), when="criterion")
+    assert (weak["n_weak"], weak["max_accuracy"], weak["min_accuracy"]) == (1, 0.9, 0.6)
+
+
 def test_the_class_of_the_largest_range_and_that_of_the_largest_sd_are_named_with_their_examples():
     found = measured(runs=[0, 1, 2])
     # Class 1 has 1, 0.5, 0.75; class 2 has 1, 1, 0.5: the same range, of which the first counts, and another SD.

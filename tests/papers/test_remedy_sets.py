@@ -164,9 +164,11 @@ SIZES = {
     "crops9": 9,
     "crops25": 25,
     "crops81": 81,
+    "crops9-16": 9,
     "flip+crops9": 18,
     "flip+crops25": 50,
     "flip+crops81": 162,
+    "flip+crops9-16": 18,
 }
 
 
@@ -179,6 +181,18 @@ def test_crops_reach_as_far_as_their_padding_at_their_stride():
     shifts = {name: sorted({view.down for view in SETS[name]}) for name in ("crops9", "crops25", "crops81")}
     assert shifts == {"crops9": [-1, 0, 1], "crops25": [-4, -2, 0, 2, 4], "crops81": list(range(-4, 5))}
     assert set(SETS["crops25"]) < set(SETS["crops81"])
+
+
+def test_imagenets_nine_crops_are_the_corners_and_middles_of_256_pixels():
+    """Their crop_imagenet: rows and columns that begin at 0, 16 and 32 of 256, with nothing from beyond the edge."""
+    assert (
+        {view.down + 16 for view in SETS["crops9-16"]} == {view.right + 16 for view in SETS["crops9-16"]} == {0, 16, 32}
+    )
+    pixels = np.arange(256 * 256, dtype=np.float32).reshape(1, 256, 256, 1)
+    for view, found in seen(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
+        row, column = view.down + 16, view.right + 16
+        whole = pixels[:, row : row + 224, column : column + 224]
+        assert np.array_equal(found, whole[:, :, ::-1] if view.mirrored else whole)
 
 
 def test_the_schema_knows_every_set_and_no_other():

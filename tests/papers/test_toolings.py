@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.base import arrays, metric_files
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.papers.frameworks import pair
 from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats.estimates import Estimate
@@ -112,7 +112,7 @@ def measured_pair(tmp_path, make_run, make_dump):
         for name, predicted in (("one", one), ("other", other)):
             logits = 4 * np.eye(2, dtype=np.float32)[predicted] - 2
             logits[diverged] = np.nan
-            paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(SOURCES, draws))
+            paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(DRAWN, draws))
             sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
         pair.measure(NAMES, tmp_path / "d.npz", *sides, out=tmp_path / "out.csv")
         return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")

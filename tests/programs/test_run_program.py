@@ -136,6 +136,7 @@ def test_a_bad_program_is_refused_when_the_study_is_read(changed, says, built, r
             "found dropout for 'mine'; its sources are init, shuffle; the others are not separable",
         ),
         ({"variants": ["bit"]}, "found a moved bit"),
+        ({"variants": ["data"]}, "found other training data"),
         ({"hardware": ["cpu"]}, "hardware: found 'cpu'; hardware with engine command for training programs"),
         ({"datasets": ["digits"]}, "datasets: found 'digits'; datasets with reader outcome"),
         ({"recipe": "plain"}, "recipe"),

@@ -43,7 +43,7 @@ BAD_VALUES = [
     # Where it is put | what else of the key is named (^: the one around it), what, what is said was found, is allowed
     ("grid.0.recipe", "cifar", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "did you mean 'digits'?", ", digits, "),
-    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, init"),
+    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, data, init"),
     ("grid.0.models", ["smalcnn"], "did you mean 'smallcnn'?", "smallcnn"),
     ("grid.0.models", [], "[]", "at least one name"),
     ("grid.0.models", "smallcnn", '"smallcnn"', "a list of"),
@@ -108,7 +108,7 @@ BAD_VALUES = [
     ("figure_width", 5, "found 5", "allowed: 3.5, 7"),
     ("only", [], "found []", "leave it out"),
     ("only", "cpu", 'found "cpu"', "a list of toolings"),
-    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
+    ("grid.0.remedies|[0]", ["flop"], 'found "flop"', "allowed: crops25, crops81, crops9, crops9-16, flip, "),
     ("grid.0.layers", 3, "found 3", "from 4 to 10000"),
     ("hardware.cpu|.gpu_model", {"gpu_model": "v100;"}, 'found "v100;"', "'_' and '.'"),
     ("hardware.cpu|.constraint", {"constraint": "v100;"}, 'found "v100;"', "'_ . : ="),
@@ -341,8 +341,10 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist, "
-    expected += "outcome, paradise-lost, paradise-lost-words, penn-treebank, wikitext-2\n"
+    expected += "allowed: as-you-like-it, celeba, celeba-blond, cifar10, cifar100, digits, faces, fashion-mnist, "
+    expected += (
+        "imagenet, mnist, outcome, paradise-lost, paradise-lost-bytes, paradise-lost-words, penn-treebank, wikitext-2\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

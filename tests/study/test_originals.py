@@ -14,6 +14,8 @@ from toolnoise.base.spec import ORIGINALS, Spec
 from toolnoise.datasets import preparation, prepared, streaming
 from toolnoise.datasets.readers import originals
 from toolnoise.epoch_plan import plan_epoch
+from toolnoise.papers.remedies import dump
+from toolnoise.study.remedies import PLAIN, SETS
 
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
 SIDE = 24
@@ -189,6 +191,30 @@ def test_a_network_is_tested_on_the_middles(path, folder):
     np.testing.assert_allclose(test.images, exact, rtol=0, atol=1e-5)
     assert prepared.load(path).test.middle(slice(None)).tobytes() == scaled.tobytes()
     assert test.chosen(np.array([3, 1])).images.tobytes() == test.images[[3, 1]].tobytes()
+
+
+def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(path, folder):
+    """Of 24 pixels seen, 1 is a fourteenth of 14 of the original's; a middle may reach the edge and not go beyond."""
+    test = prepared.load(path).test
+    views = list(dump._shown(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
+    assert [view for view, _ in views] == sorted(SETS["flip+crops9"])
+    for number, content in enumerate(contents(folder, "test")):
+        pixels = np.array(Image.open(io.BytesIO(content)).convert("RGB"))
+        top, left, side, _ = originals.middle_boxes(np.array([pixels.shape[:2]]))[0]
+        for view, images in views:
+            moved = [round(start + side * shift / SIDE) for start, shift in ((top, view.down), (left, view.right))]
+            wanted = resized_in_words(pixels, (*moved, side, side), SIDE) / np.float32(255)
+            assert np.array_equal(images[number], wanted[:, ::-1] if view.mirrored else wanted)
+    (image,) = np.argwhere([view == PLAIN for view, _ in views]).ravel()
+    assert views[image][1].tobytes() == test.images.tobytes()
+
+
+@pytest.mark.parametrize("shift", [-16, 16])
+def test_imagenets_crops_of_originals_reach_their_edges(shift):
+    sizes = np.array([[256, 256], [500, 333], [375, 500], [97, 131]])
+    boxes = originals.of(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
+    assert (boxes[:, :2] >= 0).all() and (boxes[:, :2] + boxes[:, 2:] <= sizes).all()
+    assert boxes[0].tolist() == [16 + shift, 16 + shift, 224, 224]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import epoch_plan
+from toolnoise import engines, epoch_plan
 from toolnoise.base.program import ROOT
 from toolnoise.estimate import gpu_memory as memory
 from toolnoise.papers.notebook_values import recipe_differences
@@ -288,6 +288,15 @@ def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
     assert entry["flip"]
 
 
+def test_imagenet_decays_as_the_code_that_the_text_names_does_and_a_recipe_leaves_that_out():
+    # Its loss has 1e-4 times the sum of squares, of the classifier's bias too, so the gradient twice that.
+    entry = recipe("paper", "resnet50-v15", "imagenet")
+    assert (entry["weight_decay"], entry["decay_normalisation"]) == (2e-4, False)
+    assert "undecayed" not in entry
+    assert recipe("authors", "resnet50-v15", "imagenet")["weight_decay"] == 2e-4
+    assert config.registered("recipes")["paper-imagenet-undecayed"]["weight_decay"] == 0
+
+
 def test_both_recipes_show_the_model_garden_s_boxes_of_imagenet_s_originals():
     """preprocessing.py of the fork: aspect_ratio_range, area_range, and TensorFlow's default of min_object_covered."""
     for family in ("paper", "authors"):
@@ -331,6 +340,10 @@ def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_
     entry = recipe("summers", "resnet14", "cifar10")
     assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (0.1, 0.1, True)
     assert (entry["normalise"], entry["crop"], entry["flip"]) == ("cifar10", 4, True)
+    # Their train.py:301-302 looks for "bn" in a scale's name, which those of shortcuts have not.
+    scales = [f"{layer}/gamma" for layer in ("stem_bn", "stage2_block1_1_bn", "stage2_block1_shortcut_bn")]
+    assert [engines.rate_factor(path, entry) for path in scales] == [0.1, 0.1, 1]
+    assert engines.rate_factor("stage2_block1_shortcut_bn/beta", entry) == 0.1
     assert recipe("summers", "vgg11", "cifar10") == entry | {"scale_rate": 1}
     assert recipe("summers", "mnist-cnn", "mnist") == entry | {"normalise": "mnist", "crop": 0, "flip": False}
 

@@ -9,6 +9,7 @@ import yaml
 from scripts import loaded
 
 from toolnoise.study import config
+from toolnoise.study.entries import of_text
 
 pytestmark = pytest.mark.long
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "bench/gpu.py"
 # What makes a study long, and how much of it a trial has at most.
 FEW = {"seeds": 2, "draws": 2, "control_seeds": 2}
+SMALL_NETWORK = {"width": 16, "heads": 2, "layers": 1}
 TIMED = {"batch_size": 8, "image_size": 64, "warmup": 1, "steps": 3, "repeats": 2}
 
 
@@ -27,7 +29,10 @@ def gpu():
 
 
 def small_version(whole):
-    """The content of a trial's study file: every block and variant of a study, in few runs of embedded data."""
+    """The content of a trial's study file: every block and variant of a study, in few runs of embedded data.
+
+    Networks that read text are small, and keep their texts.
+    """
     recipes, hardware = (config.registered(name) | {**whole.get(name, {})} for name in ("recipes", "hardware"))
 
     def few(block, most):
@@ -35,14 +40,22 @@ def small_version(whole):
         return {**block, **{key: min(block[key], most[key]) for key in most.keys() & block.keys()}, "hardware": on_cpu}
 
     made = {**whole, "study": f"{whole['study']}-trial", "datasets": {}}
-    made["grid"] = [few(block, FEW) | {"datasets": ["digits"]} for block in whole["grid"]]
+    texts = {name for name, entry in config.registered("datasets").items() if of_text(entry)}
+    made["grid"] = [
+        few(block, FEW) | ({} if texts.issuperset(block["datasets"]) else {"datasets": ["digits"]})
+        for block in whole["grid"]
+    ]
+    for model in made.get("models", {}).values():
+        model["options"] |= SMALL_NETWORK
+        if "base" in model:
+            model["base"]["hardware"] = f"cpu-{hardware[model['base']['hardware']]['engine']}"
     made["recipes"] = {name: {**recipes[name], "epochs": 2} for name in whole.get("recipes", {})}
     if "overhead" in whole:
         made["overhead"] = few(whole["overhead"], {}) | TIMED | {"models": whole["overhead"]["models"][:2]}
     return made
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(5))
 def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu, skip_without, tmp_path, monkeypatch):
     name, study, packed, _ = gpu.ITEMS[number]
     words = packed.split()

@@ -96,14 +96,14 @@ def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, ch
 
 
 def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_repository, run, folder):
-    """Other rights, times, folders and files beside what git has: the wheel is of the commit alone."""
+    """Other rights, times, folders and files beside what git has: it is of the commit alone, and so is the source."""
     tree = folder / "tree"
     as_repository(tree)
     (tree / ".venv").symlink_to(sys.prefix)
     (folder / "scratch").mkdir()
 
     def made(mask, scratch):
-        asked = f'umask {mask} && TMPDIR="{scratch}" make --silent -o .venv/cpu wheel'
+        asked = f'umask {mask} && TMPDIR="{scratch}" make --silent -o .venv/cpu dist'
         done = run(tree, "bash", "-c", asked)
         assert done.returncode == 0, done.stdout + done.stderr
         (found,) = (tree / "dist").glob("*.whl")
@@ -117,6 +117,27 @@ def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_reposi
     second = made("077", folder / "scratch")
     assert first.read_bytes() == second.read_bytes()
     assert len({entry.date_time for entry in zipfile.ZipFile(first).infolist()}) == 1
+    with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as packed:
+        packed.extractall(folder / "source", filter="data")
+    (source,) = (folder / "source").iterdir()
+    build = "from setuptools import build_meta; build_meta.build_wheel('..')"
+    assert run(source, sys.executable, "-c", build).returncode == 0
+    (built,) = (folder / "source").glob("*.whl")
+    contents = [{name: one.read(name) for name in one.namelist()} for one in map(zipfile.ZipFile, (first, built))]
+    assert contents[0] == contents[1]
+
+
+def test_what_is_published_leads_to_the_repository(as_repository, run, folder):
+    tree, address = folder / "tree", "https://example.org/toolnoise"
+    as_repository(tree)
+    (tree / ".venv").symlink_to(sys.prefix)
+    done = run(tree, "make", "--silent", "-o", ".venv/cpu", "dist", f"REPOSITORY={address}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = (tree / "dist").glob("*.whl")
+    about = zipfile.ZipFile(wheel).read("toolnoise-0.1.0.dist-info/METADATA").decode()
+    assert f"\nProject-URL: Repository, {address}\n" in about
+    links = re.findall(r"\]\(([^)]*)\)", about)
+    assert f"{address}/blob/HEAD/LICENSE" in links and all(re.match("https://|#", link) for link in links)
 
 
 def test_the_metadata_are_those_of_the_project(wheel):

@@ -14,7 +14,7 @@ TWINS = [
     ({"dump_predictions", "dump_outcomes"}, "results/fuzz/predictions/"),
     ({"check_control", "check_program"}, "results/fuzz/control/"),
     ({"measure_cell", "measure_program", "measure_outcomes"}, "results/fuzz/metrics/cells/"),
-    ({"render_figure", "render_table", "render_wide_figure"}, "results/fuzz/notebooks/"),
+    ({"render_figure", "render_table"}, "results/fuzz/notebooks/"),
 ]
 TARGETS = {"page", "all", "paper", "figures", "metrics", "speed"}
 WITHOUT_RUNS = {"metrics/data.csv", "metrics/labels.csv", "metrics/overhead.csv", "metrics/kernels.csv"}

@@ -6,23 +6,18 @@ report: "../report/workflow.rst"
 
 
 rule render_figure:
-    """Draw a figure, also in a form for small screens."""
+    """Draw a figure."""
     input:
         metrics=metrics_of_figure,
         gates=gates_of_figure,
     output:
-        formats=[
-            report(f"{layout.FIGURE}.svg", **IN_REPORT),
-            f"{layout.FIGURE}.pdf",
-            f"{layout.FIGURE}.png",
-            f"{layout.FIGURE}.narrow.svg",
-        ],
+        formats=[report(f"{layout.FIGURE}.svg", **IN_REPORT), f"{layout.FIGURE}.pdf", f"{layout.FIGURE}.png"],
         notebook=layout.NOTEBOOK,
         statement=statement_of(f"{layout.FIGURE}.svg"),
     log:
         in_study("logs/{study}/render/{figure}.log"),
     wildcard_constraints:
-        figure=rendered_as("svg", "pdf", "png", "narrow.svg"),
+        figure=rendered_as("svg", "pdf", "png"),
     # A cluster's profile says how many figures share a job.
     group:
         "figures"
@@ -39,17 +34,7 @@ rule render_figure:
         " --metrics {input.metrics:q} --out {output.formats:q} --executed {output.notebook:q} >{log:q} 2>&1"
 
 
-# The two rules below differ from it by their outputs alone.
-use rule render_figure as render_wide_figure with:
-    """Draw a figure that no small screen has room for."""
-    output:
-        formats=[report(f"{layout.FIGURE}.svg", **IN_REPORT), f"{layout.FIGURE}.pdf", f"{layout.FIGURE}.png"],
-        notebook=layout.NOTEBOOK,
-        statement=statement_of(f"{layout.FIGURE}.svg"),
-    wildcard_constraints:
-        figure=rendered_as("svg", "pdf", "png"),
-
-
+# It differs by its outputs alone.
 use rule render_figure as render_table with:
     """Write a table for browsers, spreadsheets and papers."""
     output:

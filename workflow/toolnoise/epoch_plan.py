@@ -14,16 +14,19 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 
+# A recipe's `last_batch` that fills it with the first examples of the next pass over the data.
+REPEATED = "repeated"
+
 
 class Plan(NamedTuple):
     """One epoch of T steps of B examples.
 
-    `order` [T, B] has indices into the training set. `offsets` [T, B, 2] has the row and column at which the window of
-    each zero-padded image begins. `flips` [T, B] marks the images that are mirrored. `slots` [T, B] has the place in
-    the batch that each example was planned for (whatever its actual place). `dropout` has the key words of the run's
-    masks. `rates` [T] has the learning rate of each step. `rest` is the incomplete last batch, one step, if it is kept.
-    `boxes` [T, B, 4] has top, left, height and width of what is seen of originals; that of a negative width is mirrored
-    before it is resized, and `flips` marks nothing.
+    `order` [T, B] has indices into the training set; where the data may vary, some occur several times. `offsets` [T,
+    B, 2] has the row and column at which the window of each zero-padded image begins. `flips` [T, B] marks the images
+    that are mirrored. `slots` [T, B] has the place in the batch that each example was planned for (whatever its actual
+    place). `dropout` has the key words of the run's masks. `rates` [T] has the learning rate of each step. `rest` is
+    the incomplete last batch, one step, if it is kept. `boxes` [T, B, 4] has top, left, height and width of what is
+    seen of originals; that of a negative width is mirrored before it is resized, and `flips` marks nothing.
     """
 
     order: np.ndarray
@@ -62,7 +65,7 @@ def cycle_length(recipe: Mapping[str, Any]) -> int:
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
-    """Batches in an epoch; an incomplete one is left out unless it is kept (each epoch's order leaves out others)."""
+    """Batches in an epoch; an incomplete one is left out unless it is kept or filled (each epoch leaves out others)."""
     if recipe["batch_size"] > examples:
         allowed = f"at most the {examples} training examples"
         raise BadInput(f"recipe {recipe['name']}", "batch_size", f"found {recipe['batch_size']}", allowed)
@@ -82,37 +85,58 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
     def stream(source: str, *what: str | int) -> int:
         return streams.key(spec.study_seed, source, replicate(source, spec), *what)
 
-    order = streams.permutation(stream("shuffle", epoch), examples)
-    # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
-    offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
-    flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
-    boxes = None
-    if "resized_crop" in recipe:
+    def drawn(number: int) -> tuple[np.ndarray, ...]:
+        """The order of a pass over the data, and of each example there its offsets, whether it is mirrored, its box."""
+        order = trained_on(spec, examples)[streams.permutation(stream("shuffle", number), examples)]
+        # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
+        offsets = streams.integers(stream("augment", number, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
+        flips = streams.integers(stream("augment", number, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+        if "resized_crop" not in recipe:
+            return order, offsets[order], flips[order]
         if draw is None:
             problem = "found it, and the data set has no originals"
             raise BadInput(f"recipe {recipe['name']}", "resized_crop", problem, "stored_size: original")
-        boxes = draw(recipe["resized_crop"], lambda attempt: stream("augment", epoch, "box", attempt))
+        boxes = draw(recipe["resized_crop"], lambda attempt: stream("augment", number, "box", attempt))
         boxes[flips, 3] *= -1
-        flips = np.zeros_like(flips)
+        return order, offsets[order], np.zeros_like(flips), boxes[order]
+
     rates = learning_rates(recipe, steps, epoch)
 
-    def planned(order: np.ndarray, rates: np.ndarray, *what: str) -> Plan:
-        slots = np.tile(np.arange(order.shape[1]), (len(order), 1))
+    def planned(seen: list[np.ndarray], rates: np.ndarray, *what: str) -> Plan:
+        """The plan of steps, [T, B] of what they see."""
+        slots = np.tile(np.arange(seen[0].shape[1]), (len(seen[0]), 1))
         if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
             # The same examples in another order: the same gradient on paper, but its sum is rounded differently.
-            keys = streams.raw(stream("impl", epoch, *what), order.size).reshape(order.shape)
+            keys = streams.raw(stream("impl", epoch, *what), slots.size).reshape(slots.shape)
             slots = np.argsort(keys, axis=1, kind="stable")
-            order = np.take_along_axis(order, slots, axis=1)
-        drawn = offsets[order], flips[order], slots.astype(np.uint32), streams.words(stream("dropout"))
-        return Plan(order, *drawn, rates, boxes=None if boxes is None else boxes[order])
+            seen = [part[np.arange(len(slots))[:, np.newaxis], slots] for part in seen]
+        order, offsets, flips, *boxes = seen
+        dropout = streams.words(stream("dropout"))
+        return Plan(order, offsets, flips, slots.astype(np.uint32), dropout, rates, boxes=boxes[0] if boxes else None)
 
-    whole = examples // batch
-    plan = planned(order[: whole * batch].reshape(whole, batch), rates[:whole])
-    return (
-        plan._replace(rest=planned(order[np.newaxis, whole * batch :], rates[whole:], "rest"))
-        if steps > whole
-        else plan
-    )
+    if recipe.get("last_batch") == REPEATED:
+        # Pass after pass without a gap, cut into epochs of whole batches.
+        first, skipped = divmod(epoch * steps * batch, examples)
+        passes = [drawn(number) for number in range(first, first + 1 + (skipped + steps * batch - 1) // examples)]
+        seen = [np.concatenate(parts)[skipped : skipped + steps * batch] for parts in zip(*passes, strict=True)]
+    else:
+        seen = list(drawn(epoch))
+    whole = len(seen[0]) // batch
+    plan = planned([part[: whole * batch].reshape(whole, batch, *part.shape[1:]) for part in seen], rates[:whole])
+    if steps == whole:
+        return plan
+    return plan._replace(rest=planned([part[np.newaxis, whole * batch :] for part in seen], rates[whole:], "rest"))
+
+
+def trained_on(spec: Spec, examples: int) -> np.ndarray:
+    """The examples that a run is trained on, int32: all of them, or where the data may vary a bootstrap sample.
+
+    The sample is as large as the set, drawn with replacement once for the whole training.
+    """
+    if not spec.varies("data"):
+        return np.arange(examples, dtype=np.int32)
+    stream = streams.key(spec.study_seed, "data", replicate("data", spec), "bootstrap")
+    return streams.integers(stream, (examples,), examples)
 
 
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base.noise_sources import SOURCES, replicate
+from toolnoise.base.noise_sources import SOURCES, drawn_sources, replicate
 from toolnoise.base.spec import Spec
 
 # Coefficients of P and Q, highest power first. Among the standard normals within two standard deviations, a share |v|
@@ -25,13 +25,13 @@ QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.50455
 # This number of draws at a time fits a processor's cache.
 BLOCK = 1 << 15
 
-# Streams for resampling in the analysis and for synthetic data. They are not sources of noise in any training.
-ANALYSIS, DATA = "analysis", "data"
+# A stream for resampling in the analysis, which is no source of noise in any training.
+ANALYSIS = "analysis"
 
 
 def keys(spec: Spec) -> dict[str, dict[str, int | str]]:
     """For each source of the run of a spec: the replicate that it is drawn for, and the key of all its streams."""
-    drawn_for = {source: replicate(source, spec) for source in SOURCES}
+    drawn_for = {source: replicate(source, spec) for source in drawn_sources(spec)}
     return {
         source: {"replicate": number, "key": f"{key(spec.study_seed, source, number):032x}"}
         for source, number in drawn_for.items()
@@ -40,7 +40,7 @@ def keys(spec: Spec) -> dict[str, dict[str, int | str]]:
 
 def key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:
     """The 128-bit key of one stream; `what` names the draw within the source, such as a layer or an epoch."""
-    if source not in (*SOURCES, ANALYSIS, DATA):
+    if source not in (*SOURCES, ANALYSIS):
         raise ValueError(f"unknown source {source!r}")
     name = json.dumps(["toolnoise-streams-1", study_seed, source, replicate, *what], separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")

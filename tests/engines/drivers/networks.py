@@ -40,7 +40,7 @@ TASKS = {
 
 
 def described(entry, shape, classes):
-    from keras.layers import Conv2D
+    from keras.layers import BatchNormalization, Conv2D, MaxPooling2D
 
     from toolnoise.models.dropout import Dropout
 
@@ -60,6 +60,15 @@ def described(entry, shape, classes):
         "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
         "convolved": sum(int(np.prod(layer.output.shape[1:])) for layer in model.layers if isinstance(layer, Conv2D)),
+        # Windows of several pixels that skip some: what is beyond the edge depends on the padding.
+        "padding": {
+            layer.name: layer.padding
+            for layer in model.layers
+            if isinstance(layer, Conv2D | MaxPooling2D)
+            and max(layer.strides) > 1
+            and max(getattr(layer, "kernel_size", ()) or layer.pool_size) > 1
+        },
+        "epsilons": sorted({layer.epsilon for layer in model.layers if isinstance(layer, BatchNormalization)}),
         "layers": sorted({type(layer).__name__ for layer in model.layers}),
     }
 
@@ -152,6 +161,21 @@ def watch_layers(study_file, data_file, out, *names):
         if len(layer._inbound_nodes) == 1 and layer.weights:
             shown = called(keras.Model(engine.model.inputs, layer.output), images)
             found[f"theirs/{layer.name}"] = shown.reshape(len(images), -1)
+    arrays.write_npz(out, found)
+
+
+def smooth_activations(study_file, _data_file, out):
+    """What the activations give of equally spaced numbers."""
+    loaded = grid.load(study_file)
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
+    from keras import ops
+
+    from toolnoise.models.activations import activation
+
+    found = {"places": np.linspace(-3, 3, 241, dtype=np.float32)}
+    places = ops.convert_to_tensor(found["places"])
+    for name, beta in (("relu", 1), ("swish", 1), ("smelu", 0.5), ("smelu", 1), ("smelu", 2)):
+        found[f"{name} {beta:g}"] = ops.convert_to_numpy(activation(name, beta)(places))
     arrays.write_npz(out, found)
 
 

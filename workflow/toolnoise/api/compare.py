@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, drawn_by, of_intervals, rows_of
+from toolnoise.api.results import Result, of_intervals, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
 from toolnoise.comparison import comparison, comparison_text, label_files
@@ -56,8 +56,8 @@ def compare_runs(
     # Other metrics have other units.
     first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
     label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
-    rows, figure = partial(_rows_of_metrics, values["comparisons"]), partial(drawn_by, "write_differences", found)
-    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), figure, [block.rows])
+    rows, picture = partial(_rows_of_metrics, values["comparisons"]), _picture(first, "difference", label)
+    return Result(laid_out([block]), values, rows, picture, [block.rows])
 
 
 def compare_predictions(
@@ -184,7 +184,7 @@ def _on_examples(
 
 def _require_two(arms: Sequence[Any]) -> None:
     if len(arms) < 2:
-        raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms")
+        raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms; or metric, if one table has metrics of all")
 
 
 def _assumed(paired: bool, same_start: bool) -> Assumption:

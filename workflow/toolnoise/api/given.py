@@ -117,13 +117,13 @@ def texts(given: str | Sequence[str] | None) -> list[str]:
 def asked_of_tables(
     metric: str | Sequence[str],
     *,
-    by: str | None,
-    seed: str | None,
-    session: str | None,
-    last: bool,
-    best: bool,
-    lower: Directed,
-    higher: Directed,
+    by: str | None = None,
+    seed: str | None = None,
+    session: str | None = None,
+    last: bool = False,
+    best: bool = False,
+    lower: Directed = False,
+    higher: Directed = False,
     paired: bool = False,
 ) -> "Asked":
     """What is asked of tables; what contradicts itself is refused."""

@@ -3,6 +3,10 @@
 A run's seed is the replicate of every source that may vary. The others have replicate 0, which is no run's seed. A cell
 may also have several draws of what is fixed: then a run's seed is draw x DRAW + seed within the draw, and its spec has
 the draw.
+
+`data`, which examples are trained on, is drawn only where it may vary: elsewhere a run trains on the whole set. No two
+runs of a cell have the same draw of it, so it never makes runs of one cell dependent, and tables of runs have no column
+for it.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,7 +14,8 @@ from collections.abc import Collection, Iterable
 from toolnoise.base.spec import Spec
 
 ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
-SOURCES = (*ALGORITHMIC, "impl", "bit")
+DRAWN = (*ALGORITHMIC, "impl", "bit")  # those that every run has a draw of
+SOURCES = ("data", *DRAWN)
 # Those that a training may do without.
 OPTIONAL = ("augment", "dropout")
 DRAW = 10_000
@@ -19,8 +24,13 @@ DRAW = 10_000
 def replicate(source: str, spec: Spec) -> int:
     """The replicate of a source that a run is drawn for."""
     if spec.varies(source):
-        return spec.seed if spec.draw is None else spec.seed % DRAW
+        return spec.seed if spec.draw is None or source == "data" else spec.seed % DRAW
     return spec.draw or 0 if source in ALGORITHMIC else 0
+
+
+def drawn_sources(spec: Spec) -> tuple[str, ...]:
+    """The sources that a run has a draw of: `data` only where it may vary."""
+    return SOURCES if spec.varies("data") else DRAWN
 
 
 def with_seed(spec: Spec, seed: int) -> Spec:
@@ -37,7 +47,10 @@ def draws(spec: Spec, seeds: Iterable[int], unused: Collection[str] = ()) -> dic
     runs = [with_seed(spec, seed) for seed in seeds]
     if spec.model.adopted is not None:
         # Of runs that were there before the study, no draw is known to be another run's.
-        return dict.fromkeys(SOURCES)
+        return dict.fromkeys(DRAWN)
     own = {"impl"} if spec.hardware.impl_noise == "native" else set()
     without = own.intersection(spec.variant.varying).union(unused)
-    return {source: None if source in without else [replicate(source, run) for run in runs] for source in SOURCES}
+    return {
+        source: None if source in without else [replicate(source, run) for run in runs]
+        for source in drawn_sources(spec)
+    }

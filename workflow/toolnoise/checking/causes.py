@@ -1,187 +1,155 @@
-"""What is often forgotten where runs with equal seeds differ, and a place in a program that is suspected of it."""
+"""What makes two runs differ, by the kind of call in which the difference arises, and what to do about each."""
 
-from collections.abc import Iterable, Sequence
+import re
 from typing import Any, NamedTuple
-
-# What is unlikely is not shown as a cause; it may still be the place that an ignored seed belongs to.
-SURE, LIKELY, POSSIBLE, UNLIKELY = 3, 2, 1, 0
-# The end of what is said of a draw, if its generator is not seeded anywhere.
-UNSEEDED = ", which nothing seeds"
-MOST_PLACES = 3  # of one cause, that are shown
 
 
 class Cause(NamedTuple):
-    """Something often forgotten: what it is, what to do, the source of noise that it belongs to, if it is one.
-
-    If it is a draw, a place in a program adds to `says` when its generator is seeded. A program that imports none of
-    `modules`, if there are any, cannot have it.
-    """
+    """A kind of cause: what it is, and the remedy."""
 
     says: str
     remedy: str
-    source: str = ""
-    draws: bool = False
-    modules: tuple[str, ...] = ()
 
 
-TORCH = ("torch", "lightning", "pytorch_lightning", "transformers")
-THREADS = ("threading", "concurrent", "multiprocessing", "joblib", "asyncio")
-# In the order of likelihood where nothing else is known.
-CAUSES = {
-    "torch": Cause(
-        "PyTorch draws from its global generator",
-        "call torch.manual_seed(seed) before the model is built",
-        "init",
-        draws=True,
-        modules=TORCH,
-    ),
-    "loader": Cause(
-        "the order of examples comes from PyTorch's global generator",
-        "give it generator=torch.Generator().manual_seed(seed)",
-        "shuffle",
-        draws=True,
-        modules=TORCH,
-    ),
-    "numpy": Cause(
-        "NumPy draws from a generator",
-        "use one numpy.random.default_rng(seed), or call numpy.random.seed(seed) first",
-        "augment",
-        draws=True,
-        modules=("numpy",),
-    ),
+# By the name of a global generator, as it is seeded.
+GENERATORS = {
     "random": Cause(
-        "Python's random draws from a generator",
-        "use one random.Random(seed)",
-        "augment",
-        draws=True,
-        modules=("random",),
+        "it draws from the global generator of Python's random, which nothing has seeded",
+        "call random.seed(seed) first, or use one random.Random(seed)",
     ),
-    "dropout": Cause(
-        "dropout draws from PyTorch's global generator",
-        "call torch.manual_seed(seed) before training",
-        "dropout",
-        draws=True,
-        modules=TORCH,
+    "numpy.random": Cause(
+        "it draws from NumPy's global generator, which nothing has seeded",
+        "call numpy.random.seed(seed) first, use one numpy.random.default_rng(seed), or pass random_state=seed",
+    ),
+    "torch": Cause(
+        "it draws from PyTorch's global generator, which nothing has seeded",
+        "call torch.manual_seed(seed) before the model is built, or give it generator=",
+    ),
+}
+CAUSES = {
+    "generator": Cause("a generator is made or seeded without a seed", "give it a seed"),
+    "entropy": Cause(
+        "a value comes from the system's source of randomness, which has no seed",
+        "draw it from a generator with a seed",
     ),
     "clock": Cause(
-        "a seed comes from the clock, the process or the system", "take it from the command line or TOOLNOISE_SEED_*"
+        "a value comes from the clock",
+        "keep it out of what is trained on and compared, and end the training after a number of steps",
     ),
-    "time": Cause(
-        "a value comes from the clock, the process or the system",
-        "leave it out of what is trained on or compared, and end the training after a number of steps",
+    "process": Cause(
+        "a value is the number of a process or a thread", "take it from the command line, or from TOOLNOISE_SEED_*"
     ),
-    "outside": Cause(
-        "a database or another program draws, and no seed of this one counts there",
-        "take all in a fixed order, and draw here from a generator with a seed",
-        "shuffle",
-    ),
-    "speed": Cause(
-        "a choice falls on what was fastest in this run", "choose once, and give the choice to every run as an option"
-    ),
-    "shared": Cause(
-        "threads, or coroutines, draw from one generator, in the order in which they come to it",
-        "give each thread, or each piece of work, a generator with a seed of its own",
-        "augment",
-        modules=THREADS,
-    ),
-    "race": Cause(
-        "threads, or coroutines, change one object, in the order in which they come to it",
-        "let each return its part, and add the parts in a fixed order",
-        modules=THREADS,
-    ),
-    "checkpoint": Cause(
-        "a run reads what an earlier run left, if it finds it: a checkpoint, or a cache",
-        "keep a checkpoint in TOOLNOISE_CHECKPOINT, with the state of every generator; keep in a cache the very values "
-        "that the first run goes on with",
-        "shuffle",
-    ),
+    "address": Cause("a value is the address of an object in memory", "use a number of its own for each object"),
+    "hash": Cause("hash() of a text differs between processes", "use zlib.crc32(text.encode()) or hashlib"),
     "set": Cause(
-        "the order of a set differs between processes (hash seed, or addresses of objects)",
+        "a set has another order in each process (hash seed, or addresses of objects)",
         "iterate over sorted(...), or over a list",
     ),
-    "hash": Cause("hash() of a text differs between processes (hash seed)", "use zlib.crc32(text.encode()) or hashlib"),
-    "tensorflow": Cause(
-        "Keras or TensorFlow draws from a global generator",
-        "call keras.utils.set_random_seed(seed) first",
-        "init",
-        draws=True,
-        modules=("keras", "tensorflow"),
+    "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)"),
+    "name": Cause("a temporary name is random", "keep it out of what is trained on, or name the file yourself"),
+    "folder": Cause(
+        "a value comes from the name of the run's own folder", "take it from the command line or TOOLNOISE_SEED_*"
     ),
-    "sklearn": Cause(
-        "scikit-learn draws from NumPy's global generator",
-        "give it random_state=seed",
-        "shuffle",
-        draws=True,
-        modules=("sklearn",),
+    "memory": Cause(
+        "an array begins with what was in memory before", "use zeros, or fill all of it before it is read"
     ),
-    "workers": Cause(
-        "workers of a DataLoader have generators of their own",
-        "give it worker_init_fn= and generator=, and seed NumPy and random in each worker",
-        "augment",
-        modules=TORCH,
+    "machine": Cause(
+        "a value is the state of the machine, such as its free memory or load", "take it from an option"
     ),
-    "memory": Cause("an array begins with what was in memory before", "use zeros, or fill all of it before it is read"),
-    "path": Cause("a seed comes from the folder's name", "take it from the command line or TOOLNOISE_SEED_*"),
-    "parallel": Cause(
-        "results of parallel work come in the order in which they are ready",
-        "use map, or put the results in order",
-        modules=THREADS,
+    "ready": Cause(
+        "results of parallel work come in the order in which they are ready", "use map, or put the results in order"
     ),
-    "forest": Cause(
-        "the threads of a forest add up its trees' predictions in the order in which they are ready",
-        "set its n_jobs = 1 before it predicts",
-        "impl",
-        modules=("sklearn",),
+    "program": Cause(
+        "another program gives another output, and no seed of this one counts there",
+        "give it a seed of its own, or draw here",
     ),
-    "evaluation": Cause(
-        "nothing switches dropout off for the evaluation",
-        "call model.eval() before the final predictions",
-        "dropout",
-        modules=TORCH,
+    "database": Cause(
+        "a query gives its rows in no certain order, or draws them", "order the rows by a key, and draw here"
     ),
-    "kernels": Cause(
-        "cuDNN chooses and adds in an order of its own",
-        "set torch.backends.cudnn.benchmark = False and call torch.use_deterministic_algorithms(True)",
-        "impl",
-        modules=TORCH,
+    "shared": Cause(
+        "threads, or coroutines, come to one object in another order in each run",
+        "give each piece of work its own object and seed, and put the parts together in a fixed order",
     ),
-    "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)", "shuffle"),
-}
+    "order": Cause("it gets the same things in another order in each run", "put them in a fixed order first"),
+    "left": Cause(
+        "a run reads what an earlier run left",
+        "remove it first, or keep a checkpoint in TOOLNOISE_CHECKPOINT, with the state of every generator",
+    ),
+    "turns": Cause(
+        "a loop ends when something outside of it says so", "end it after a number of steps"
+    ),
+    "fixed": Cause("a generator has a seed that nothing changes", "give it the seed of the source"),
+    "shell": Cause("the shell, or one of its commands, draws without a seed", "give it a seed, or draw elsewhere"),
+    "operation": Cause(
+        "it gives another result for equal inputs",
+        "use one thread, or the deterministic way of this operation if it has one",
+    ),
+}  # fmt: skip
+# The first pattern that is in the name of what is called says what kind it is.
+NAMES = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|entropy|random_bytes"),
+        (
+            "generator",
+            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random$|Generator\.seed",
+        ),
+        ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
+        ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),
+        ("process", r"getpid|getppid|get_ident|get_native_id|current_process|gettid"),
+        ("address", r"^builtins\.(id|repr)$"),
+        ("hash", r"\bhash\b"),
+        ("name", r"tempfile|mkdtemp|mkstemp|gettemp"),
+        ("files", r"listdir|scandir|iterdir|r?glob\b|\bos\.walk|Path\.walk"),
+        ("memory", r"\bempty(_like|_strided)?$|new_empty"),
+        ("ready", r"as_completed|imap_unordered|[Qq]ueue.*\.get|\bwait\b|^(awaited|next|iter)$|Future|Task"),
+        ("program", r"^subprocess\.|Popen|os\.popen|check_output|communicate"),
+        ("database", r"sqlite|Cursor|fetch(one|all|many)|read_sql"),
+        ("machine", r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info"),
+    )
+)
+# What differs between any two runs, and hardly ever matters.
+USUAL = ("clock", "name", "process")
 
 
-class Suspect(NamedTuple):
-    """A place in a program, as file:line and its text, how much it is suspected, and when it is seeded, if it draws."""
+class Place(NamedTuple):
+    """A place in a program, as file:line and its text, what is wrong there, and how that is known.
+
+    `evidence` is the sentence about an experiment that proves it, or about what was seen; none if the text alone is.
+    """
 
     cause: str
     file: str
     line: int
     code: str
-    weight: int
-    seeded: str = ""
-
-    @property
-    def says(self) -> str:
-        """What is often forgotten, of this place."""
-        return CAUSES[self.cause].says + self.seeded
+    says: str
+    remedy: str
+    evidence: str = ""
 
 
-def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:
-    """The heaviest first; among equals, the cause that is more often forgotten."""
-    order = list(CAUSES)
-    return sorted(suspects, key=lambda each: (-each.weight, order.index(each.cause), each.file, each.line))
+def kind_of(name: str) -> str:
+    """The kind of cause that a call is, by what is called."""
+    return next((kind for kind, pattern in NAMES if pattern.search(name)), "operation")
 
 
-def places(found: Sequence[Suspect]) -> Iterable[str]:
-    """Places that may be at fault, by cause, with what to do."""
-    for cause, says in dict.fromkeys((place.cause, place.says) for place in found):
-        alike = [place for place in found if (place.cause, place.says) == (cause, says)]
-        yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
-        if len(alike) > MOST_PLACES:
-            yield f"  and {len(alike) - MOST_PLACES} more places"
-        yield f"    {says}: {CAUSES[cause].remedy}"
+def place(kind: str, file: str, line: int, code: str, evidence: str = "", generator: str = "") -> Place:
+    """A place with what there is to say of its kind."""
+    cause = GENERATORS[generator] if generator else CAUSES[kind]
+    return Place(kind, file, line, code, cause.says, cause.remedy, evidence)
 
 
-def place(suspect: Suspect) -> dict[str, Any]:
+def as_lines(places: list[Place]) -> list[str]:
+    """Places for people."""
+    lines = []
+    for each in places:
+        where = f"{each.file}:{each.line}: {each.code}" if each.line else f"{each.file}"
+        lines.append(f"  {where}")
+        if each.evidence:
+            lines.append(f"    {each.evidence}")
+        lines.append(f"    {each.says[0].upper()}{each.says[1:]}: {each.remedy}.")
+    return lines
+
+
+def as_json(each: Place) -> dict[str, Any]:
     """A place for programs."""
-    about = CAUSES[suspect.cause]
-    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}
+    return each._asdict()

@@ -1,56 +1,46 @@
-"""Why a program is not reproducible: suspicions from its text, weighed by what its runs showed.
+"""Why a program is not reproducible: observed, proven by an experiment where one can be made, and said in words.
 
-A difference at the start does not come from the order of examples, nor one that arises in training from the initial
-weights; equal weights with other predictions leave only the evaluation. An experiment counts for more than any text.
+An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from toolnoise.checking import differences
-from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, places, ranked
+from toolnoise.checking import causes, differences, experiments, first_difference, left_files, text_signs
+from toolnoise.checking.causes import Place
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.experiments import Experiments, called
+from toolnoise.checking.first_difference import Root
+from toolnoise.checking.left_files import LeftFiles
+from toolnoise.checking.observed_runs import Observed, ObservedRuns
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.trial_runs import TrialRuns
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
 
-# What makes runs equal: a fixed hash seed; a run before them, which leaves what they read; no fixed hash seed; chance,
-# perhaps; it was not tried, or showed nothing.
-Experiment = Literal["hash seed", "first run", "no", "rare"] | None
-
-PROVEN = SURE + 2
-HASHED, LEFT = ("set", "hash"), ("checkpoint",)
-PROVED = {"hash seed": HASHED, "first run": LEFT}
-# By the phase in which the difference arises: causes that it speaks for, and causes that it speaks against.
-EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "start": (("torch", "tensorflow"), ("loader", "dropout", "workers", "evaluation", "kernels")),
-    "training": (("loader", "dropout", "workers"), ("torch", "tensorflow", "evaluation")),
-    "evaluation": (("evaluation", "files", "parallel"), ("torch", "tensorflow", "workers")),
-    "order of examples": (("set", "files", "parallel"), ("torch", "tensorflow", "dropout", "evaluation", "kernels")),
-}
-# What a person is told of both.
+# What a person is told of when runs parted, as far as their outcomes show it.
 PHASES = {
     "start": "The runs differ before training (row 0 of history.csv): in the initial weights, or in the data.",
     "training": "The runs start alike: they part in training.",
     "evaluation": "The weights are equal: the runs part in the evaluation.",
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
-EXPERIMENTS = {
-    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal, with other hash seeds they differ.",
-    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. So there is a cause besides the hash seed "
-    "(perhaps the addresses of objects, which it does not fix).",
-    "first run": "By experiment: only the first run differs. It seems to leave what others read (checkpoint or cache).",
-    "rare": "By experiment: only the first run differs. The cause may be rare, or that run leaves what others read.",
-}
+NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
+FAILED = "Not observed: the program fails when it is observed."
+ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
+ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
+MOST_POSSIBLE = 5
 
 
 class Diagnosis(NamedTuple):
-    """Likely places, possible places, and causes that the program's text does not show."""
+    """When the runs parted, what an experiment proves, what is only possible, and what was not observed."""
 
     phase: Phase | None
-    experiment: Experiment
-    likely: list[Suspect]
-    possible: list[Suspect]
-    unseen: list[str]
+    proven: list[Place]
+    possible: list[Place]
+    notes: list[str]
 
 
 def phase(difference: Difference) -> Phase | None:
@@ -66,69 +56,132 @@ def phase(difference: Difference) -> Phase | None:
     return None
 
 
-def worth_an_experiment(suspects: Sequence[Suspect]) -> bool:
-    """Whether two more runs, with a fixed hash seed, may settle what the text alone does not."""
-    return any(each.cause in HASHED for each in suspects) or not any(each.weight >= SURE for each in suspects)
-
-
-def only_hashed(suspects: Sequence[Suspect]) -> bool:
-    """Whether the text shows orders and hashes that follow the hash seed, and no other likely cause."""
-    likely = [suspect.cause for suspect in suspects if suspect.weight >= LIKELY]
-    return bool(likely) and all(cause in HASHED for cause in likely)
-
-
 def diagnose(
-    suspects: Sequence[Suspect], difference: Difference, experiment: Experiment, imported: Collection[str] = ()
+    runs: TrialRuns,
+    outcomes: Sequence[Outcome],
+    difference: Difference,
+    text: Sequence[SourceFile],
+    left: LeftFiles,
 ) -> Diagnosis:
-    """Weigh suspicions by when the runs parted, and by an experiment; `imported` are its modules, if known."""
-    when, proved = phase(difference), PROVED.get(experiment, ())
-    weighed = ranked([suspect._replace(weight=_weight(suspect, when, experiment)) for suspect in suspects])
-    seen = {suspect.cause for suspect in weighed}
-    return Diagnosis(
-        when,
-        experiment,
-        [suspect for suspect in weighed if suspect.weight >= LIKELY],
-        [suspect for suspect in weighed if suspect.weight == POSSIBLE],
-        [
-            cause
-            for cause, about in CAUSES.items()
-            if cause not in seen and (not proved or cause in proved)
-            if not (imported and about.modules) or {*about.modules} & {*imported}
-        ],
+    """Observe two runs, and make the experiments that may prove what makes them differ.
+
+    `outcomes` are those of the unchanged runs so far, `left` the files that the first one has left.
+    """
+    when = phase(difference)
+    runs.say_what_follows(experiments.MOST_RUNS - runs.started)
+    signs = text_signs.signs(text, runs.words)
+    observed = ObservedRuns(runs)
+    one = observed.run()
+    other = observed.run() if one else None
+    if one is None or other is None:
+        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [FAILED])
+    if first := _left(runs, outcomes, one, other, left):
+        return Diagnosis(when, [first], [], [])
+    if one.is_empty or other.is_empty:
+        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
+    seen = [*first_difference.roots(one, other), *first_difference.orders(one, other)]
+    if not differences.between(one.outcome, other.outcome).files:
+        likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
+        return Diagnosis(when, [], _first([*signs, *_places(likely, text)]), [ALIKE])
+    proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
+    if proof:
+        inner = _within(proof.roots, first_difference.orders(one, other))
+        evidence = proof.evidence
+        if inner:
+            file, line = proof.roots[0].at
+            evidence += (
+                f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
+            )
+        proven = _places(inner or proof.roots, text, evidence, proof.kind)
+        if proven:
+            return Diagnosis(when, proven, [], [])
+        return Diagnosis(when, [], _first([*_places(seen, text), *signs]), [proof.evidence])
+    # An order says more than what is only the clock.
+    usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
+    places = _places([root for root in seen if root not in usual], text)
+    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text)]), [] if seen else [ELSEWHERE])
+
+
+def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
+    """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
+    return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
+
+
+def _left(
+    runs: TrialRuns, outcomes: Sequence[Outcome], one: Observed, other: Observed, left: LeftFiles
+) -> Place | None:
+    """The place that reads what an earlier run has left, if a run without it ends like the first one."""
+    if not left.names or differences.between(one.outcome, other.outcome).files:
+        return None
+    again = left.run_without(runs)
+    if again is None or differences.between(outcomes[0], again).files:
+        return None
+    reads = (event for event in one.events if any(left.has(text) for text in event.texts))
+    event = next(reads, None)
+    says = (
+        f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
     )
+    if event is None:
+        return causes.place("left", left.names[0], 0, "", says)
+    file, line, *_ = event.place.split(":")
+    return causes.place("left", file, int(line), code_of(file, int(line), ()), says)
 
 
-def _weight(suspect: Suspect, when: Phase | None, experiment: Experiment) -> int:
-    if experiment in PROVED:
-        # Draws that nothing seeds would not be equal.
-        return PROVEN if suspect.cause in PROVED[experiment] else UNLIKELY
-    if suspect.weight == UNLIKELY:
-        return UNLIKELY
-    if suspect.cause == "hash" and experiment == "no":
-        # A set may be one of objects, in the order of their addresses.
-        return POSSIBLE
-    for_it, against = EVIDENCE[when] if when else ((), ())
-    if suspect.cause in against:
-        return POSSIBLE
-    return suspect.weight + (suspect.cause in for_it)
+def _first(places: Sequence[Place]) -> list[Place]:
+    unique = {(place.file, place.line): place for place in reversed(places)}
+    return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
+
+
+def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "", kind: str = "") -> list[Place]:
+    return [_place(root, text, evidence or _seen(root), kind) for root in roots]
+
+
+def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
+    file, line = root.at
+    if root.generator:
+        kind = "unseeded"
+    elif root.of_folder:
+        kind = "folder"
+    elif root.kind == "order":
+        kind = "shared" if root.apart else "order"
+    elif not kind:
+        kind = "set" if root.name == "iterate" else causes.kind_of(root.name)
+        kind = "turns" if root.kind == "turns" and kind == "operation" else kind
+    return causes.place(kind, file, line, code_of(file, line, text), evidence, root.generator)
+
+
+def _seen(root: Root) -> str:
+    """What two observed runs have shown of a place."""
+    name = called(root.name)
+    if root.kind == "order":
+        by = "threads come to" if root.apart else "the inputs come to"
+        return f"Seen: {by} `{name}` in another order in each run."
+    if root.kind == "generator":
+        return f"Seen: the state of the generator of {root.generator} differed from the start, before `{name}` drew."
+    if root.values != ("", ""):
+        return f"Seen: for equal inputs `{name}` gave {root.values[0]} and {root.values[1]}."
+    return f"Seen: for equal inputs `{name}` gave different results."
+
+
+def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:
+    """The text of a line, from the files of the program."""
+    lines = next((source.lines for source in text if source.file == file), None)
+    if lines is None:
+        try:
+            lines = Path(file).read_text("utf-8", errors="replace").splitlines()
+        except OSError:
+            return ""
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:
-    """What differs between two runs that should be equal, and what was probably forgotten."""
+    """What differs between two runs that should be equal, and why."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
     lines += [f"  {part}" for part in differences.parts(difference)]
     lines += [PHASES[why.phase]] if why.phase else []
-    lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
-    lines += ["", "Likely:", *places(why.likely)] if why.likely else []
-    lines += ["", "Possible:", *places(why.possible)] if why.possible else []
-    return [*lines, *_unseen(why)]
-
-
-def _unseen(why: Diagnosis) -> list[str]:
-    """Causes that the text does not show: a checklist where it shows nothing likely."""
-    if why.likely or not why.unseen:
-        return []
-    return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
-        f"  {CAUSES[cause].says}{' without a seed' if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
-        for cause in why.unseen
-    ]
+    if why.proven:
+        lines += ["", "Proven:" if len(why.proven) == 1 else "Proven, all of them together:"]
+        lines += causes.as_lines(why.proven)
+    lines += ["", *why.notes] if why.notes else []
+    lines += ["", "Possible:", *causes.as_lines(why.possible)] if why.possible else []
+    return lines

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.reader import Reader, is_off
-from toolnoise.checking.suspects import DROPOUT, LOADER
+from toolnoise.checking.reader import DROPOUT, LOADER, Reader, is_off
 
 # The makers of objects that have a state, by what a person calls them.
 MAKERS = {

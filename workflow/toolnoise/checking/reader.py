@@ -18,6 +18,8 @@ HANDS_ON = ("list", "tuple", "reversed", "filter", "map", "iter")
 REMOVES = ("remove", "unlink", "rmdir", "rmtree", "removedirs")
 GROWS = ("append", "extend", "add", "update", "insert")
 COMBINES = ("union", "intersection", "difference", "symmetric_difference")
+LOADER = "torch.utils.data.DataLoader"
+DROPOUT = re.compile(r"torch\.nn\.(functional\.\w*dropout\w*|\w*Dropout\w*)")
 SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
 
 

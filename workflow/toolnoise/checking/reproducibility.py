@@ -1,11 +1,11 @@
 """Is a program reproducible, and does each of its seeds count? Answered by running it.
 
 Two Control runs have equal seeds and nothing else in common: other folders, other processes, other seconds. They must
-be equal bit for bit. Then each declared source varies alone, in one more run: an equal outcome means that its seed is
-ignored. If one differs, Control is run once more: what changes with the clock must not pass for a seed's effect.
+be equal bit for bit, and so must a third one: two may be equal by luck. Then each declared source varies alone, in one
+more run: an equal outcome means that its seed is ignored. Only where runs differ, or a seed is ignored, is the program
+observed to find out why.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -17,10 +17,21 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import causes, contract, diagnosis, differences, other_settings, program_text, resume, suspects
-from toolnoise.checking.causes import SURE, Suspect
-from toolnoise.checking.diagnosis import Diagnosis, Experiment
+from toolnoise.checking import (
+    causes,
+    contract,
+    diagnosis,
+    differences,
+    ignored_seeds,
+    left_files,
+    other_settings,
+    program_text,
+    resume,
+)
+from toolnoise.checking.causes import Place
+from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.left_files import LeftFiles
 from toolnoise.checking.other_settings import Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
@@ -32,7 +43,6 @@ from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.checking.ways import Asked
 from toolnoise.formulas import outcome_files
 
-HASH_SEED = "PYTHONHASHSEED"
 LIMIT = 12 * 60  # minutes of a run
 
 
@@ -53,18 +63,15 @@ class Command(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A declared source whose seed changes no bit, with where its seed is lost, as far as the text shows it."""
+    """A declared source whose seed changes no bit, with where its seed is lost, as far as two observed runs show it."""
 
     source: str
     why: str
-    places: list[Suspect]
+    places: list[Place]
 
 
 class Checked(NamedTuple):
-    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal.
-
-    `suspected` are lines that may make other runs differ, though these are equal.
-    """
+    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal."""
 
     words: list[str]
     left: list[str]
@@ -79,7 +86,6 @@ class Checked(NamedTuple):
     breaks: Sequence[Break] = ()
     without_draws: Sequence[str] = ()
     parting: Parting | None = None
-    suspected: Sequence[Suspect] = ()
 
     @property
     def reproducible(self) -> bool:
@@ -136,32 +142,36 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
-    control, other = runs.run("control-1"), runs.run(resume.KEPT)
+    before = left_files.stamps()
+    control = runs.run("control-1")
+    left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
+    outcomes = [control, runs.run(resume.KEPT)]
     if checked.resume:
         runs.keep_checkpoints(resume.KEPT)
     _require_results(control)
-    difference = differences.between(control, other)
-    text = program_text.sources(checked.words, Path())
-    suspected = suspects.suspects(text, checked.words, checked.wanted.files)
-    seeds, sizes, ignored, doubts, why = {}, {}, [], [], None
+    difference = differences.between(*outcomes)
     if not difference.files:
+        outcomes.append(runs.run("control-3"))
+        difference = differences.between(control, outcomes[-1])
+    text = program_text.sources(checked.words, Path())
+    seeds, sizes, ignored, why = {}, {}, [], None
+    if difference.files:
+        why = diagnosis.diagnose(runs, outcomes, difference, text, left_by_first)
+    else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
             seeds[source] = differences.between(control, seeded)
             sizes[source] = other_settings.gap(control, seeded).largest
-        if any(changed.files for changed in seeds.values()):
-            difference = differences.between(control, runs.run("control-again"))
-    if difference.files:
-        # Where the first two runs were equal, equal runs with a fixed hash seed prove nothing.
-        experiment = None if seeds else _experiment(runs, suspected, other)
-        why = diagnosis.diagnose(suspected, difference, experiment, program_text.imported(text))
-        seeds = {}
-    else:
-        doubts = _doubts(checked, text, suspected)
         unused = [source for source, changed in seeds.items() if not changed.files]
-        ignored = [Ignored(source, *_lost(source, checked.words, text, suspected, doubts)) for source in unused]
+        reasons = {source: _not_passed_on(source, checked.words, text) for source in unused}
+        # A seed that does not reach the program is lost outside of it.
+        places = ignored_seeds.places(runs, [source for source, reason in reasons.items() if not reason], text)
+        ignored = [
+            Ignored(source, reason or f"another {{{source}}} changes nothing", places.get(source, []))
+            for source, reason in reasons.items()
+        ]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
     left += [*control.files, *control.printed]
     verdict = Checked(
@@ -173,7 +183,6 @@ def check(checked: Command, folder: Path) -> Checked:
         resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
         breaks=other_settings.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
-        suspected=doubts,
     )
 
 
@@ -185,63 +194,14 @@ def _require_results(outcome: Outcome) -> None:
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 
-def _experiment(runs: TrialRuns, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
-    """What makes runs equal, as more of them show; a hash seed or a first run proves nothing that the text lacks."""
-    if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
-        return None
-    first, second = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
-    if differences.between(first, second).files:
-        return "no"
-    shown = {suspect.cause for suspect in suspected}
-    further = (runs.run(f"control-{number}") for number in (3, 4))
-    if not any(differences.between(other, each).files for each in further):
-        if differences.between(other, first).files:
-            return None
-        return "first run" if shown & {*diagnosis.LEFT} else "rare"
-    if not shown & {*diagnosis.HASHED}:
-        return None
-    if not diagnosis.only_hashed(suspected):
-        # What threads do may be the same twice by chance.
-        more = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (3, 4, 5))
-        if any(differences.between(first, each).files for each in more):
-            return "no"
-    return "hash seed"
-
-
-def _doubts(checked: Command, text: Sequence[SourceFile], suspected: Sequence[Suspect]) -> list[Suspect]:
-    """Lines that may make other runs differ, though these are equal: no seed, or what an earlier run left.
-
-    Checkpoints that another run cannot find do not count, nor do draws that something seeds later: perhaps it does so
-    in time.
-    """
-    own = checked.wanted.checkpoints or "checkpoint" in command_words.placeholders(checked.words)
-    own = own or any("TOOLNOISE_CHECKPOINT" in line for source in text for line in source.lines)
-    return [
-        suspect
-        for suspect in suspected
-        if (suspect.cause in diagnosis.LEFT and not own)
-        or (suspect.weight >= SURE and not suspect.seeded.endswith("seeds it"))
-    ]
-
-
-def _lost(
-    source: str,
-    words: Sequence[str],
-    text: Sequence[SourceFile],
-    suspected: Sequence[Suspect],
-    doubts: Sequence[Suspect],
-) -> tuple[str, list[Suspect]]:
-    """Why a seed counts for nothing, and the places that should use it."""
-    places = [suspect for suspect in suspected if causes.CAUSES[suspect.cause].source == source]
+def _not_passed_on(source: str, words: Sequence[str], text: Sequence[SourceFile]) -> str:
+    """Why a seed does not reach the program's code, as far as its command and its text show it."""
     if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
-        return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
-    left = [suspect for suspect in doubts if suspect.cause in diagnosis.LEFT]
-    if left:
-        return "a run may read what an earlier one left, in place of using it", [*left, *places]
+        return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}"
     option = _option(source, words)
     if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
-        return f"its text does not read the value of {option} by that name", places
-    return f"another {{{source}}} changes nothing", places
+        return f"its text does not read the value of {option} by that name"
+    return ""
 
 
 def _option(source: str, words: Sequence[str]) -> str:
@@ -263,17 +223,14 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
-        "experiment": why.experiment if why else None,
-        "likely": [causes.place(suspect) for suspect in why.likely] if why else [],
-        "possible": [causes.place(suspect) for suspect in why.possible] if why else [],
-        "suspected": list(map(causes.place, checked.suspected)),
+        "proven": list(map(causes.as_json, why.proven)) if why else [],
+        "possible": list(map(causes.as_json, why.possible)) if why else [],
+        "notes": why.notes if why else [],
         "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
-        "ignored": [
-            {**row._asdict(), "places": [causes.place(place) for place in row.places]} for row in checked.ignored
-        ],
+        "ignored": [{**row._asdict(), "places": list(map(causes.as_json, row.places))} for row in checked.ignored],
         "no_seed_is_known": checked.seedless,
         "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
         "other_ways": other_settings.as_json(checked.breaks),
@@ -288,8 +245,6 @@ def as_text(checked: Checked) -> str:
     """The verdict for people."""
     if checked.reproducible:
         lines = _reproducible(checked)
-        if checked.suspected:
-            lines += ["", "Equal here, but as far as the text shows:", *causes.places(checked.suspected)]
     else:
         lines = diagnosis.different(checked.difference, checked.diagnosis)
         lines += ["", *traced_runs.as_text(checked.parting)] if checked.parting else []
@@ -316,7 +271,7 @@ def _python(words: Sequence[str]) -> str | None:
 
 
 def _reproducible(checked: Checked) -> list[str]:
-    lines = [f"Reproducible: two runs with equal seeds are equal bit for bit ({', '.join(checked.left)})."]
+    lines = [f"Reproducible: three runs with equal seeds are equal bit for bit ({', '.join(checked.left)})."]
     if checked.seedless:
         lines.append("No seed is known: the command has no placeholder, and other TOOLNOISE_SEED_* change nothing.")
         lines.append("Name its options for seeds, such as --seed {init}. If it has none, pass --sources ''.")
@@ -327,7 +282,8 @@ def _reproducible(checked: Checked) -> list[str]:
     lines += ["", "Another seed changes:", *aligned(rows), ""]
     for row in checked.ignored:
         lines.append(f"{row.source} is ignored: {row.why}. Leave it out of --sources if the program has no such noise.")
-        lines += [f"  {place.file}:{place.line}: {place.code}" for place in row.places[: causes.MOST_PLACES]]
+        for place in row.places:
+            lines += [f"  {place.file}:{place.line}: {place.code}", f"    {place.evidence}"]
     if not checked.ignored:
         lines.append("Every declared seed counts.")
     elif outcome_files.LOGITS not in checked.left and not any(name.startswith("weights") for name in checked.left):

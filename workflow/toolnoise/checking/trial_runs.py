@@ -66,6 +66,15 @@ class TrialRuns:
     def _copies(self, name: str) -> list[tuple[Path, Path]]:
         return [(self._place("left", name) / str(at), Path(path)) for at, path in enumerate(self.wanted.checkpoints)]
 
+    def say_what_follows(self, most: int) -> None:
+        """Say how many runs follow at most, and how long they may take."""
+        longest = max(self.seconds, default=0) + PAUSE
+        _say(f"the program is observed to find out why: at most {most} more runs, at most about {span(most * longest)}")
+
+    def names_of_outputs(self, name: str) -> list[str]:
+        """The files that a run writes and that are compared."""
+        return command_words.filled(self.wanted.files, self._values(name, ()))
+
     def printed(self, name: str) -> str:
         """All that a run has printed so far."""
         return self._log(name).read_text(errors="replace")

@@ -302,8 +302,8 @@ def _trained(evidence: Evidence, record: str) -> TrainedRun:
     spec, rows = run.spec, run.history()
     start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate("init", spec))
     # Everything but learning rates.
-    recipe, replicates = spec.recipe, (replicate(source, spec) for source in ("shuffle", "augment", "dropout"))
-    shape = (recipe["batch_size"], "last_batch" in recipe, recipe["crop"], recipe["flip"])
+    recipe, replicates = spec.recipe, (replicate(source, spec) for source in ("data", "shuffle", "augment", "dropout"))
+    shape = (recipe["batch_size"], recipe.get("last_batch"), recipe["crop"], recipe["flip"])
     emulated = replicate("impl", spec) if spec.hardware.impl_noise == "reduction-order" else 0
     plan = (spec.dataset.name, spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
     return TrainedRun(

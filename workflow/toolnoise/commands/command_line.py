@@ -1,15 +1,16 @@
 """The command line, from its words to the verb that performs them.
 
-Bad input ends in one line and exit code 2. The help has the verbs for people first, in groups, and each verb's own help
-ends with an example. Only the verb that is asked for is imported.
+Bad input ends in one line and exit code 2. The help has the verbs for people, in groups: those of rules can be called,
+but are not listed. Each verb's own help begins with an example and fits on a screen. Only the verb that is asked for is
+imported.
 """
 
 import argparse
 import difflib
 import importlib
 import os
+import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands.verb import Verb
 
 SHELLS = ("bash", "zsh", "fish")
+WIDEST = 100  # columns of the help
 
 
 class _Parser(argparse.ArgumentParser):
@@ -27,6 +29,18 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise BadInput("command line", "", message, f"see {self.prog} --help")
+
+
+class _Layout(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal, up to 100 columns; an option that takes several values names one of them."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=24, width=min(WIDEST, shutil.get_terminal_size().columns))
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        if action.nargs in ("+", "*"):
+            return f"{action.metavar or default_metavar} ..."
+        return super()._format_args(action, default_metavar)
 
 
 def main(modules: Mapping[str, str], arguments: Sequence[str] | None = None, started: str = "cold") -> None:
@@ -74,13 +88,12 @@ def verbs(modules: Mapping[str, str], asked: str = "") -> dict[str, Verb]:
 
 def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
     """The parser of a command line, and its action that has a parser for each verb."""
-    raw = argparse.RawDescriptionHelpFormatter
     whole = _Parser(
         "toolnoise",
         usage="toolnoise VERB ...",
         description="Measure the noise of training deep networks.",
         epilog=_in_groups(verbs),
-        formatter_class=raw,
+        formatter_class=_Layout,
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"toolnoise {__version__}")
@@ -88,13 +101,15 @@ def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
     # The epilog has the verbs, in groups.
     parsers = whole.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
     for name, verb in verbs.items():
-        epilog = f"example:\n  {verb.example}"
         one = parsers.add_parser(
-            name, help=verb.says, description=verb.says, epilog=epilog, formatter_class=raw, allow_abbrev=False
+            name,
+            help=verb.says,
+            usage=verb.usage or _usage(name, verb),
+            description=f"{verb.says}\n\nexample:\n  {verb.example}",
+            formatter_class=_Layout,
+            allow_abbrev=False,
         )
         one.set_defaults(run=verb.run)
-        if verb.usage:
-            one.usage = verb.usage
         for argument, about in verb.arguments.items():
             named = {"metavar": argument} if argument.isupper() else {}
             one.add_argument(argument.lower() if named else argument, **named, **about)
@@ -114,15 +129,24 @@ def completion(whole: argparse.ArgumentParser, parsers: Any, shell: str) -> str:
     return shtab.complete(whole, shell)
 
 
+def _usage(name: str, verb: Verb) -> str:
+    """The first line of a verb's help: its positional arguments, and that it has options."""
+    positional = [
+        f"{argument} ..." if about.get("nargs") in ("+", "*", argparse.REMAINDER) else argument
+        for argument, about in verb.arguments.items()
+        if argument.isupper()
+    ]
+    return " ".join(["toolnoise", name, "[options]", *positional])
+
+
 def _in_groups(verbs: Mapping[str, Verb]) -> str:
-    """Each group with its verbs, in the order in which the table has them."""
+    """Each group with its verbs, a line each, in the order in which the table has them."""
     lines = []
     for group in dict.fromkeys(verb.group for verb in verbs.values()):
-        lines += ["", f"{group}:"]
-        for name, verb in verbs.items():
-            if verb.group == group:
-                lines.append(textwrap.fill(verb.says, 80, initial_indent=f"  {name:<20}", subsequent_indent=" " * 22))
-    return "\n".join([*lines[1:], "", "`toolnoise VERB --help` explains a verb and shows an example."])
+        lines += [f"{group}:"]
+        lines += [f"  {name:<10}{verb.says.partition(';')[0]}" for name, verb in verbs.items() if verb.group == group]
+        lines += [""]
+    return "\n".join([*lines, "`toolnoise VERB --help` explains a verb and begins with an example."])
 
 
 @contextmanager

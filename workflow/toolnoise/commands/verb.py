@@ -5,10 +5,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-GAIN = "is a gain real, is a training reproducible?"
-STUDY = "before, during and after a study"
-VERIFY = "verify results"
-SHARE = "share results"
+GAIN = "your results"
+STUDY = "studies"
+VERIFY = "trust"
+MORE = "more"
 
 Arguments = Mapping[str, Mapping[str, Any]]
 
@@ -31,7 +31,7 @@ AS_JSON = {"--json": flag("print JSON")}
 class Verb(NamedTuple):
     """A verb: its group in the help, its help, an example, what performs it, and its arguments as argparse takes them.
 
-    Capitals name a positional argument.
+    The list of verbs has its help up to the first semicolon. Capitals name a positional argument.
     """
 
     group: str

@@ -95,10 +95,14 @@ def labels_of(given: Sequence[str]) -> Truth:
     names = [] if zipped or array_files.is_array(path) else read_csv(path)
     if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
         return label_files.read(path)
-    reading = _reading(path, PREDICTIONS, Truth("", None, None))
+    allowed = "a file with the labels; or metric, if these are metrics of runs"
+    try:
+        reading = _reading(path, PREDICTIONS, Truth("", None, None))
+    except BadInput as error:
+        what = f"{path} has no labels, nor right and wrong answers alone ({error})"
+        raise BadArgument("labels", what, allowed) from None
     if reading.what != RIGHTS:
-        what = f"{path} has no labels, and is no dump of a study"
-        raise BadArgument("labels", what, "a file with the labels")
+        raise BadArgument("labels", f"{path} has no labels, and is no dump of a study", allowed)
     return Truth(path, None, reading.array.shape[1], reading.ids, alone=False)
 
 

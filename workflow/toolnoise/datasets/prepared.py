@@ -111,6 +111,10 @@ class Split:
             pixels = pixels.seen(boxes)
         return _normalised(pixels, self.maximum, self.normalise)
 
+    def moved(self, down: int, right: int) -> np.ndarray:
+        """`images`, of originals, whose middles are moved by so many pixels."""
+        return self.take(slice(None), self.pixels.middles(down, right))
+
     def first(self, count: int) -> "Split":
         """The first `count` examples, or all examples if there are fewer."""
         return self.chosen(slice(count))

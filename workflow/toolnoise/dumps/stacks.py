@@ -8,7 +8,7 @@ import numpy as np
 
 from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
 from toolnoise.formulas import probabilities
 from toolnoise.formulas.likeliest import CUT, LIKELIEST
@@ -25,7 +25,7 @@ DRAWS = shapes.ValueKind(
 )
 
 PREDICTED: Shape = {
-    "draws": {**dict.fromkeys(SOURCES, DRAWS), "*": DRAWS},
+    "draws": {**dict.fromkeys(DRAWN, DRAWS), "*": DRAWS},
     "spec": {"study_seed": INTEGER},
     "metrics?": [TEXT],
     "lengths?": [COUNT],

@@ -38,7 +38,9 @@ def decay(path: str, recipe: dict[str, Any]) -> float:
 
 def rate_factor(path: str, recipe: dict[str, Any]) -> float:
     """The learning-rate multiplier of a trained tensor."""
-    factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"]}
+    layer = path.rpartition("/")[0]
+    scale_rate = 1 if layer in recipe.get("whole_scale_rate", ()) else recipe["scale_rate"]
+    factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": scale_rate}
     return factors.get(_kind(path), 1)
 
 

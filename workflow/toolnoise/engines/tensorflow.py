@@ -110,7 +110,7 @@ class Engine(KerasEngine):
         tf, train = self.tf, self.train
         if self.tooling.get("fused_batch_norm"):
             fused_batch_norm.install(self.keras, self.model, self._normalised)
-        batch = (None, None if "last_batch" in self.recipe else self.recipe["batch_size"])
+        batch = (None, None if self.recipe.get("last_batch") == "kept" else self.recipe["batch_size"])
         signature = [
             tf.TensorSpec((None, *train.pixels.shape[1:]), self.blank_inputs(()).dtype),
             tf.TensorSpec((None, *train.targets.shape[1:]), tf.int32),

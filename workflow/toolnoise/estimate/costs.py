@@ -344,7 +344,10 @@ def as_json(cost: StudyCost) -> dict[str, Any]:
 
 
 def as_text(cost: StudyCost, file: str) -> str:
-    """The estimate, for a person; `file` is the study's file."""
+    """The estimate, for a person; `file` is the study's file. Of a finished study there is nothing to estimate."""
+    if not any(task.left or task.seconds_left for task in cost.tasks):
+        made = sum(task.runs for task in cost.tasks)
+        return f"nothing left: all {made} runs and profiles are here\n{_disk_text(cost.disk)}"
     heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
     rows = [
         (

@@ -50,11 +50,11 @@ LOOKS = {"estimate": POINT, "zero": ZERO, "untold": UNTOLD}
 KEYS = {
     "estimate": ("estimate, 95 % interval", {"marker": "o", "markersize": 5, "color": style.SOFT, "linewidth": 1}),
     "run": ("a run", RUN | {"color": style.SOFT}),
-    "untold": ("undecided: the interval contains 1", UNTOLD | {"color": style.SOFT}),
+    "untold": ("undecided: contains 1", UNTOLD | {"color": style.SOFT}),
     "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
-    "chance": ("if examples erred independently", {**CHANCE}),
+    "chance": ("independent errors", {**CHANCE}),
     "expected": ("95 % range by size alone", {"color": "#D8D8D8", "linewidth": 5, "solid_capstyle": "butt"}),
-    "ring": ("outside what size explains", {"marker": "o", "linestyle": "none", **RING}),
+    "ring": ("not explained by size", {"marker": "o", "linestyle": "none", **RING}),
     "alone": ("SD, infinite test set", DIAMOND | {"markeredgewidth": 0.8}),
 }
 
@@ -71,7 +71,7 @@ def lines(rows: pd.DataFrame) -> Lines:
     return at
 
 
-def page(at: Lines, measures: int, width: float = sheets.PAGE) -> tuple[Figure, Sequence[Axes]]:
+def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure with a panel per measure, its lines named on the left."""
     figure, axes = sheets.sheet(measures, height_of(at), measures, width)
     name(axes, at)

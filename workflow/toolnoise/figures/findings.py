@@ -1,19 +1,18 @@
-"""What a figure found, in a sentence: its title. Where the rows decide nothing, the title is the question.
+"""What a figure found, in a sentence: its title, of at most twelve words and one number.
 
-A sentence says only what holds for every cell shown. An estimate stands with its 95 % interval, worded by `said`, and
-two quantities are compared by their ratio, never by whether their intervals overlap.
+A sentence says only what holds for every cell shown. Two quantities are compared by the interval of their ratio, never
+by whether their intervals overlap. If the interval contains 1, no difference was seen; without any interval, the title
+is the question. Intervals and further numbers are in the figure and in the metric files.
 """
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from toolnoise.study.published import VARIANTS
 
 # The variants in which all sources, or all of the algorithm, vary.
 EVERY = (*VARIANTS["algo_impl"], *VARIANTS["algo"])
-MOST = 3  # so many estimates are said one by one
 
 
 def number(value: float) -> str:
@@ -23,19 +22,9 @@ def number(value: float) -> str:
     return f"{value:#.2g}" if abs(value) < 9.95 else f"{value:.0f}"
 
 
-def ratio(value: float) -> str:
-    """A ratio with two digits behind the point, by which 1.05 is not 1.0, or with two digits that count."""
-    return f"{value:.2f}" if 0.0995 <= value < 9.95 else number(value)
-
-
 def percent(value: float) -> str:
     """A share in per cent."""
     return number(100 * value)
-
-
-def change(value: float) -> str:
-    """A ratio as a change in per cent: 1.41 is +41."""
-    return f"{100 * (value - 1):+#.2g}" if abs(value - 1) < 0.0995 else f"{100 * (value - 1):+.0f}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -43,24 +32,15 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def said(row: pd.Series, worded: Callable[[float], str], unit: str = "") -> str:
-    """An estimate with its interval, such as 0.63 (0.47 to 0.83). Every estimate of a title is worded here."""
-    value, low, high = row["value"], row["ci_low"], row["ci_high"]
-    interval = f" ({worded(low)} to {worded(high)})" if low < high else ""
-    return f"{worded(value)}{unit}{interval}" + (" (no interval)" if np.isnan(low) and value != 0 else "")
+def largest(rows: pd.DataFrame, worded: Callable[[float], str], unit: str) -> str:
+    """One estimate, or the largest of several: 5.0 %, up to 5.0 %."""
+    values = {worded(value) for value in rows["value"]}
+    return f"{'up to ' * (len(values) > 1)}{worded(rows['value'].max())}{unit}"
 
 
-def each(rows: pd.DataFrame, worded: Callable[[float], str], unit: str = "") -> str:
-    """Some estimates one by one, or, of many, the smallest and the largest."""
-    if len(rows) <= MOST:
-        return listed([said(row, worded, unit) for _, row in rows.iterrows()])
-    ends = dict.fromkeys(worded(end) for end in (rows["value"].min(), rows["value"].max()))
-    return f"{' to '.join(ends)}{unit}"
-
-
-def share(rows: pd.DataFrame) -> str:
-    """How many answers differ: some shares in per cent."""
-    return "no answers" if rows["value"].max() == 0 else f"{each(rows, percent, ' %')} of answers"
+def share(rows: pd.DataFrame, of: str = "answers") -> str:
+    """How many answers differ, in per cent."""
+    return f"no {of}" if rows["value"].max() == 0 else f"{largest(rows, percent, ' %')} of {of}"
 
 
 def decided(ratios: pd.DataFrame) -> pd.DataFrame:
@@ -68,13 +48,19 @@ def decided(ratios: pd.DataFrame) -> pd.DataFrame:
     return ratios[(ratios["ci_low"] > 1) | (ratios["ci_high"] < 1)]
 
 
-def times(ratios: pd.DataFrame, than: str) -> str:
-    """Some ratios to `than`, one by one, or how many of them are below and above 1."""
-    if len(ratios) <= MOST:
-        return f"{each(ratios, ratio)} times {than}"
-    firm = decided(ratios)["value"]
-    counts = f"less than {than} in {(firm < 1).sum()} of {len(ratios)} tasks, more in {(firm > 1).sum()}"
-    return counts + (f", undecided in {len(ratios) - len(firm)}" if len(firm) < len(ratios) else "")
+def direction(ratios: pd.DataFrame) -> str:
+    """What the intervals of some ratios decide: "below" or "above" 1 for all, for "some below", or "some above", or "".
+
+    It is "both" if some ratios lie below 1 and some above, and "none" if no ratio has an interval.
+    """
+    known = ratios[ratios["ci_low"].notna()]
+    firm = decided(known)["value"]
+    if known.empty:
+        return "none"
+    if (firm < 1).any() and (firm > 1).any():
+        return "both"
+    word = "" if firm.empty else "below" if firm.iloc[0] < 1 else "above"
+    return f"some {word}" if word and len(firm) < len(known) else word
 
 
 def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
@@ -85,7 +71,7 @@ def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
 
 
 def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
-    """How many answers the implementation changes alone, and how many times the churn of all sources that is."""
+    """Whether the implementation alone changes fewer answers than all sources, or how many of them runs change."""
     alone, whole = churn(rows, "impl"), churn(rows, "algo_impl", "algo")
     if alone.empty and whole.empty:
         fixed = churn(rows, "control")["value"]
@@ -93,12 +79,23 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
             return "With every source fixed, runs give the same answers"
         return "How far do runs of one training end apart?"
     if alone.empty:
-        return f"Two runs of one training differ in {share(whole)}"
-    says = f"{'Emulated implementation noise' if emulated else 'The implementation'} alone changes {share(alone)}"
-    if whole.empty:
-        return says
-    every = "all sources" if whole["variant"].iloc[0] in VARIANTS["algo_impl"] else "a new seed"
-    over = churn(ratios[ratios["over_variant"] == whole["variant"].iloc[0]], "impl")
-    if alone["value"].max() == 0 or over["ci_low"].isna().all():
-        return f"{says}, {every} {share(whole).removesuffix(' of answers')}"
-    return f"{says}: {times(over, f'the churn of {every}')}"
+        return f"Two runs differ in {share(whole)}"
+    noise = "Emulated noise" if emulated else "The implementation"
+    every = "a new seed"
+    over = ratios[:0]
+    if len(whole):
+        variant = whole["variant"].iloc[0]
+        # ALGO+IMPL leaves the data as they are.
+        has_data = rows["variant"].str.split("+").map(lambda sources: "data" in sources).any()
+        every = ("ALGO+IMPL" if has_data else "all sources") if variant in VARIANTS["algo_impl"] else every
+        over = churn(ratios[ratios["over_variant"] == variant], "impl")
+    words = {
+        "below": f"{noise} alone changes fewer answers than {every}",
+        "above": f"{noise} alone changes more answers than {every}",
+        "": f"No difference seen between {noise[0].lower()}{noise[1:]} and {every}",
+        "some below": f"In some tasks, {noise[0].lower()}{noise[1:]} changes fewer answers",
+        "some above": f"In some tasks, {noise[0].lower()}{noise[1:]} changes more answers",
+        "both": f"{noise} changes fewer answers in some tasks, more in others",
+    }
+    decides = direction(over) if alone["value"].max() > 0 else "none"
+    return words.get(decides, f"{noise} alone changes {share(alone)}")

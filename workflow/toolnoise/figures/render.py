@@ -15,7 +15,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
 from toolnoise.base.job import Implied, Inputs, Output, Outputs
 from toolnoise.base.program import ROOT
-from toolnoise.study.layout import NARROW
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -48,10 +47,6 @@ def render(
         source = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
         try:
             executed_copy = execute(source, parameters)
-            if f"{stem}.{NARROW}.svg" in out:
-                from toolnoise.figures.sheets import COLUMN
-
-                execute(source, parameters | {"width": COLUMN, "stem": f"{stem}.{NARROW}"})
         except BadInput as error:
             raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
         _forget_the_occasion(executed_copy)

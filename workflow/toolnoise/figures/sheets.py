@@ -5,7 +5,7 @@ The same rows give the same bytes (PDF, SVG and PNG).
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -16,12 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
 from toolnoise.figures.selection import unique
 from toolnoise.figures.style import EMULATED, SOFT, STYLE, colour, variant_name
-from toolnoise.study.layout import NARROW
 
 if TYPE_CHECKING:
     from IPython.display import Image
@@ -34,7 +34,7 @@ DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 
 
 def grid(
-    lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col", width: float = PAGE
+    lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col", width: float = COLUMN
 ) -> tuple[Figure, np.ndarray]:
     """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
 
@@ -54,7 +54,7 @@ def grid(
     return figure, axes
 
 
-def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = PAGE) -> tuple[Figure, list[Axes]]:
+def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = COLUMN) -> tuple[Figure, list[Axes]]:
     """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
 
     If a line would be wider than `width`, its panels are placed below one another.
@@ -82,7 +82,7 @@ def _roomy(wide: float, width: float) -> float:
     return min(max(wide, 6.2), width)
 
 
-def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[Figure, Sequence[Axes]]:
+def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure of panels of that height, in the order of reading.
 
     On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
@@ -96,7 +96,7 @@ def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[
     return figure, axes[:panels]
 
 
-def words(width: float = PAGE) -> Figure:
+def words(width: float = COLUMN) -> Figure:
     """A figure without panels, where nothing was found that could be drawn: its title and notes say so."""
     return _empty(width, 0.1)
 
@@ -119,7 +119,7 @@ def finish(
     subtitle: str = "",
     marks: Sequence[Artist] = (),
 ) -> None:
-    """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
+    """Give a figure its title and caption and, in bands of their own, its legend and the number of its runs.
 
     The title is what was found, or the question; the subtitle says what is shown. `rows` are all rows shown. `how`
     describes how the values were made from runs. The legend has the variants of `keys`, or all variants, and `marks`.
@@ -134,35 +134,44 @@ def finish(
 
 
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
-    """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own.
+    """Put a legend of `keys` above the panels and the second note, the number of runs, below them.
 
-    In a column there is no room for the first note, which explains the marks: it is for the caption in the text. The
-    files of every figure have title, subtitle and all notes as their description.
+    Title, subtitle and all notes are the description of every file, from which the page has its words. A PNG, which
+    may be passed on alone, also shows title and subtitle, above the figure; in a PDF and an SVG they are left to the
+    caption of a paper.
     """
     wide, high = figure.get_size_inches()
     figure.set_label("\n".join([title, subtitle, *notes]))
-    below_it = notes if wide >= PAGE else notes[1:]
-    lines = [line for note in below_it for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
-    heading, below = wrapped(title, 10.9 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
+    lines = [line for note in notes[1:2] for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
     if wide < PAGE:
         _wrap_titles(figure.axes, wide)
     columns = _columns(keys, wide)
-    above = 0.06 + 0.19 * len(heading) + 0.155 * len(below) + 0.05
-    top = above + 0.12 + 0.165 * (-(-len(keys) // columns) if keys else 0)
-    bottom = 0.15 + 0.139 * len(lines)
+    top = 0.08 + 0.165 * (-(-len(keys) // columns) if keys else 0)
+    bottom = 0.12 + 0.139 * len(lines)
     tall = high + top + bottom
     figure.set_size_inches(wide, tall)
     figure.get_layout_engine().set(rect=(0.06 / wide, bottom / tall, 1 - 0.1 / wide, 1 - (top + bottom) / tall))
     left = 0.1 / wide
-    first = {"ha": "left", "va": "top", "linespacing": 1.25}
-    figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=10.5, weight="bold", **first)
-    figure.text(left, 1 - (0.1 + 0.19 * len(heading)) / tall, "\n".join(below), size=8.5, color=SOFT, **first)
     small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
     figure.text(left, 0.09 / tall, "\n".join(lines), **small)
-    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - (above + 0.02) / tall), "borderaxespad": 0}
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.04 / tall), "borderaxespad": 0}
     shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5, "fontsize": 7.5}
     if keys:
         figure.legend(handles=keys, borderpad=0, **place, **shape)
+
+
+def _heading(figure: Figure) -> tuple[list[Text], float]:
+    """Title and subtitle of a figure as texts above it, where no page shows them, and their height in inches."""
+    title, subtitle, *_ = figure.get_label().split("\n")
+    wide, tall = figure.get_size_inches()
+    bold, soft = wrapped(title, 12.2 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
+    high = 0.08 + 0.18 * len(bold) + 0.145 * len(soft)
+    first = {"ha": "left", "va": "top", "linespacing": 1.25}
+    texts = [
+        figure.text(0.1 / wide, 1 + (high - 0.04) / tall, "\n".join(bold), size=9.5, weight="bold", **first),
+        figure.text(0.1 / wide, 1 + (0.145 * len(soft) - 0.02) / tall, "\n".join(soft), size=7.5, color=SOFT, **first),
+    ]
+    return texts, high
 
 
 def wrapped(text: str, most: float) -> list[str]:
@@ -189,14 +198,8 @@ def _columns(keys: Sequence[Artist], wide: float) -> int:
     return 1
 
 
-def save(figure: Figure, stem: str) -> "Image | None":
-    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes. Returns what a notebook shows.
-
-    The form for small screens is an SVG alone.
-    """
-    if stem.endswith(f".{NARROW}"):
-        save_as(figure, f"{stem}.svg")
-        return None
+def save(figure: Figure, stem: str) -> "Image":
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes. Returns what a notebook shows."""
     for suffix in FORMATS:
         save_as(figure, f"{stem}.{suffix}")
     from IPython.display import Image  # slow to import, and not needed where no notebook is rendered
@@ -215,6 +218,14 @@ def save_as(figure: Figure, path: str) -> None:
             for panel in figure.axes:
                 # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
                 panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
+        described = {DESCRIBED[suffix]: figure.get_label()} if figure.get_label() else {}
+        shown: dict[str, Any] = {"dpi": 200, "metadata": FORMATS[suffix] | described}
+        heading: list[Text] = []
+        if suffix == "png" and described:
+            heading, high = _heading(figure)
+            wide, tall = figure.get_size_inches()
+            shown["bbox_inches"] = Bbox([[0, 0], [wide, tall + high]])
         with replacing(path) as scratch:
-            described = {DESCRIBED[suffix]: figure.get_label()} if figure.get_label() else {}
-            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix] | described)
+            figure.savefig(scratch, format=suffix, **shown)
+        for text in heading:
+            text.remove()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
+from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.study.entries import dataset_name
 
 
@@ -41,6 +42,7 @@ PALETTE = {
     "algo": "#E69F00",
     "impl": "#009E73",
     "control": "#8C8C8C",
+    "data": "#882255",
     "init": "#56B4E9",
     "shuffle": "#D55E00",
     "augment": "#CC79A7",
@@ -50,6 +52,7 @@ PALETTE = {
     "deterministic": "#D55E00",
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+EACH = "+".join(ALGORITHMIC)  # how ALGO is spelt beside other sources
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
 # For names without a colour of their own, in order of appearance.
@@ -92,7 +95,9 @@ STYLE = {
 
 
 def variant_name(variant: str) -> str:
-    """The variant as the paper writes it; single sources keep their own name."""
+    """The variant as the paper writes it, such as ALGO+IMPL or data+ALGO+IMPL; single sources keep their own name."""
+    if EACH in variant:
+        return variant.replace(EACH, NAMES["algo"]).replace("impl", NAMES["impl"])
     return NAMES.get(variant, variant)
 
 
@@ -129,11 +134,11 @@ def task_name(model: str, dataset: str, synthetic: Sequence[str]) -> str:
 
 
 def headline(title: str, tasks: Sequence[Sequence[str]], synthetic: Sequence[str]) -> str:
-    """A title, with the names of the data sets that its numbers are about if one of them is synthetic."""
-    datasets = list(dict.fromkeys(dataset for _, dataset in tasks if dataset))
-    if not set(datasets) & set(synthetic):
+    """A title, which also says if all or some of the data that it is about are synthetic."""
+    datasets = {dataset for _, dataset in tasks if dataset}
+    if datasets.isdisjoint(synthetic):
         return title
-    return f"{title} ({' and '.join(dataset_name(dataset, synthetic) for dataset in datasets)})"
+    return f"{title} ({'synthetic' if datasets <= set(synthetic) else 'partly synthetic'})"
 
 
 def framework_name(engine: str, version: str = "") -> str:

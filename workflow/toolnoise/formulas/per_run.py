@@ -9,14 +9,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, Columns
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.accuracy import class_accuracies
 from toolnoise.formulas.churn import agreements, normalised_churns
 from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.groups import rates
 
 # A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
-RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
+RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(DRAWN, str), "metric": str, "group": str, "value": float}
 OWN = "own"
 # A number that is equal for two runs only if all their logits are equal bit by bit.
 FINGERPRINT = "fingerprint"

@@ -1,7 +1,7 @@
 """Stability of one cell: the spread of its runs, over all examples, per class and per sub-group.
 
 A row is (metric, group, estimate), and no row is ever left out: with too few runs the estimate is NaN. Bounds are
-clipped to the declared range of each measure. docs/measures.md defines each measure.
+clipped to the declared range of each measure. docs/statistics.md defines each measure.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence

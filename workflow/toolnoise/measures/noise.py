@@ -7,7 +7,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import metric_files
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
@@ -101,7 +101,7 @@ def _of_each(
     """The rows of single runs; a diverged run has an accuracy without a value."""
     finished = np.flatnonzero(dump.finished)
     names = [
-        (*cell, seed, *(per_run.OWN if run[source] is None else str(run[source][1]) for source in SOURCES))
+        (*cell, seed, *(per_run.OWN if run[source] is None else str(run[source][1]) for source in DRAWN))
         for seed, run in zip(dump.seeds, dump.drawn, strict=True)
     ]
     for metric, group, of_runs in values:

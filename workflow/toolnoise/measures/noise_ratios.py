@@ -5,7 +5,7 @@ import pandas as pd
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Inputs, Output
-from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.per_run import FINGERPRINT, OWN
 from toolnoise.formulas.per_run import RUNS as OF_RUNS
 from toolnoise.formulas.ratios import MEASURES, RATIOS, CellRuns, ratios
@@ -38,7 +38,7 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
         raise BadInput(files[0], "metric", f"no accuracy of {cell} in this and the files beside it", "one for each run")
     values = rows.pivot_table(index="seed", columns="metric", values="value", sort=False, dropna=False)
     finished = values["accuracy"].notna()
-    drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]
+    drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(DRAWN)]
     named = [
         {source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")
     ]

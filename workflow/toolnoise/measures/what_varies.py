@@ -15,6 +15,7 @@ VARIES = {
     "control": "everything fixed (Control)",
     "impl": "the implementation alone (IMPL)",
     "bit": "one bit of one weight (bit)",
+    "data": "the examples trained on (data)",
     "init": "the initial weights (init)",
     "shuffle": "the order of the data (shuffle)",
     "augment": "the augmentation (augment)",

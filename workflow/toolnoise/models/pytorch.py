@@ -44,11 +44,9 @@ def depthwise(values: KerasTensor, kernel: int, name: str, strides: int = 1) -> 
     )(values)
 
 
-def normalised(
-    values: KerasTensor, name: str, scale: str | initializers.Initializer = "ones", momentum: float = 0.9
-) -> KerasTensor:
+def normalised(values: KerasTensor, name: str, scale: str = "ones") -> KerasTensor:
     """Batch normalisation."""
-    return layers.BatchNormalization(momentum=momentum, epsilon=1e-5, gamma_initializer=scale, name=name)(values)
+    return layers.BatchNormalization(momentum=0.9, epsilon=1e-5, gamma_initializer=scale, name=name)(values)
 
 
 def dense(values: KerasTensor, units: int, name: str) -> KerasTensor:

@@ -5,28 +5,36 @@ average pooling, dense 32 and dense classes. The authors' code pools globally, w
 32x32x3 and ten classes. Dropout, which the paper does not have, acts on the input of the last dense layer.
 
 `bias=False` leaves out the biases of the convolutions. Batch normalisation removes what they add, so their gradient is
-rounding noise, which Adam scales up to full steps.
+rounding noise, which Adam scales up to full steps. `activation` puts a smooth function in place of every ReLU.
 """
 
 import keras
 from keras import layers
 
+from toolnoise.models.activations import activation as named_activation
 from toolnoise.models.dropout import Dropout
 
 
 def build(
-    input_shape: tuple[int, int, int], classes: int, batch_norm: bool = False, dropout: float = 0.0, bias: bool = True
+    input_shape: tuple[int, int, int],
+    classes: int,
+    batch_norm: bool = False,
+    dropout: float = 0.0,
+    bias: bool = True,
+    activation: str = "relu",
+    beta: float = 1.0,
 ) -> keras.Model:
-    """Build the network; it gives logits."""
+    """Build the network; it gives logits. `beta` is the width of the activation `smelu`."""
+    function = named_activation(activation, beta)
     images = values = keras.Input(input_shape, name="images")
     for number, filters in enumerate((16, 32, 32), 1):
         values = layers.Conv2D(filters, 3, padding="same", use_bias=bias, name=f"conv{number}")(values)
         if batch_norm:
             values = layers.BatchNormalization(name=f"bn{number}")(values)
-        values = layers.ReLU(name=f"relu{number}")(values)
+        values = layers.Activation(function, name=f"{activation}{number}")(values)
         values = layers.MaxPooling2D(2, name=f"pool{number}")(values)
     values = layers.GlobalAveragePooling2D(name="pool")(values)
-    values = layers.Dense(32, activation="relu", name="dense")(values)
+    values = layers.Dense(32, activation=function, name="dense")(values)
     if dropout:
         values = Dropout(dropout, name="dropout")(values)
     return keras.Model(images, layers.Dense(classes, name="logits")(values))

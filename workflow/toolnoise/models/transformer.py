@@ -4,6 +4,9 @@ Embeddings of tokens and of positions, both learnt; blocks; layer normalisation;
 token that may come next. A block adds attention(norm(x)) to x, then mlp(norm(x)). The MLP is four times as wide, with
 GELU. A position attends to itself and those before it. Dropout acts on the embeddings and on what a block adds.
 Keras's own MultiHeadAttention holds a generator of random numbers.
+
+With a `rank`, only adapters are trained (LoRA: Hu et al., 2021): to each dense layer of a block, two without bias are
+added, down to so many units and up again. The second starts at zero, so the network starts as the one without adapters.
 """
 
 import math
@@ -49,24 +52,41 @@ class Attention(kl.Layer):
 
 
 def build(
-    input_shape: tuple[int], classes: int, width: int = 64, heads: int = 4, layers: int = 2, dropout: float = 0.0
+    input_shape: tuple[int],
+    classes: int,
+    width: int = 64,
+    heads: int = 4,
+    layers: int = 2,
+    dropout: float = 0.0,
+    rank: int = 0,
 ) -> keras.Model:
     """Build the network for tokens 0 to classes - 1; it gives logits at every position."""
+    trained = {"trainable": rank == 0}
 
     def dropped(values: keras.KerasTensor, name: str) -> keras.KerasTensor:
         return Dropout(dropout, name=f"{name}_dropout")(values) if dropout else values
 
     def normalised(values: keras.KerasTensor, name: str) -> keras.KerasTensor:
-        return kl.LayerNormalization(epsilon=1e-5, name=f"{name}_norm")(values)
+        return kl.LayerNormalization(epsilon=1e-5, name=f"{name}_norm", **trained)(values)
+
+    def dense(values: keras.KerasTensor, units: int, name: str, activation: str | None = None) -> keras.KerasTensor:
+        if not rank:
+            return kl.Dense(units, activation=activation, name=name)(values)
+        given = kl.Dense(units, name=name, **trained)(values)
+        down = kl.Dense(rank, use_bias=False, name=f"{name}_down")(values)
+        up = kl.Dense(units, use_bias=False, kernel_initializer="zeros", name=f"{name}_up")(down)
+        adapted = kl.Add(name=f"{name}_adapted")([given, up])
+        return kl.Activation(activation, name=f"{name}_activation")(adapted) if activation else adapted
 
     tokens = keras.Input(input_shape, dtype="int32", name="tokens")
-    values = Positions(name="positions")(kl.Embedding(classes, width, name="embedding")(tokens))
+    values = kl.Embedding(classes, width, name="embedding", **trained)(tokens)
+    values = Positions(name="positions", **trained)(values)
     values = dropped(values, "embedding")
     for block in (f"block{number}" for number in range(1, layers + 1)):
-        mixed = kl.Dense(3 * width, name=f"{block}_heads")(normalised(values, f"{block}_attention"))
-        mixed = kl.Dense(width, name=f"{block}_mixed")(Attention(heads, name=f"{block}_attention")(mixed))
+        mixed = dense(normalised(values, f"{block}_attention"), 3 * width, f"{block}_heads")
+        mixed = dense(Attention(heads, name=f"{block}_attention")(mixed), width, f"{block}_mixed")
         values = kl.Add(name=f"{block}_attended")([values, dropped(mixed, f"{block}_attention")])
-        wide = kl.Dense(4 * width, activation="gelu", name=f"{block}_wide")(normalised(values, f"{block}_mlp"))
-        narrow = kl.Dense(width, name=f"{block}_narrow")(wide)
+        wide = dense(normalised(values, f"{block}_mlp"), 4 * width, f"{block}_wide", "gelu")
+        narrow = dense(wide, width, f"{block}_narrow")
         values = kl.Add(name=f"{block}_added")([values, dropped(narrow, f"{block}_mlp")])
-    return keras.Model(tokens, kl.Dense(classes, name="logits")(normalised(values, "last")))
+    return keras.Model(tokens, kl.Dense(classes, name="logits", **trained)(normalised(values, "last")))

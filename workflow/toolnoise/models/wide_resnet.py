@@ -3,14 +3,14 @@
 They have three stages of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` filters. Normalisation and ReLU come
 before each convolution. The shortcut is not normalised, except where the filters change: there it is a 1x1 convolution
 of the normalised values. No convolution has a bias. As in the code of Pham et al. (wideresnet_original.py), scales
-start from a uniform distribution on [0, 1], and running means keep a tenth of themselves in a step.
+start from a uniform distribution on [0, 1], running means keep a tenth of themselves in a step, epsilon is 1.1e-5, and
+a stride pads an even image at its far end only, which is Keras's "same".
 """
 
 import keras
 from keras import KerasTensor, initializers, layers
 
 from toolnoise.models.dropout import Dropout
-from toolnoise.models.pytorch import convolved, dense, normalised
 
 
 def build(input_shape: tuple[int, int, int], classes: int, depth: int, width: int, dropout: float = 0.0) -> keras.Model:
@@ -25,7 +25,7 @@ def build(input_shape: tuple[int, int, int], classes: int, depth: int, width: in
             strides = 2 if stage > 1 and block == 1 else 1
             values = _block(values, filters, strides, dropout, f"stage{stage}_block{block}")
     values = layers.GlobalAveragePooling2D(name="pool")(_active(values, "last"))
-    return keras.Model(images, dense(values, classes, "logits"))
+    return keras.Model(images, layers.Dense(classes, kernel_initializer="he_normal", name="logits")(values))
 
 
 def _block(values: KerasTensor, filters: int, strides: int, dropout: float, name: str) -> KerasTensor:
@@ -40,9 +40,11 @@ def _block(values: KerasTensor, filters: int, strides: int, dropout: float, name
 
 def _active(values: KerasTensor, name: str) -> KerasTensor:
     scale = initializers.RandomUniform(0.0, 1.0)
-    return layers.ReLU(name=f"{name}_relu")(normalised(values, f"{name}_bn", scale, momentum=0.1))
+    values = layers.BatchNormalization(momentum=0.1, epsilon=1.1e-5, gamma_initializer=scale, name=f"{name}_bn")(values)
+    return layers.ReLU(name=f"{name}_relu")(values)
 
 
 def _convolved(values: KerasTensor, filters: int, kernel: int, strides: int, name: str) -> KerasTensor:
-    he = initializers.VarianceScaling(2.0, "fan_in", "truncated_normal")
-    return convolved(values, filters, kernel, name, strides, initializer=he)
+    return layers.Conv2D(
+        filters, kernel, strides, padding="same", use_bias=False, kernel_initializer="he_normal", name=name
+    )(values)

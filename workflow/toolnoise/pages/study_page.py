@@ -84,9 +84,8 @@ def _examples(study: Study, cell: Cell | None, files: set[str]) -> dict[str, Any
 
 def _figure(study: Study, figure: Any) -> dict[str, Any]:
     stem, shown = study.path(layout.FIGURE, figure=figure.name), _links(study, figure)
-    title, *_ = description(Path(f"{stem}.svg")) or [figure.name]
-    # In a column there is no room for the wide form.
-    return shown | {"title": title, "narrow": shown["files"].pop(f"{layout.NARROW}.svg", "")}
+    title, subtitle, *notes = (*description(Path(f"{stem}.svg")), "", "")
+    return shown | {"title": title or figure.name, "subtitle": subtitle, "notes": " ".join(notes)}
 
 
 def _table(study: Study, figure: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from toolnoise.papers.published import source_table
 from toolnoise.study import config
 from toolnoise.study.entries import labels_shown
 from toolnoise.study.figure_files import synthetic
-from toolnoise.study.figure_kinds import KINDS
+from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
 
 
@@ -66,7 +66,7 @@ def values(study: Study, figure: Figure) -> dict[str, Any]:
     """What a notebook is given besides metric files."""
     kind = KINDS[figure.notebook]
     taken = {name: TAKEN[name](study, figure) for name in kind.takes}
-    if kind.has_narrow_form:
+    if kind.category == FIGURES:
         taken["width"] = study.config.get("figure_width")
     return {
         "hardware": list(figure.hardware),

@@ -58,11 +58,15 @@ class Contrast(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The value with its interval."""
+        """The value with its 95 % interval."""
+        return self.interval(TAIL)
+
+    def interval(self, tail: float) -> Estimate:
+        """The value with the interval beyond whose ends a one-sided p-value is below `tail`."""
         if self.known:
-            low, high = self.value - np.log(stats.f.ppf([1 - TAIL, TAIL], *self.known)) / 2
+            low, high = self.value - np.log(stats.f.ppf([1 - tail, tail], *self.known)) / 2
         else:
-            half = stats.t.ppf(1 - TAIL, self.freedom) * self.error
+            half = stats.t.ppf(1 - tail, self.freedom) * self.error
             low, high = self.value - half, self.value + half
         if self.of_sds and not high - low <= np.log(WIDEST):
             return Estimate(self.value)

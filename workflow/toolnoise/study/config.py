@@ -64,6 +64,8 @@ def resolve(config: object, file: str | Path) -> Config:
     programs.require_possible(config["models"], "models.", file)
     for name in config["claims"].keys() & registered("claims"):
         raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
+    for name in config.get("judged", ()):
+        _require_known("claim", name, {**registered("claims"), **config["claims"]}, "judged", file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):

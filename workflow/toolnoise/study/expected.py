@@ -15,7 +15,7 @@ from typing import NamedTuple
 from toolnoise.base.errors import BadInput
 from toolnoise.study import layout, places
 from toolnoise.study.cells import Place
-from toolnoise.study.layout import CELL, NARROW, PAIR
+from toolnoise.study.layout import CELL, PAIR
 from toolnoise.study.study import Study
 
 Places = Callable[[Study], Iterable[Place]]
@@ -118,7 +118,7 @@ EXPECTED = {
 # The first file that each job writes, by the patterns of all; twins write the same files.
 _FIRST = {pattern: kind.patterns[0] for kind in EXPECTED.values() for pattern in kind.patterns}
 _FIRST |= {layout.COLLECTED: layout.COLLECTED}
-_FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.svg" for suffix in ("svg", "pdf", "png", f"{NARROW}.svg")}
+_FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.svg" for suffix in ("svg", "pdf", "png")}
 _FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.html" for suffix in ("html", "csv", "md", "tex")}
 
 

@@ -20,7 +20,6 @@ from toolnoise.study import programs, published, strict_yaml
 from toolnoise.study.cells import Cell, Network, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.entries import emulates, has_groups, of_text
-from toolnoise.study.layout import NARROW
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
@@ -202,7 +201,7 @@ class Kind(NamedTuple):
 
     `split` gives the part of a figure's name that splits them into figures. `also` lists metric files that it reads if
     the study has them, `files` those of the repository that it reads. `takes` names what else of the study it takes
-    (papers/notebook_values.py). No small screen has room for what is `wide`.
+    (papers/notebook_values.py).
     """
 
     reads: tuple[str, ...]
@@ -213,22 +212,11 @@ class Kind(NamedTuple):
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
-    wide: bool = False
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        """The suffixes of the files that one would download; the page shows the first."""
-        return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
-
-    @property
-    def has_narrow_form(self) -> bool:
-        """Whether it also has a form for small screens: what can be as narrow as a column of a paper."""
-        return self.category == FIGURES and not self.wide
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The suffixes of all files that it writes."""
-        return (*self.formats, f"{NARROW}.svg") if self.has_narrow_form else self.formats
+        """The suffixes of all files that it writes; the page shows the first."""
+        return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
 def by_tooling(_grid: Grid, place: Subject) -> str:
@@ -261,7 +249,7 @@ def _family(model: str) -> str:
 # By name, in the order of the page.
 KINDS = {
     "table2": Kind(("stability",), lambda grid: grid.usual, category=TABLE_2),
-    "noise_by_source": Kind(("stability", "runs"), lambda grid: grid.usual, by_tooling, also=("ratios",)),
+    "noise_by_source": Kind(("stability", "runs"), Grid.varied, by_tooling, also=("ratios",)),
     "batch_norm": Kind(
         ("stability", "runs", "ratios"),
         Grid.with_and_without_bn,
@@ -324,7 +312,7 @@ KINDS = {
         files=("resources/published.csv",),
         takes=("accelerators", "differences", "label_of"),
     ),
-    "claims": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], wide=True),
+    "claims": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
     "claim_parts": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
     "frameworks": Kind(
         ("stability", "runs", "cross_tooling", "frameworks"),
@@ -343,7 +331,7 @@ KINDS = {
     "identical_tests": Kind(
         ("convergence",), Grid.identical, needs="the variant impl or algo_impl with two runs or more", category=TABLES
     ),
-    "language": Kind(("stability", "language", "runs"), Grid.of_text, by_tooling, needs=TEXT, also=("ratios",)),
+    "language": Kind(("stability", "language", "runs"), Grid.of_text, by_tooling, needs=TEXT),
     "table_language": Kind(("stability", "language"), Grid.of_text, needs=TEXT, category=TABLES),
     "layers": Kind(
         ("layers",),
@@ -351,9 +339,7 @@ KINDS = {
         by_place,
         needs="a block with the key layers",
     ),
-    "kernels": Kind(
-        ("kernels", "overhead"), lambda grid: grid.networks, by_tooling, needs="the key overhead", wide=True
-    ),
+    "kernels": Kind(("kernels", "overhead"), lambda grid: grid.networks, by_tooling, needs="the key overhead"),
     "overhead": Kind(("overhead",), lambda grid: grid.networks, by_kernel_size, needs="the key overhead"),
     "cost_of_control": Kind(
         ("ratios", "overhead"),

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
-from toolnoise.study.remedies import SETS
+from toolnoise.study.remedies import reach
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
@@ -98,6 +99,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     study = Study(resolved["study"], resolved, *parts, figures=())
     _require_gpus(study, file)
     _require_networks(study, file)
+    _require_bases(study, file)
     return replace(study, figures=_figures_of(Grid(study, study.classifying), excluded, file))
 
 
@@ -123,11 +125,11 @@ def _require_movable(
         problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
         raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
     views = block.get("remedies", ())
-    shifted = [name for name in views if any(view.down for view in SETS[name])]
-    if shifted and keeps_originals(dataset):
-        # Beyond a box that is resized there are no pixels of that size.
-        problem = f"found {', '.join(shifted)}, and data set {cell.dataset!r} keeps originals"
-        raise BadInput(file, f"{where}.remedies", problem, "[flip], or []")
+    # What is seen of an original is 7/8 of its shorter side, so it can move by a fourteenth of itself.
+    most = dataset["image_size"] // 14 if keeps_originals(dataset) else math.inf
+    if far := [name for name in views if reach(name) > most]:
+        problem = f"found {', '.join(far)}, and data set {cell.dataset!r} keeps originals"
+        raise BadInput(file, f"{where}.remedies", problem, f"shifts of at most {most} pixels")
     kind = entries.outcome(dataset)
     if OUTCOMES[kind].augmentable:
         return
@@ -138,6 +140,16 @@ def _require_movable(
     if views:
         problem = f"found {', '.join(views)}, and data set {cell.dataset!r} has {kind}"
         raise BadInput(file, f"{where}.remedies", problem, "[], which measures snapshots alone")
+
+
+def _require_bases(study: Study, file: str | Path) -> None:
+    """Refuse a base that is no run of the grid, or that starts from another base itself."""
+    known = {cell for cell in study.cells if not study.is_program(cell) and study.base(cell.model) is None}
+    for model in dict.fromkeys(cell.model for cell in study.cells):
+        base = study.base(model)
+        if base and (base.cell not in known or base.seed not in study.seeds[base.cell]):
+            allowed = "a run of a cell of the grid, of a network that is built here and has no base"
+            raise BadInput(file, f"models.{model}.base", f"found {'/'.join(map(str, base))}", allowed)
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:

@@ -43,7 +43,6 @@ FILE_OF = {"counts": "data"}
 CLAIMS = "results/{study}/metrics/claims.csv"
 
 FIGURE = "results/{study}/figures/{figure}"
-NARROW = "narrow"  # before the suffix of a figure's form for small screens
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 # The study's page; a cell's page, and two examples that its runs answer differently, for the study's page.
 PAGE = "results/{study}/index.html"

@@ -22,7 +22,7 @@ RECIPE = {"name": "program"}
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 # What a model is, each with the keys that it may have.
 KEYS = {
-    "builder": ("options",),
+    "builder": ("options", "base"),
     "command": ("sources", "deterministic", "outcome", "limit"),
     "adopted": ("outcome",),
 }
@@ -118,6 +118,9 @@ def require_separable(
     """Refuse a variant of single sources that a program cannot separate from others."""
     if "bit" in varying:
         raise BadInput(file, key, f"found a moved bit for the training program {name!r}", "variants without bit")
+    if "data" in varying and "adopted" not in model:
+        problem = f"found other training data for the training program {name!r}"
+        raise BadInput(file, key, problem, "variants without data")
     if set(varying) >= set(ALGORITHMIC) or "adopted" in model:
         return
     for source in varying:

@@ -2,8 +2,8 @@
 
 A remedy is a set of views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of
 the run's cosine cycles; or both, as in `snapshots+flip`. Every set includes the original image. The sets are Summers &
-Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9. Nothing heavy is imported: the Snakefile reads
-this module.
+Dinneen's (their evaluate.py): for CIFAR-10 those of 25 and 81 crops, for MNIST 9, for ImageNet 9 that are 16 pixels
+apart, the corners and middles of 256. Nothing heavy is imported: the Snakefile reads this module.
 """
 
 from collections.abc import Iterable
@@ -30,13 +30,18 @@ def _and_mirrored(views: tuple[View, ...]) -> tuple[View, ...]:
     return (*views, *(view._replace(mirrored=True) for view in views))
 
 
-_CROPS = {"crops9": _crops(1, 1), "crops25": _crops(4, 2), "crops81": _crops(4, 1)}
+_CROPS = {"crops9": _crops(1, 1), "crops25": _crops(4, 2), "crops81": _crops(4, 1), "crops9-16": _crops(16, 16)}
 SETS = {
     "flip": _and_mirrored((PLAIN,)),
     **_CROPS,
     **{f"flip+{name}": _and_mirrored(views) for name, views in _CROPS.items()},
 }
 SNAPSHOTS = "snapshots"  # also the suffix of a model trained for them: M-snapshots
+
+
+def reach(name: str) -> int:
+    """The most pixels by which a set of views shifts an image."""
+    return max(max(abs(view.down), abs(view.right)) for view in SETS[name])
 
 
 class Remedy(NamedTuple):

@@ -129,7 +129,7 @@ class Study:
         if cell.variant in PAIRABLE:
             return cell._replace(hardware=hardware)
         varying = set(variant(cell.variant).varying)
-        drawn = varying.intersection(ALGORITHMIC)
+        drawn = varying.intersection(("data", *ALGORITHMIC))
         if drawn == set(ALGORITHMIC) or (cell in self.draws and not drawn):
             # The draw of what is fixed in a run is the seed of a run of ALGO.
             return cell._replace(variant="algo")
@@ -158,6 +158,11 @@ class Study:
             for mode in MODES
             for repeat in range(1, self.config["overhead"]["repeats"] + 1)
         )
+
+    def base(self, model: str) -> Training | None:
+        """The run whose trained weights the runs of a model start from, if there is one."""
+        base = self.config["models"][model].get("base")
+        return Training(**base) if base else None
 
     @property
     def networks(self) -> tuple[Network, ...]:

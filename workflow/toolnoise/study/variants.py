@@ -11,7 +11,7 @@ VARIANTS = {
     "algo": ALGORITHMIC,
     "impl": ("impl",),
     "control": (),
-    **{source: (source,) for source in (*ALGORITHMIC, "bit")},
+    **{source: (source,) for source in ("data", *ALGORITHMIC, "bit")},
 }
 ALLOWED = (
     f"allowed: {', '.join(VARIANTS)}, or several of {', '.join(SOURCES)} in this order joined by '+'; "

@@ -9,14 +9,14 @@ and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays, code_digest, files
-from toolnoise.base.job import Aside, Input, Output
+from toolnoise.base.job import Aside, Input, Inputs, Output
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
@@ -38,6 +38,7 @@ RECORDED_EXAMPLES = 256
 def train(
     spec: Spec,
     data: Input,
+    base: Inputs = (),
     *,
     weights: Output,
     history: Output,
@@ -46,6 +47,7 @@ def train(
 ) -> dict[str, Any]:
     """Train the run that `spec` describes; write its weights, history and record; return what was observed.
 
+    `base` has the weights of the run that this one starts from, if there is one.
     An interrupted run of the same spec, data and code resumes from `checkpoint`. The checkpoint stays until the caller
     has stored the results safely.
     """
@@ -60,8 +62,8 @@ def train(
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
         recording = Recording(engine, spec.recipe, dataset)
-    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed), spec.recipe["epochs"])
-    initial = initial_state(parameters, spec)
+    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, base, observed), spec.recipe["epochs"])
+    initial = initial_state(parameters, spec, base)
     engine.restore(initial)
     kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])
     progress = kept or Progress(initial, [], {}, [], [], [])
@@ -143,12 +145,13 @@ class Recording:
         self.recorded.append(self.engine.weights() | {LOGITS: self.engine.logits(self.test)})
 
 
-def _identity(spec: Spec, dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:
+def _identity(spec: Spec, dataset: prepared.Data, base: Sequence[str], observed: dict[str, Any]) -> dict[str, Any]:
     """Everything that determines an epoch's bits, except its plan: a checkpoint must share it with the run."""
     return {
         "engine": spec.hardware.engine,
         "spec": files.canonical_sha256(spec.as_json()),
         "data": dataset.sha256,
+        "base": [files.sha256(path) for path in base],
         "code": code_digest.digest(__name__, *code_digest.named_by(spec)),
         "device": observed["device"],
         "driver": observed.get("driver", ""),

@@ -14,7 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toolnoise import engines
+from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
@@ -68,10 +71,27 @@ def emulated_noise(spec: Spec) -> str | None:
     return noise if spec.varies("impl") and noise != "native" else None
 
 
-def initial_state(parameters: Sequence[Parameter], spec: Spec) -> State:
-    """The initial state of the run that `spec` describes."""
+def initial_state(parameters: Sequence[Parameter], spec: Spec, base: Sequence[str] = ()) -> State:
+    """The initial state of the run that `spec` describes: drawn, but for tensors that the weights of a base have."""
     drawn_for = replicate("init", spec)
-    return State(initial_weights(parameters, spec.study_seed, drawn_for, spec.model.name), {}, 0)
+    weights = initial_weights(parameters, spec.study_seed, drawn_for, spec.model.name)
+    for path in base:
+        weights |= _of_base(path, parameters)
+    return State(weights, {}, 0)
+
+
+def _of_base(path: str, parameters: Sequence[Parameter]) -> dict[str, np.ndarray]:
+    """The tensors of a network that the weights of a base have; all that are not trained must be among them."""
+    trained = arrays.read_npz(path)
+    for parameter in parameters:
+        tensor = trained.get(parameter.path)
+        if tensor is None and parameter.trainable:
+            continue
+        if tensor is None or tensor.shape != parameter.shape:
+            found = "no such tensor" if tensor is None else f"found shape {tensor.shape}"
+            allowed = f"shape {parameter.shape}, as the network that starts from it"
+            raise BadInput(path, parameter.path, found, allowed)
+    return {parameter.path: trained[parameter.path] for parameter in parameters if parameter.path in trained}
 
 
 def _builder(model: dict[str, Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import SHARE, Verb, flag, option
+from toolnoise.commands.verb import MORE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -20,7 +20,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 VERB = Verb(
-    group=SHARE,
+    group=MORE,
     says="export a study as a Workflow Run RO-Crate",
     example="toolnoise crate results/demo --out demo-crate.zip --licence CC-BY-4.0",
     run=_run,

@@ -40,7 +40,7 @@ def compared(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
 
 VERB = Verb(
     group=VERIFY,
-    says="print the differences between two runs, cells or results folders",
+    says="print the differences between two runs, cells or folders",
     example="toolnoise diff results/demo ../elsewhere/results/demo",
     run=_run,
     arguments={

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from toolnoise.base.printing import aligned
-from toolnoise.commands.verb import A_STUDY, AS_JSON, STUDY, Verb, flag, option, show
+from toolnoise.commands.verb import A_STUDY, AS_JSON, MORE, Verb, flag, option, show
 from toolnoise.study.programs import ENGINE
 
 PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
@@ -69,8 +69,8 @@ def as_text(found: dict[str, Any], every: bool) -> str:
 
 
 VERB = Verb(
-    group=STUDY,
-    says="describe this machine and list the toolings that it can run",
+    group=MORE,
+    says="describe this machine and list what can run here",
     example="toolnoise doctor --study my-study.yaml",
     run=_run,
     arguments={

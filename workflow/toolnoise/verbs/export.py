@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import SHARE, Verb, flag, option
+from toolnoise.commands.verb import MORE, Verb, flag, option
 
 if TYPE_CHECKING:
     from toolnoise.provenance.sharing import StudyHere
@@ -47,8 +47,8 @@ def study_here(study: "Study", root: Path) -> "StudyHere":
 
 
 VERB = Verb(
-    group=SHARE,
-    says="pack a study's runs, dumps, profiles and timings into an archive for another site",
+    group=MORE,
+    says="pack a study's runs and dumps into an archive for another site",
     example="toolnoise export results/demo --out demo.tar.gz",
     run=_run,
     arguments={

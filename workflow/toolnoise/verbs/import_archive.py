@@ -5,7 +5,7 @@ from pathlib import Path
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.demands import DEMANDS, demanded
-from toolnoise.commands.verb import SHARE, Verb, flag, option
+from toolnoise.commands.verb import MORE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -24,8 +24,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 VERB = Verb(
-    group=SHARE,
-    says="verify an archive from `toolnoise export` and add its runs to the study's results here",
+    group=MORE,
+    says="verify an exported archive and add its runs to the study's results",
     example="toolnoise import demo.tar.gz",
     run=_run,
     arguments={

@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import VERIFY, Verb, option
+from toolnoise.commands.verb import MORE, Verb, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -13,8 +13,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 VERB = Verb(
-    group=VERIFY,
-    says="sign the root of a study's results, the page's statement, which names all others, with an SSH key",
+    group=MORE,
+    says="sign the root of a study's results with an SSH key",
     example="toolnoise sign results/demo --key ~/.ssh/id_ed25519",
     run=_run,
     arguments={

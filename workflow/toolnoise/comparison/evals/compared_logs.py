@@ -27,9 +27,9 @@ from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
+Way = Literal["paired", "independent", "two draws", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
-OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
+OF_THESE_RUNS: tuple[Way, ...] = ("two draws", "one run", "same runs")
 LEAST_SHARE = 0.5  # of all questions, both arms must have
 
 
@@ -47,6 +47,11 @@ class LogArm(NamedTuple):
     churn_runs: Estimate | None
     churn_samples: Estimate | None
 
+    @property
+    def n_draws(self) -> int:
+        """The number of runs."""
+        return self.n_runs
+
 
 class Parts(NamedTuple):
     """The shares of the variance of the difference; that of samples is part of questions where there is one each."""
@@ -60,9 +65,9 @@ class LogComparison(NamedTuple):
     """Two arms and their differences.
 
     `difference` is over all draws that there are enough of. `way` says whether runs are: "one run" an arm is not, nor
-    are "two runs" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal run
-    are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie from 0
-    to 1.
+    are "two draws" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal
+    run are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie
+    from 0 to 1.
     """
 
     metric: str
@@ -120,7 +125,7 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
     fewest = min(map(len, scores))
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
-    way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
+    way = "two draws" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way

@@ -92,13 +92,10 @@ def _sentences(found: LogComparison) -> list[str]:
     how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
     how["these"] = these if found.way in OF_THESE_RUNS else ""
     (said,) = verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
-    why = {
-        "one run": f"another training run of {a.name} or {b.name} may differ by more",
-        "same runs": comparison_text.in_both_arms(found.n_in_both),
-        "two runs": comparison_text.too_few("runs", [arm.name for arm in (a, b) if arm.n_runs == 2]),
-    }
-    if found.way in why:
-        said += f" This says nothing about the methods: {why[found.way]}."
+    if found.way in OF_THESE_RUNS:
+        another = f"another training run of {a.name} or {b.name} may differ by more"
+        why = another if found.way == "one run" else comparison_text.no_winner(found)
+        said += f" This says nothing about the methods: {why}."
     return [said, *_where_from(found)]
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+from collections.abc import Iterable
 
 from toolnoise.base.errors import BadArgument
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
@@ -19,31 +20,29 @@ PRINTING = {
     "json": AS_JSON["--json"],
 }
 
+
+def _some(names: Iterable[str]) -> str:
+    """The first of the names that are known, as the help has them."""
+    return f"{', '.join(list(names)[:2])} ..."
+
+
 # Of tables, of `plan` too.
 READING = {
     "--metric": option(
         "NAME",
-        "read tables with a line a run, of your own or exported by a logger, and these columns; of logs of a language "
-        "model the score",
+        "compare these columns of tables of runs, or scores of evaluation logs",
         nargs="+",
     ),
     "--by": option("COLUMN", "of tables: the column that names a run's arm, such as model"),
-    "--seed": option("COLUMN", "of tables: the column of seeds; runs of different arms with equal seeds are pairs"),
+    "--seed": option("COLUMN", "of tables: the column of seeds; arms with equal seeds are paired"),
     "--session": option(
         "COLUMN",
-        "of tables: the column of sessions, such as the machine or the day: runs of an arm in one are averaged. Times "
-        "and speeds need it (host, date and such are known), or none if each run is a session of its own",
+        "of tables: the column of sessions, such as the host, or none (for times)",
     ),
-    "--last": flag("of tables with several steps a run: the last step counts"),
-    "--best": flag("of tables with several steps a run: the best step counts"),
-    "--lower": option(
-        "NAME", f"of tables: lower is better, in all metrics or in these; known by name: {', '.join(LOWER)}", nargs="*"
-    ),
-    "--higher": option(
-        "NAME",
-        f"of tables: higher is better, in all metrics or in these; known by name: {', '.join(HIGHER)}",
-        nargs="*",
-    ),
+    "--last": flag("of tables with several steps a run: use the last step"),
+    "--best": flag("of tables with several steps a run: use the best step"),
+    "--lower": option("NAME", f"lower is better, in these metrics or in all (known: {_some(LOWER)})", nargs="*"),
+    "--higher": option("NAME", f"higher is better, in these metrics or in all (known: {_some(HIGHER)})", nargs="*"),
 }
 
 
@@ -69,7 +68,8 @@ def _run(options: argparse.Namespace) -> None:
     wanted = {name: getattr(options, name) for name in ASKED}
     for name, value in wanted.items():
         if name not in known and value not in (None, False):
-            raise BadArgument(name, f"is not for {kind}", "leave it out")
+            of_tables = f"--{name}".replace("_", "-") in {*READING, "--against", "--all-pairs"}
+            raise BadArgument(name, f"is not for {kind}", "leave it out" + ", or metric, too" * of_tables)
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     if kind == "questions" and len(options.metric or ()) > 1:
         raise BadArgument("metric", f"found {len(options.metric)}", "one with logs of language models")
@@ -77,8 +77,6 @@ def _run(options: argparse.Namespace) -> None:
         wanted["metric"] = next(iter(options.metric or ()), None)
     found = function(*given, **{name: value for name, value in wanted.items() if name in known - {"correct", "values"}})
     if options.figure:
-        if found.figure is None:
-            raise BadArgument("figure", "is for tables, found without metric", "leave it out")
         found.write_figure(options.figure)
     for form in filter(options.__dict__.get, ("markdown", "latex")):
         show("\n\n".join(map(getattr(comparison_text, form), found.printed)))
@@ -96,42 +94,33 @@ def _on_a_screen(text: str) -> str:
 
 VERB = Verb(
     group=GAIN,
-    says="compare predictions or metrics of two or more methods, from a study or from anywhere",
+    says="compare methods by predictions or metrics of their runs",
     example="toolnoise compare a.npy b.npy --labels y.npy",
     run=_run,
     arguments={
         "ARMS": {
             "nargs": "*",
-            "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
-            "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a "
-            "run; where labels are N x label, N x token or N x height x width, these axes in place of N; or logs of "
-            "lm-evaluation-harness or Inspect (.jsonl, .eval, .json); with --metric, one table with all methods (CSV "
-            "or JSON lines), or a CSV for each",
+            "help": "the baseline, then each method to replace it: predictions (.npy, .npz, CSV; an axis of runs may "
+            "come first), a folder or a quoted pattern of one file a run, an evaluation log, or tables of runs",
         },
         "--arm": option(
             "FILE",
-            "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
+            "in place of ARMS, once per method: one file a run (--arm a/* --arm b/*)",
             action="append",
             nargs="+",
         ),
-        "--labels": option(
-            "FILE", "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump, or has labels itself"
-        ),
-        "--values": flag("numbers that a regression predicts, with the true ones in --labels: N, or N x column"),
-        "--losses": flag("each token's negative log-likelihood, N x token with NaN for padding, or token; no labels"),
-        "--by-label": flag("many labels, N x label: also compare each, with p-values adjusted by Holm"),
-        "--correct": flag(
-            "CSV or JSON lines of a language model's answers: id, correct (or pred and target), seed, sample"
-        ),
-        "--cluster": option("FIELD", "questions alike in this column, field of the document or metadata are one draw"),
+        "--labels": option("FILE", "the labels, .npy, .npz or CSV; not needed if the baseline has them"),
+        "--values": flag("numbers of a regression; the true ones are --labels"),
+        "--losses": flag("negative log-likelihoods of tokens, NaN for padding; no labels"),
+        "--by-label": flag("several labels an example: also compare each, adjusted by Holm"),
+        "--correct": flag("answers of a language model: id, correct (or pred and target), seed, sample"),
+        "--cluster": option("FIELD", "questions that agree in this field count as one draw"),
         "--paired": flag("run s of every method has the same start and order"),
         "--same-start": flag("all runs of all methods start from the same weights"),
         **READING,
-        "--against": option(
-            "ARM", "of tables: compare all others with this arm (the first), or, by previous, each with the one before"
-        ),
+        "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
         "--all-pairs": flag("of tables: compare every two arms"),
-        "--figure": option("FILE", "of tables: draw the differences with their intervals: .svg, .png or .pdf"),
+        "--figure": option("FILE", "draw the differences with their intervals: .svg, .png or .pdf"),
         **{f"--{name}": says for name, says in PRINTING.items()},
     },
 )

@@ -19,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="keep or drop the last change of a loop that tries many, or run it again: exit code 0, 1 or 3",
+    says="keep, drop or rerun the last change of a loop; exit code 0, 1 or 3",
     example="toolnoise keep results.tsv --metric val_loss --lower",
     run=_run,
     arguments={

@@ -11,7 +11,7 @@ CELL = ("model", "dataset", "hardware", "variant")
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.plan import plan
 
-    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *CELL, "level", "power")
+    names = ("gain", "runs", "sd", "sd_runs", "pilot", "arm", *CELL, "level", "power")
     of_tables = tuple(name.removeprefix("--") for name in READING)
     wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
     found = plan(**wanted | {name: direction(wanted[name]) for name in ("lower", "higher")})
@@ -22,24 +22,22 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="print the number of runs that a claim needs, or the effects that a number of runs can show",
+    says="print the number of runs that a gain needs, or the gains that a number of runs can show",
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_run,
     arguments={
         "--gain": option(
             "POINTS",
-            "difference in mean accuracy to show, in percentage points, such as 0.3, or in the unit of --metric",
+            "difference in means to show, in percentage points or the unit of --metric",
             type=float,
             nargs="+",
         ),
-        "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
-        "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
-        "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
+        "--runs": option("N", "runs per arm: print the gains that they can show", type=int, nargs="+"),
         "--pilot": option(
             "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
         ),
         **READING,
-        "--arm": option("NAME", "of tables: the arm that gives the SD, or two, which may share seeds", nargs="+"),
+        "--arm": option("NAME", "of tables: the arm that gives the SD, or two arms", nargs="+"),
         **{f"--{name}": {} for name in CELL},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),

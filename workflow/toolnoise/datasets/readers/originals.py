@@ -55,6 +55,14 @@ class Originals:
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self.stored[stop - length : stop] for stop, length in zip(self.stops, self.lengths, strict=True))
 
+    def middles(self, down: int, right: int) -> np.ndarray:
+        """The box of each image's middle, moved by so many of the array's pixels."""
+        boxes = middle_boxes(self.sizes)
+        # To the nearest whole pixel of the original, and never beyond its edge.
+        shifts = np.rint(np.outer(boxes[:, 2] / self.side, (down, right))).astype(boxes.dtype)
+        boxes[:, :2] = np.clip(boxes[:, :2] + shifts, 0, self.sizes - boxes[:, 2:])
+        return boxes
+
     def astype(self, dtype: type) -> np.ndarray:
         """The array."""
         return self.seen(middle_boxes(self.sizes)).astype(dtype, copy=False)

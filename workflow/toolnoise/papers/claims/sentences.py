@@ -81,11 +81,8 @@ def effect(row: Any) -> str:
 
 def claimed(row: Any) -> str:
     """The values that a claim allows."""
-    between = f"{row.claimed_low:.3g} to {row.claimed_high:.3g}"
     if row.test == "equivalence":
-        return f"claimed {between}"
-    if row.test == "difference":
-        return f"claimed outside {between}"
+        return f"claimed {row.claimed_low:.3g} to {row.claimed_high:.3g}"
     if math.isinf(row.claimed_high):
         return f"claimed above {row.claimed_low:.3g}"
     return f"claimed below {row.claimed_high:.3g}"
@@ -94,13 +91,3 @@ def claimed(row: Any) -> str:
 def pvalue(value: float) -> str:
     """A p-value with three decimals."""
     return "< 0.001" if value < 0.0005 else f"{value:.3f}"
-
-
-def of_claims(supported: int, refuted: int, undecided: int, every: int) -> str:
-    """How many of all claims a study supports, refutes and leaves open, and how many it has no runs for."""
-    judged = supported + refuted + undecided
-    if not judged:
-        return "Which claims hold?"
-    rest = f", {every - judged} were not run" if judged < every else ""
-    says = f"This study supports {supported or 'none'} of {every} claims and refutes {refuted or 'none'}"
-    return f"{says}; {undecided or 'none'} {'is' if undecided == 1 else 'are'} undecided{rest}"

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from toolnoise.figures import selection, style
-from toolnoise.figures.findings import EVERY, listed, ratio
+from toolnoise.figures import selection
+from toolnoise.figures.findings import EVERY, listed
 from toolnoise.stats.multiplicity import holm
 
 LEVEL = 0.05
@@ -75,34 +75,18 @@ def ranges(runs: pd.DataFrame) -> pd.DataFrame:
     return varying[varying["variant"] == first]
 
 
-def of_classes(ranges: pd.DataFrame, judged: pd.DataFrame) -> str:
-    """Between which shares the most variable class is right, and all are, and how its variant's classes are `judged`.
-
-    `ranges` has the lowest and highest accuracy over runs of all and of each class (`classes.ranges`).
-    """
-    if ranges.empty:
-        still = len(judged) and judged["value"].max() == 0
-        return "No class varies from run to run" if still else "Are classes noisier than independent errors explain?"
-    single, every = ranges[ranges["group"] != "all"], ranges[ranges["group"] == "all"]
-    widest = single.loc[[(single["high"] - single["low"]).idxmax()]]
-    (name, runs, variant), *_ = widest[["name", "runs", "variant"]].to_numpy()
-    count = int(judged["above"].sum())
-    above = f"{count} of {len(judged)} classes vary" if count else "No class is shown to vary"
-    unlike = listed([f"{names} {_is(names)} {word}" for word, names in unlike_all(judged).items()])
-    given = f"{'their' if ' and ' in unlike else 'its'} errors"
-    last = f"{unlike} than all classes together, given {given}" if unlike else "none is shown to be unlike the others"
-    return (
-        f"Accuracy on class {name} runs from {_between(widest)}, on all classes from {_between(every)} ({runs} runs, "
-        f"{style.variant_name(variant)}). {above} more than independent errors would; {last}"
-    )
-
-
-def _between(rows: pd.DataFrame) -> str:
-    return f"{100 * rows['low'].item():.1f} to {100 * rows['high'].item():.1f} %"
-
-
-def _is(names: str) -> str:
-    return "are" if " and " in names else "is"
+def of_classes(judged: pd.DataFrame) -> str:
+    """How many classes vary more than independent errors would make them; `judged` are those of one variant."""
+    if judged.empty or judged["value"].isna().all():
+        return "Are classes noisier than independent errors explain?"
+    if judged["value"].max() == 0:
+        return "No class varies from run to run"
+    above = judged[judged["above"]]
+    if above.empty:
+        return "No class is seen to vary more than independent errors"
+    which = f"Class {above['name'].iloc[0]} varies" if len(above) == 1 else f"{len(above)} classes vary"
+    which = "Every class varies" if len(above) == len(judged) else which
+    return f"{which} more than independent errors would"
 
 
 def unlike_all(judged: pd.DataFrame) -> dict[str, str]:
@@ -112,27 +96,17 @@ def unlike_all(judged: pd.DataFrame) -> dict[str, str]:
 
 
 def of_groups(judged: pd.DataFrame) -> str:
-    """Which sub-groups are noisier or steadier than their size explains, in which rate and under which sources.
+    """Which sub-groups are noisier or steadier than their size explains in most of their ratios.
 
-    `judged` has a row per ratio: its `place`, the `name` of its rate, its range by size from `null_low` to `null_high`,
-    and `unlike`, the word if it is outside after adjustment.
+    `judged` has a row per ratio: its `place` and `unlike`, the word if it is outside its range after adjustment. One
+    ratio of many is no finding about a group.
     """
     if judged.empty:
         return "Is a sub-group noisier than its size explains?"
-    firm = judged[judged["unlike"] != ""]
-    if firm.empty:
-        return f"No sub-group is shown to be noisier or steadier than its size explains ({len(judged)} ratios)"
-    judged_rates = firm.groupby(["place", "unlike", "name"], sort=False)
-    if judged_rates.ngroups > 2:
-        words = {word: listed(list(dict.fromkeys(rows["place"]))) for word, rows in firm.groupby("unlike", sort=False)}
-        return "; ".join(f"{names} {_is(names)} {word} than size explains" for word, names in words.items())
-    return ". ".join(_of_group(*key, rows) for key, rows in judged_rates)
-
-
-def _of_group(place: str, word: str, name: str, rows: pd.DataFrame) -> str:
-    """The ratios of one rate of a sub-group, with the range that decides, which is not the interval of the ratio."""
-    values = [f"{ratio(row.value)} ({style.variant_name(row.variant)})" for row in rows.itertuples()]
-    by_size = [f"{ratio(low)} to {ratio(high)}" for low, high in zip(rows["null_low"], rows["null_high"], strict=True)]
-    by_size = " and ".join(dict.fromkeys(by_size))
-    ratio_to_all = f"{name} is {listed(values)} times that of all"
-    return f"{place} is {word} than its size explains: {ratio_to_all}; size gives {by_size}"
+    by_place = judged.groupby("place", sort=False)["unlike"]
+    for word in ("noisier", "steadier"):
+        places = [place for place, words in by_place if (words == word).mean() > 0.5]
+        if places:
+            which = f"{places[0]} is" if len(places) == 1 else f"{len(places)} sub-groups are"
+            return f"{which} {word} than size explains"
+    return "No sub-group is consistently noisier or steadier than size explains"

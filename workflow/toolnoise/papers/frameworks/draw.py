@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
-from toolnoise.figures.findings import churn, percent, share
+from toolnoise.figures.findings import churn, share
 
 TOTAL, TRAINING = "in all", "training"
 TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
@@ -90,26 +90,24 @@ def logits(split: pd.DataFrame) -> str:
     return f"Inference moves logits by {span} of their length, mean over examples, and by at most {most:.1e}."
 
 
-def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
-    """How many answers change with the tooling or framework alone, and how many with a new seed."""
-    same, seeds = churn(across, "algo", "control"), churn(within, "algo", "algo_impl")
+def of_pairs(across: pd.DataFrame, what: str) -> str:
+    """How many answers change with the tooling or framework alone."""
+    same = churn(across, "algo", "control")
     if same.empty:
         return f"How far does the same run differ between {what}s?"
-    says = f"The {what} alone changes {share(same)}"
-    return says if seeds.empty else f"{says}, a new seed {share(seeds).removesuffix(' of answers')}"
+    return f"The {what} alone changes {share(same)}"
 
 
 def of_parts(rows: pd.DataFrame) -> str:
-    """How much of the churn between two frameworks is inference's and how much is training's."""
+    """How much of the churn between two frameworks is inference's."""
     rows = rows[rows["value"].notna()]
     # As in the figure `frameworks`.
     rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
     inference, training = rows[rows["variant"].str.startswith("inference")], rows[rows["variant"] == "training"]
     if inference.empty or training.empty:
         return "Do frameworks part in inference or in training?"
-    most = percent(inference["ci_high"].max())
-    bound = f" (intervals up to {most} %)" if inference["value"].max() == 0 and inference["ci_high"].max() > 0 else ""
-    return f"Inference alone changes {share(inference)}{bound}, training {share(training).removesuffix(' of answers')}"
+    trains = "; training does" if inference["value"].max() == 0 < training["value"].max() else ""
+    return f"Inference alone changes {share(inference)}{trains}"
 
 
 def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:

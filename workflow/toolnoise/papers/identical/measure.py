@@ -1,4 +1,4 @@
-"""A cell as identical runs, in the form of Pham et al.: differences at the end of its runs, and their convergence."""
+"""A cell as identical runs, in the form of Pham et al.: differences between its runs, and their convergence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +16,7 @@ from toolnoise.measures import cell as kernel
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.papers.identical.metric import (
     CONVERGENCE,
+    END,
     IDENTICAL,
     MISSING,
     History,
@@ -87,7 +88,8 @@ def _rows(
 ) -> tuple[Rows, Rows]:
     """Of each criterion the rows of the cell and those of its runs; runs that cannot be measured count as missing."""
     any_run, *_ = *measured, *missing
-    histories, weak = [History.of(run.history()) for run in measured], Weak(**block["weak"])
+    histories = [History.of(run.history()) for run in measured]
+    rules = Weak(**block["weak"]), block.get("accuracy", END)
     try:
         about = experiment(any_run.record)
     except (KeyError, TypeError, AttributeError):
@@ -98,9 +100,9 @@ def _rows(
     given = predictions(logits), dataset.test.labels, len(dataset.classes), histories
     of_cell, of_runs = [], []
     for criterion in block["criteria"]:
-        whole = about | identical(*given, criterion, weak)
+        whole = about | identical(*given, criterion, *rules)
         of_cell.append([whole[column] for column in IDENTICAL])
-        each = [{"try": run.seed} | row for run, row in zip(measured, each_run(*given, criterion, weak), strict=True)]
+        each = [{"try": run.seed} | row for run, row in zip(measured, each_run(*given, criterion, *rules), strict=True)]
         each += [_empty(run.seed, criterion) for run in missing]
         of_runs.extend([(about | row)[column] for column in CONVERGENCE] for row in each)
     return of_cell, of_runs

@@ -6,9 +6,9 @@ only with a range over the same number. Accuracies are fractions, times are in s
 the authors' code.
 
 Convergence is a setting: a criterion of `CRITERIA` gives the epoch at which a run has converged. Three of the criteria
-are the authors' (best_acc, best_loss and epoch, on a validation set). Accuracies are always those at the end of
-training, unlike theirs. No source that could be read defines their "weak model": `Weak` defines which runs are
-excluded.
+are the authors' (best_acc, best_loss and epoch, on a validation set). Accuracies are those at the end of training or,
+if a study says so, those after the criterion's epoch, as theirs; accuracies of classes are always those at the end. No
+source that could be read defines their "weak model": `Weak` defines which runs are excluded, by their ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -157,6 +157,16 @@ class Weak(NamedTuple):
 
 
 NONE_WEAK = Weak("zero", 0.0)
+END, AT_CRITERION = "end", "criterion"  # when an accuracy is taken
+
+
+def _accuracies(ends: np.ndarray, histories: Sequence[History], criterion: str, when: str) -> np.ndarray:
+    """The accuracy of each run, [S]: at its end, or after the criterion's epoch if there is one."""
+    if when == END:
+        return ends
+    epochs = [CRITERIA[criterion](run) for run in histories]
+    taken = zip(ends, histories, epochs, strict=True)
+    return np.array([run.test_accuracy[epoch - 1] if epoch else end for end, run, epoch in taken])
 
 
 def identical(
@@ -166,6 +176,7 @@ def identical(
     histories: Sequence[History],
     criterion: str,
     weak: Weak = NONE_WEAK,
+    when: str = END,
 ) -> dict[str, str | int | float]:
     """The measured columns of `IDENTICAL`, from runs with predictions [S, N] and these histories.
 
@@ -175,6 +186,7 @@ def identical(
     kept = ~weak.among(overall, labels)
     overall, predictions = overall[kept], predictions[kept]
     histories = [history for history, keep in zip(histories, kept, strict=True) if keep]
+    overall = _accuracies(overall, histories, criterion, when)
     converged = [(epoch, run) for run in histories if (epoch := CRITERIA[criterion](run)) is not None]
     epochs = np.array([epoch for epoch, _ in converged], float)
     times = np.array([run.seconds[:epoch].sum() for epoch, run in converged])
@@ -204,11 +216,13 @@ def each_run(
     histories: Sequence[History],
     criterion: str,
     weak: Weak = NONE_WEAK,
+    when: str = END,
 ) -> list[dict[str, str | float]]:
     """The measured columns of `CONVERGENCE` for each of these runs; the class is the one with the largest SD."""
     overall, by_class = accuracies(predictions, labels), class_accuracies(predictions, labels, classes)
     excluded = weak.among(overall, labels)
     label = str(_labels(by_class[~excluded], labels)["max_std_label"])
+    overall = _accuracies(overall, histories, criterion, when)
     rows = []
     for accuracy, of_classes, run, is_weak in zip(overall, by_class, histories, excluded, strict=True):
         epoch = CRITERIA[criterion](run)

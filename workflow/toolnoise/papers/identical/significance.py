@@ -73,7 +73,7 @@ def tests(rows: Iterable[Mapping[str, Any]]) -> list[TestedSets]:
 def _tests(arms: Mapping[RunSet, Sequence[Mapping[str, Any]]]) -> Iterator[TestedSets]:
     criteria = list(dict.fromkeys(arm.stopping_type for arm in arms))
     accuracies, convergence = ("accuracy", "class_accuracy"), ("convergent", "convergent_epoch")
-    # The accuracies are those at the end of training, whatever the criterion.
+    # Accuracies at the end of training are the same by every criterion; theirs are those at the lowest loss.
     once = [arm for arm in arms if arm.stopping_type == (LOWEST_LOSS if LOWEST_LOSS in criteria else criteria[0])]
     fixed = [arm for arm in once if arm.variant == FIXED]
     for arm in fixed:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from toolnoise.figures import dots, findings, selection, style
-from toolnoise.figures.style import Measure, variant_name
+from toolnoise.figures.style import Measure
 from toolnoise.figures.tables import Entry
 from toolnoise.stats.estimates import Estimate
 
@@ -81,63 +81,19 @@ def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
     return Entry(f"{mean.value:.{digits}f} ± {number(sd.value, digits)}", ends)
 
 
-def of_language(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
-    """How many next tokens differ, of one task also for how long what runs write does; and what sources do alone."""
+def of_language(shown: pd.DataFrame, emulated: bool = False) -> str:
+    """How many next tokens differ between two runs of one training."""
     whole = findings.churn(shown, "algo_impl", "algo")
-    if whole.empty:
-        return _of_sources(shown, emulated)
-    every = whole["variant"].iloc[0]
-    says = f"Two runs of one training differ in {_tokens(whole)}"
-    apart = shown[(shown["metric"] == "continuation_left") & (shown["variant"] == every) & shown["value"].notna()]
-    if len(apart) == 1 and apart["value"].max() > 0:
-        says += f" and are apart for {findings.each(apart, findings.percent, ' %')} of a continuation"
-    return says + _alone(shown, ratios[ratios["over_variant"] == every], emulated)
-
-
-def _of_sources(shown: pd.DataFrame, emulated: bool) -> str:
-    """What is known where neither all sources nor all of the algorithm vary: how many tokens each variant changes."""
+    if len(whole):
+        return f"Two runs differ in {findings.share(whole, 'next tokens')}"
     known = shown[(shown["metric"] == "churn") & shown["value"].notna()]
     varied = known[known["variant"] != "control"]
     if len(varied):
-        by_variant = varied.groupby("variant", sort=False)
-        each = [f"{_name(variant, emulated)} alone changes {_tokens(mine)}" for variant, mine in by_variant]
-        return findings.listed(each)
+        variants = selection.unique(varied["variant"])
+        changed = findings.share(varied, "next tokens")
+        if len(variants) > 1:
+            return f"Single sources change {changed}"
+        return f"{'Emulated noise' if emulated else style.variant_name(variants[0])} alone changes {changed}"
     if len(known) and known["value"].max() == 0:
         return "With every source fixed, runs predict the same tokens"
     return "How far do runs of one language model end apart?"
-
-
-def _tokens(rows: pd.DataFrame) -> str:
-    """How many next tokens differ: some shares in per cent."""
-    share = "no" if rows["value"].max() == 0 else f"{findings.each(rows, findings.percent, ' %')} of"
-    return f"{share} next tokens"
-
-
-def _alone(shown: pd.DataFrame, ratios: pd.DataFrame, emulated: bool) -> str:
-    """Which sources alone change no token, which fewer or more than all together, and of which neither is shown.
-
-    Of a source without an interval of its ratio nothing is said.
-    """
-    both = (table[(table["metric"] == "churn") & table["value"].notna()] for table in (shown, ratios))
-    churns, over = (table[~table["variant"].isin([*findings.EVERY, "control"])] for table in both)
-    most = churns.groupby("variant", sort=False)["value"].max()
-    said, undecided = [], []
-    for variant in most.index[most > 0]:
-        mine = over[(over["variant"] == variant) & over["ci_low"].notna()]
-        # A source is undecided if one of its ratios is, or if they lie on either side of 1.
-        firm = findings.decided(mine)["value"]
-        if mine.empty:
-            continue
-        if len(firm) == len(mine) and ((firm < 1).all() or (firm > 1).all()):
-            said.append(f"{_name(variant, emulated)} alone changes {findings.each(mine, findings.ratio)} times as many")
-        else:
-            undecided.append(_name(variant, emulated))
-    if undecided:
-        said.append(f"{findings.listed(undecided)} alone not shown to change fewer or more")
-    if none := [_name(variant, emulated) for variant in most.index[most == 0]]:
-        said.append(f"{findings.listed(none)} alone {'change' if len(none) > 1 else 'changes'} none")
-    return "".join(f"; {part}" for part in said)
-
-
-def _name(variant: str, emulated: bool) -> str:
-    return f"{'emulated ' if emulated and variant == 'impl' else ''}{variant_name(variant)}"

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from toolnoise.figures.findings import number, said
 from toolnoise.figures.panels import interval, write
 from toolnoise.figures.selection import unique
 from toolnoise.figures.style import MEASURES, colour, variant_name
@@ -52,4 +51,4 @@ def of_layers(rows: pd.DataFrame) -> str:
     least = alike.loc[alike["value"].idxmin()]
     if least["value"] == 1:
         return "Runs represent the examples equally in every layer"
-    return f"Runs are least alike in {least['place']} under {variant_name(least['variant'])}: CKA {said(least, number)}"
+    return f"Runs are least alike in {least['place']} under {variant_name(least['variant'])}"

@@ -1,82 +1,53 @@
-"""What determinism costs, drawn: the longest kernels of a step in either mode, and the cost against what it removes."""
+"""What determinism costs, drawn: the time in kernels by rank in either mode, and the cost against what it removes."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from toolnoise.figures import selection, style
-from toolnoise.figures.findings import MOST, change, decided, each, listed, number, said
+from toolnoise.figures.findings import direction, largest, number
 from toolnoise.figures.panels import interval, ratio_ticks
 
-NAMED = 20  # as in the paper's figure 8, and in each mode of the metric file
 LONGEST = 34  # characters of a name
-LINE = 0.128  # inches
 SMALL = 6.5  # points
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LABEL = 0.085  # of an axis: the height of a label beside it
-LESS = "less"  # than the named kernels of the mode
 REST = "rest"  # the rank of all kernels without a name
 # CUDA's kernels are C++ functions with namespaces, template arguments and parameters.
 QUALIFIED = re.compile(r"(\(anonymous namespace\)|\w+)::")
 WORD = re.compile(r"[A-Za-z_]\w*")
-# The first stands above the second, which it may equal.
-LOOKS = ({"marker": "o", "markersize": 5.5, "markerfacecolor": "none"}, {"marker": "o", "markersize": 2.8})
-
-
-def longest(rows: pd.DataFrame) -> list[str]:
-    """The kernels of a network that take most of the time in either mode, the longest first."""
-    named = rows[rows["rank"] != REST]
-    return list(named.groupby("kernel", sort=False)["value"].max().nlargest(NAMED).index)
-
-
-def appeared(rows: pd.DataFrame) -> dict[str, float]:
-    """The longest kernel of a network, with its seconds, if it is among the named ones of the second mode alone."""
-    named = rows[rows["rank"] != REST]
-    (kernel, seconds), *_ = named.nlargest(1, "value")[["kernel", "value"]].itertuples(index=False)
-    modes = selection.unique(rows["mode"])
-    alone = selection.unique(named[named["kernel"] == kernel]["mode"]) == modes[1:]
-    return {called(longest(rows))[kernel]: seconds} if alone else {}
-
-
-def height_of(models: int) -> float:
-    """The inches of the panel of a network."""
-    return LINE * NAMED + (0.55 if models > 1 else 0.65)
+LOOKS = ({"marker": "o", "markersize": 4.5, "markerfacecolor": "none"}, {"marker": "o", "markersize": 3.2})
 
 
 def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
-    """The kernels of a network as lines, with their times in each mode as marks and as numbers."""
-    modes, kernels = selection.unique(rows["mode"]), longest(rows)
-    times = {mode: rows[rows["mode"] == mode].set_index("kernel") for mode in modes}
-    most = 1e3 * rows[rows["kernel"].isin(kernels)]["value"].max()
-    for at, kernel in enumerate(kernels):
-        for mode, look in zip(modes, LOOKS, strict=False):
-            if kernel in times[mode].index:
-                row, tint = times[mode].loc[kernel], style.colour(mode)
-                value, low, high = 1e3 * row[["value", "ci_low", "ci_high"]].astype(float)
-                interval(panel, at, low, high, 1.03 * most, 0, level=True, tint=tint)
-                panel.plot(value, at, color=tint, linestyle="none", zorder=4, label=mode, **look)
-        texts = (_milliseconds(times[mode]["value"][kernel]) if kernel in times[mode].index else LESS for mode in modes)
-        words = {"xycoords": ("axes fraction", "data"), "va": "center", "size": SMALL, "annotation_clip": False}
-        panel.annotate(" → ".join(texts), (1.01, at), **words)
-    names = called(kernels)
-    panel.set_yticks(range(len(kernels)), [names[kernel] for kernel in kernels], size=SMALL)
-    panel.set_ylim(len(kernels) - 0.4, -0.6)
-    panel.set_xlim(0, 1.04 * most)
-    panel.grid(visible=True, axis="x")
-    panel.tick_params(axis="x", labelsize=SMALL + 0.5, pad=2)
-    panel.set_xlabel("ms of a step, all calls of a kernel", size=SMALL + 0.5, labelpad=1)
-    wholes = " → ".join(_milliseconds(times[mode]["value"].sum()) for mode in modes)
-    panel.set_title(f"{name}, all kernels: {wholes} ms", size=8.5, pad=4)
+    """The time of all measured steps in each named kernel of a network, by rank, a line for each mode."""
+    modes, steps = selection.unique(rows["mode"]), int(rows["steps"].iloc[0])
+    named = rows[rows["rank"] != REST]
+    for mode, look, beside in zip(modes, LOOKS, (-9, 7), strict=False):
+        mine, tint = named[named["mode"] == mode], style.colour(mode)
+        ranks = mine["rank"].astype(int)
+        times = 1e3 * steps * mine[["value", "ci_low", "ci_high"]]
+        panel.plot(ranks, times["value"], color=tint, linewidth=0.9, zorder=4, label=mode, **look)
+        # An interval that ends at zero goes on below a logarithmic axis.
+        panel.vlines(ranks, times["ci_low"].where(times["ci_low"] > 0, times["value"]), times["ci_high"], color=tint)
+        words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": tint}
+        panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
+    panel.set_yscale("log")
+    panel.set_xticks([1, 5, 10, 15, 20])
+    panel.set_xlabel("rank in its mode; the longest is named")
+    panel.set_ylabel(f"ms in {steps} steps")
+    wholes = " → ".join(_milliseconds(steps * rows[rows["mode"] == mode]["value"].sum()) for mode in modes)
+    panel.set_title(f"{name} (all: {wholes} ms)", size=8.5, pad=4)
 
 
 def keys(modes: Iterable[str]) -> list[Line2D]:
     """The legend: the mark of each mode."""
     return [
-        Line2D([], [], color=style.colour(mode), linestyle="none", label=style.variant_name(mode), **look)
+        Line2D([], [], color=style.colour(mode), linewidth=0.9, label=style.variant_name(mode), **look)
         for mode, look in zip(modes, LOOKS, strict=False)
     ]
 
@@ -85,72 +56,49 @@ def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
 
 
-def called(parts: Iterable[str]) -> dict[str, str]:
-    """A short name of each part: of a C++ function its own, and the first word that only it has of those called so."""
-    words = {part: WORD.findall(QUALIFIED.sub("", part.removeprefix("void "))) for part in parts}
-    names = {part: found[0] if part.startswith("void ") else part for part, found in words.items()}
-    return {part: shortened(_apart(part, words, names)) for part in words}
-
-
-def _apart(part: str, words: Mapping[str, list[str]], names: Mapping[str, str]) -> str:
-    others = [words[one] for one, name in names.items() if name == names[part] and one != part]
-    own = [word for word in words[part] if not any(word in other for other in others)]
-    return f"{names[part]}: {own[0]}" if others and own else part if others else names[part]
-
-
-def shortened(name: str) -> str:
-    """A name with its middle left out, if it is too long for its line."""
+def called(kernel: str) -> str:
+    """A short name of a kernel: of a C++ function its own, with the middle left out of one too long for its place."""
+    words = WORD.findall(QUALIFIED.sub("", kernel.removeprefix("void ")))
+    name = words[0] if kernel.startswith("void ") else kernel
     half = (LONGEST - 1) // 2
     return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"
 
 
-def _changes(ratios: pd.DataFrame) -> str:
-    """Ratios of times as changes, each with its `name`; of many, those that are decided, and bounds of the rest."""
-    runs = " to ".join(dict.fromkeys(str(end) for end in (ratios["n_runs"].min(), ratios["n_runs"].max())))
-    if len(ratios) <= MOST:
-        names = [f" for {name}" if len(ratios) > 1 else "" for name in ratios["name"]]
-        parts = [said(row, change, " %") + name for (_, row), name in zip(ratios.iterrows(), names, strict=True)]
-        return f"{listed(parts)}, n = {runs}"
-    firm = decided(ratios)
-    rest = ratios.drop(firm.index)
-    parts = [f"{each(firm, change, ' %')} in {len(firm)} of {len(ratios)} cases"] if len(firm) else []
-    if len(rest):
-        bounds = f"{change(rest['ci_low'].min())} and {change(rest['ci_high'].max())} %"
-        parts.append(f"a number between {bounds} in {'the others' if parts else f'all {len(rest)} cases'}")
-    return f"{', by '.join(parts)}, n = {runs}"
+def _slower(ratios: pd.DataFrame, what: str, time: str, slower: str, faster: str) -> str:
+    """What some ratios of times decide: how much slower the slowest is, or that no difference was seen."""
+    words = {
+        "below": f"Determinism makes {what} {faster}",
+        "some above": f"Determinism makes {what} of some networks {slower}",
+        "some below": f"Determinism makes {what} of some networks {faster}",
+        "both": f"Determinism makes some {what} {slower} and some {faster}",
+        "": f"No difference in {time} seen",
+    }
+    more = ratios.assign(value=100 * (ratios["value"] - 1))
+    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} {slower}")
 
 
 def of_cost(rows: pd.DataFrame) -> str:
-    """By how much determinism changes the time of a step, by the clock, and in kernels where that is known."""
-    rows = rows[rows["ci_low"].notna()]
-    clock, kernels = (rows[rows["metric"] == name] for name in ("wall_ratio", "kernel_ratio"))
-    if clock.empty:
-        return "What does determinism cost?"
-    says = f"Determinism changes the time of a step by {_changes(clock)}"
-    return f"{says}; that in kernels by {_changes(kernels)}" if len(decided(kernels)) else says
+    """By how much determinism slows a step, by the clock."""
+    clock = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
+    return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time", "slower", "faster")
 
 
-def of_kernels(ratios: pd.DataFrame, appeared: Mapping[str, float]) -> str:
-    """By how much determinism changes the time in kernels, and which kernels appear with it, each with its seconds."""
+def of_kernels(ratios: pd.DataFrame) -> str:
+    """By how much determinism changes the time in kernels."""
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
-    says = f"eterminism changes the time in kernels by {_changes(ratios)}"
-    if decided(ratios).empty or not appeared:
-        return f"D{says}"
-    # A title has room for the beginning of a shortened name, which says what the kernel computes.
-    names = {name: "".join(name.partition("…")[:2]) for name in appeared}
-    named = listed([f"{names[name]} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
-    return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{says}"
+    return _slower(ratios, "kernels", "kernel time", "slower", "faster")
 
 
-def of_control(fixed: pd.DataFrame, varying: pd.DataFrame, cost: pd.DataFrame) -> str:
-    """How many per cent of churn determinism removes, with the seeds fixed or varying, and how it changes the time."""
+def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
+    """How many per cent of churn determinism removes, with the seeds fixed or varying."""
     rows = fixed if len(fixed) else varying
     if rows.empty:
         return "What does determinism cost, and what does it remove?"
     seeds = "fixed" if len(fixed) else "varying"
-    removed = f"determinism removes {each(rows, number, ' %')} of the churn of all sources"
-    return f"With {seeds} seeds {removed} and changes the time of a step by {_changes(cost)}"
+    if not ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).any():
+        return f"With {seeds} seeds, determinism is not seen to lower churn"
+    return f"With {seeds} seeds, determinism removes {largest(rows, number, ' %')} of churn"
 
 
 def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:

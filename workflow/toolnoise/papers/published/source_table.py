@@ -12,8 +12,9 @@ from toolnoise.study.variants import variant
 
 Task = tuple[str, str]
 Uses = list[tuple[str, list[str]]]
-# The algorithmic sources in the paper's order; then the noise of the implementation and that of one bit.
-ORDER = ("init", "augment", "shuffle", "dropout", "impl", "bit")
+# The algorithmic sources in the paper's order; then the noise of the implementation, and what a variant must ask for.
+ORDER = ("init", "augment", "shuffle", "dropout", "impl", "data", "bit")
+ON_REQUEST = ("data", "bit")
 NOISE = {
     "native": "the tooling's own, if it has any",
     "reduction-order": "emulated: the order of the examples within each batch",
@@ -30,7 +31,7 @@ class SourceUse(NamedTuple):
 
 
 def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Collection[Cell]) -> list[SourceUse]:
-    """The sources of these cells of networks that are built here; one bit only if a variant moves one."""
+    """The sources of these cells of networks that are built here; data and one bit only if a variant varies them."""
     recipes = {task: config["recipes"][name] for task, name in recipe_of.items()}
     tasks = list(dict.fromkeys(cell.task for cell in cells))
     varied = {name: [cell for cell in cells if name in variant(cell.variant).varying] for name in ORDER}
@@ -42,12 +43,13 @@ def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Col
         "shuffle": _grouped(((task, f"batches of {recipes[task]['batch_size']}") for task in tasks), tasks),
         "dropout": _grouped(((task, use) for task in tasks for use in _drops(config["models"][task[0]])), tasks),
         "impl": _of_toolings(config, cells),
+        "data": [("a bootstrap sample of the training set", [])],
         "bit": _moves(varied["bit"]),
     }
     return [
         SourceUse(name, uses[name], list(dict.fromkeys(cell.variant for cell in varied[name])))
         for name in ORDER
-        if name != "bit" or varied[name]
+        if name not in ON_REQUEST or varied[name]
     ]
 
 

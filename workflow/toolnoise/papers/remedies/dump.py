@@ -1,9 +1,10 @@
 """A cell's predictions under remedies for noise: each run's logits averaged over views, over snapshots, or both.
 
-Each view of each snapshot is computed once and added, in float64, to every remedy that includes it (remedy_sets.py).
+Each view of each snapshot is computed once and added, in float64, to every remedy that includes it (study/remedies.py).
 Predictions without a remedy are the ordinary dump (prediction_dump.py) and not repeated here.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -85,6 +86,16 @@ def seen(
         yield view, window[:, :, ::-1] if view.mirrored else window
 
 
+def _shown(part: Split, views: list[View], beyond: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
+    """Each view of some examples. Originals are decoded again for each place that a view shows of them."""
+    if part.boxes is None:
+        yield from seen(part.images, part.margin, views, beyond)
+        return
+    for place, of_place in itertools.groupby(views, lambda view: (view.down, view.right)):
+        images = part.moved(*place)
+        yield from ((view, images[:, :, ::-1] if view.mirrored else images) for view in of_place)
+
+
 def _averages(
     network: Predictor,
     run: runs.Run,
@@ -99,7 +110,7 @@ def _averages(
         network.take(weights, run)
         last = weights is snapshots[-1]
         views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
-        for view, images in seen(part.images, part.margin, sorted(set().union(*views)), beyond):
+        for view, images in _shown(part, sorted(set().union(*views)), beyond):
             logits = network.engine.logits(part.showing(images))
             for total, members in zip(sums, views, strict=True):
                 if view in members:

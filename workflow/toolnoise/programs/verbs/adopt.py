@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import STUDY, Verb, flag, option
+from toolnoise.commands.verb import MORE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -15,7 +15,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 VERB = Verb(
-    group=STUDY,
+    group=MORE,
     says="make a study of existing runs, from any program",
     example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
     run=_run,

@@ -13,7 +13,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=STUDY,
-    says="write a commented study file for the training program or the Keras builder in this folder",
+    says="write a study file for the program or Keras builder in this folder",
     example="toolnoise init command",
     run=_run,
     arguments={"KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"}},

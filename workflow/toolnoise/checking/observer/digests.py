@@ -1,0 +1,326 @@
+"""Digests of values: equal for equal values in any process, whatever their addresses are.
+
+Numbers, texts, arrays, tensors, generators and what is made of them count by value, other objects by their type and
+their attributes. Folders that toolnoise gives a run count as equal. A digest has a bound: of something large, parts.
+"""
+
+import _random
+import ctypes
+import datetime
+import decimal
+import fractions
+import functools
+import marshal
+import os
+import random
+import sys
+import uuid
+import zlib
+from collections import deque
+from collections.abc import Mapping
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from typing import Any
+
+NODES, DEPTH, PARTS = 400, 24, 3
+ELEMENTS, ENDS = 1 << 16, 32  # of plain values, and of others: these from both ends
+BYTES = 1 << 22  # of arrays, for one digest; of the rest, a sample
+SAMPLE = 4096
+BASES = (str, bytes, int, float, complex)
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
+VALUES = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, fractions.Fraction, uuid.UUID)
+ITERATORS = frozenset({
+    *("list_iterator", "tuple_iterator", "range_iterator", "str_ascii_iterator", "str_iterator", "zip", "enumerate"),
+    *("map", "filter", "reversed", "list_reverseiterator", "dict_keyiterator", "dict_valueiterator"),
+    "dict_itemiterator",
+})  # fmt: skip
+# Modules whose objects are known by their types: they have locks, numbers of processes and random names.
+OPAQUE = frozenset({"multiprocessing", "threading", "_thread", "asyncio", "socket", "logging", "subprocess", "weakref"})
+# Attributes that differ between any two processes and that nothing is computed from.
+ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
+# The folder of this run in the paths that toolnoise gives it.
+RUN = os.path.basename(os.environ.get("TOOLNOISE_OUT", ""))
+
+
+def digest(value: Any) -> int:
+    """The digest of a value; that of its type where the value cannot be read."""
+    return _Digest().of(value)
+
+
+def holds_run(value: Any, depth: int = 0) -> bool:
+    """Whether a text among a few arguments has the name of the run's folder."""
+    if isinstance(value, str | bytes):
+        return bool(RUN) and (RUN if isinstance(value, str) else RUN.encode()) in value
+    if isinstance(value, PurePath):
+        return holds_run(str(value))
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return depth < 3 and len(parts) <= ENDS and any(holds_run(part, depth + 1) for part in parts)
+
+
+class _Digest:
+    def __init__(self) -> None:
+        # Kept, so that no other object gets the address of one that was read.
+        self._nodes, self._bytes, self._seen = NODES, BYTES, dict[int, Any]()
+
+    def of(self, value: Any) -> int:
+        self._crc = 0
+        try:
+            self._feed(value, 0)
+        except Exception:
+            # A value may refuse to be read in any way: a tensor on another device, a frame that is locked.
+            self._add(f"unread {type(value).__qualname__}")
+        return self._crc
+
+    def _add(self, text: str) -> None:
+        self._crc = zlib.crc32(text.encode("utf-8", "surrogatepass"), self._crc)
+
+    def _feed(self, value: Any, depth: int) -> None:
+        kind = type(value)
+        if kind in PLAIN:
+            self._plain(value)
+            return
+        self._nodes -= 1
+        if self._nodes < 0 or depth > DEPTH:
+            return
+        self._add(kind.__qualname__)
+        if id(value) in self._seen:
+            return
+        if kind in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+            self._sequence(value, depth)
+        elif isinstance(value, set | frozenset):
+            self._unordered(value)
+        elif isinstance(value, dict):
+            self._seen[id(value)] = value
+            self._sequence([part for pair in [*value.items()][: 2 * ENDS] for part in pair], depth)
+            self._add(str(len(value)))
+        elif isinstance(value, str | bytes | int | float | complex):
+            self._plain(next(each for each in BASES if isinstance(value, each))(value))
+        elif isinstance(value, PurePath):
+            self._plain(str(value))
+        elif isinstance(value, VALUES):
+            self._add(repr(value))
+        elif isinstance(value, bytearray | memoryview):
+            self._crc = zlib.crc32(value, self._crc)
+        elif isinstance(value, FunctionType | BuiltinFunctionType | type | ModuleType):
+            self._add(getattr(value, "__qualname__", "") or value.__name__)
+        elif isinstance(value, MethodType):
+            self._add(value.__qualname__)
+            self._feed(value.__self__, depth + 1)
+        elif isinstance(value, functools.partial):
+            self._sequence([value.func, value.args, value.keywords], depth)
+        elif kind.__name__ == "set_iterator":
+            self._unordered(value.__reduce__()[1][0])
+        elif kind.__name__ in ITERATORS:
+            # What is left of it is copied, not taken.
+            self._feed(value.__reduce__()[1:], depth + 1)
+        elif isinstance(value, GeneratorType):
+            self._add(value.__qualname__)
+            if value.gi_frame is not None:
+                self._sequence([*value.gi_frame.f_locals.values()], depth)
+        elif (state := state_of(value)) is not None:
+            self._feed(state, depth + 1)
+        elif kind.__module__.partition(".")[0] not in OPAQUE or kind.__name__ in ("CompletedProcess", "ApplyResult"):
+            self._object(value, depth)
+
+    def _plain(self, value: Any) -> None:
+        if type(value) in (str, bytes) and RUN:
+            run = RUN if type(value) is str else RUN.encode()
+            if run in value:
+                value = value.replace(run, run[:0])
+        self._crc = zlib.crc32(marshal.dumps(value, 2), self._crc)
+
+    def _sequence(self, values: Any, depth: int) -> None:
+        self._seen[id(values)] = values
+        self._add(str(len(values)))
+        if set(map(type, values)) <= PLAIN and len(values) <= ELEMENTS:
+            data = marshal.dumps(list(values), 2)
+            # The length of a text stands before it, and the name of a run is as long as that of another.
+            self._crc = zlib.crc32(data.replace(RUN.encode(), b"") if RUN else data, self._crc)
+            return
+        values = list(values)
+        for part in values if len(values) <= 2 * ENDS else [*values[:ENDS], *values[-ENDS:]]:
+            self._feed(part, depth + 1)
+
+    def _unordered(self, values: Any) -> None:
+        parts = [_Digest().of(part) for part in [*values][:ELEMENTS]]
+        self._add(f"{len(values)} {sum(parts)}")
+
+    def _object(self, value: Any, depth: int) -> None:
+        array = array_of(value)
+        if array is not None:
+            self._array(array, depth)
+        elif hasattr(value, "to_numpy") and hasattr(value, "index"):
+            # Of pandas.
+            names = [*getattr(value, "columns", ())]
+            self._sequence([names, value.index.to_numpy(), *(value[name] for name in names)], depth)
+            if not names:
+                self._feed(value.to_numpy(), depth + 1)
+        elif hasattr(value, "__dict__") and not isinstance(value, BaseException):
+            self._seen[id(value)] = value
+            for name, part in [*vars(value).items()]:
+                if name not in ATTRIBUTES:
+                    self._add(name)
+                    self._feed(part, depth + 1)
+
+    def _array(self, array: Any, depth: int) -> None:
+        self._add(f"{array.dtype.str}{array.shape}")
+        if array.dtype.hasobject:
+            self._sequence(array.ravel().tolist(), depth)
+            return
+        if array.nbytes > max(self._bytes, SAMPLE):
+            flat = array.reshape(-1)
+            array = flat[:: max(1, array.nbytes // SAMPLE)]
+        self._bytes -= array.nbytes
+        array = array if array.flags.c_contiguous else array.copy()
+        self._crc = zlib.crc32(array.reshape(-1).view("uint8"), self._crc)
+
+
+def array_of(value: Any) -> Any:
+    """A NumPy array with the bits of an array of any framework; None if it is none."""
+    kind, numpy = type(value), sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        return numpy.asarray(value)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
+        tensor = value.detach()
+        if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
+            return None
+        if tensor.numel() * tensor.element_size() > BYTES and tensor.device.type != "cpu":
+            tensor = tensor.reshape(-1)[:: max(1, tensor.numel() // SAMPLE)]
+        if tensor.dtype is torch.bfloat16:
+            tensor = tensor.view(torch.int16)
+        return tensor.cpu().resolve_conj().resolve_neg().numpy()
+    if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "__array__"):
+        # Traced values of a compiler have no bits yet.
+        if "Tracer" in kind.__name__ or kind.__name__ in ("SymbolicTensor", "KerasTensor"):
+            return None
+        return numpy.asarray(value)
+    return None
+
+
+def state_of(value: Any) -> Any:
+    """The state of a generator of random numbers; None if it is none, or has no state of its own."""
+    if isinstance(value, random.Random):
+        return None if isinstance(value, random.SystemRandom) else value.getstate()
+    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    if numpy is not None and hasattr(numpy, "Generator"):
+        if isinstance(value, numpy.Generator | numpy.RandomState):
+            return value.bit_generator.state if isinstance(value, numpy.Generator) else value.get_state(legacy=False)
+        if isinstance(value, numpy.BitGenerator):
+            return value.state
+        if isinstance(value, numpy.SeedSequence):
+            return [value.entropy, value.spawn_key, value.pool_size]
+    if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
+        return value.get_state().numpy().tobytes()
+    return None
+
+
+def set_state(value: Any, state: Any) -> bool:
+    """Give a generator a state that another one has had; whether it is a generator that has one."""
+    if isinstance(value, random.Random):
+        value.setstate(state)
+        return True
+    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    if numpy is not None and isinstance(value, numpy.Generator):
+        value.bit_generator.state = state
+        return True
+    if numpy is not None and isinstance(value, numpy.RandomState):
+        value.set_state(state)
+        return True
+    if numpy is not None and isinstance(value, numpy.BitGenerator):
+        value.state = state
+        return True
+    if torch is not None and isinstance(value, torch.Generator):
+        value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+        return True
+    return False
+
+
+def global_states() -> dict[str, Any]:
+    """The state of each global generator that this process has."""
+    states: dict[str, Any] = {"random": random.getstate()}
+    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
+    if mtrand is not None and hasattr(mtrand, "_rand"):
+        states["numpy.random"] = mtrand._rand.get_state(legacy=False)
+    if torch is not None and hasattr(torch, "default_generator"):
+        states["torch"] = torch.default_generator.get_state().numpy().tobytes()
+    return states
+
+
+def set_global(name: str, state: Any) -> None:
+    """Give a global generator a state."""
+    if name == "random":
+        random.setstate(state)
+    elif name == "numpy.random":
+        sys.modules["numpy.random.mtrand"]._rand.set_state(state)
+    else:
+        torch = sys.modules["torch"]
+        torch.default_generator.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+
+def global_digests() -> dict[str, int]:
+    """A digest of the state of each global generator that this process has."""
+    digests = {"random": zlib.crc32(repr(random._inst.gauss_next).encode(), zlib.crc32(_mersenne_twister()))}
+    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
+    if mtrand is not None and hasattr(mtrand, "_rand"):
+        state = mtrand._rand.get_state(legacy=False)
+        inner = state["state"]
+        rest = (inner.get("pos"), state.get("has_gauss"), state.get("gauss"))
+        crc = zlib.crc32(inner["key"]) if "key" in inner else zlib.crc32(repr(inner).encode())
+        digests["numpy.random"] = zlib.crc32(repr(rest).encode(), crc)
+    if torch is not None and hasattr(torch, "default_generator"):
+        digests["torch"] = zlib.crc32(torch.default_generator.get_state().numpy())
+    return digests
+
+
+def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:
+    """What an object is made of and can be kept: the path of each attribute, and its value or its generator's state."""
+    parts: list[tuple[tuple[str, ...], str, Any]] = []
+    if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
+        return parts
+    for name, part in [*vars(value).items()][:ELEMENTS]:
+        state = state_of(part)
+        if state is not None:
+            parts.append(((*path, name), "state", state))
+        elif is_value(part):
+            parts.append(((*path, name), "value", part))
+        else:
+            parts += parts_of(part, (*path, name))
+    return parts
+
+
+def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None:
+    """Give an attribute of an object a value, or a generator its state."""
+    for name in path[:-1]:
+        value = vars(value).get(name)
+        if not hasattr(value, "__dict__"):
+            return
+    if kind == "state":
+        set_state(vars(value).get(path[-1]), content)
+    elif path[-1] in vars(value):
+        vars(value)[path[-1]] = content
+
+
+def _mersenne_twister() -> bytes:
+    """The memory of the state of the module random: its own functions are a hundred times slower."""
+    head = object.__basicsize__
+    return ctypes.string_at(id(random._inst) + head, _random.Random.__basicsize__ - head)
+
+
+def is_value(value: Any, depth: int = 0) -> bool:
+    """Whether a value is the same when it is written and read again: no identity, no handle of the system."""
+    kind = type(value)
+    if kind in PLAIN or isinstance(value, (PurePath, *VALUES)):
+        return True
+    if kind in (list, tuple, set, frozenset, deque) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return depth < DEPTH and len(value) <= ELEMENTS and all(is_value(part, depth + 1) for part in value)
+    if isinstance(value, Mapping) and kind.__module__ in ("builtins", "collections"):
+        return depth < DEPTH and all(is_value(part, depth + 1) for pair in value.items() for part in pair)
+    array = array_of(value)
+    if array is not None:
+        return not array.dtype.hasobject or all(is_value(part, depth + 1) for part in array.ravel().tolist())
+    if kind.__module__.startswith("pandas."):
+        return True
+    return kind.__module__ == "subprocess" and kind.__name__ == "CompletedProcess"

@@ -1,0 +1,453 @@
+"""What the rewritten code calls: it makes the call, and writes down digests of its inputs and of its result.
+
+A process writes one file, a JSON list a line. A place that is called often is recorded ever more seldom, at the same
+turns in each run. In later runs, the values of some places are kept, and in yet others they take the place of the
+results: only where the inputs are the same, so that a place counts for what arises in it and not before it.
+"""
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import pickle
+import sys
+import threading
+import time
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from toolnoise_observer.digests import (
+    RUN,
+    digest,
+    global_digests,
+    global_states,
+    holds_run,
+    is_value,
+    parts_of,
+    set_global,
+    set_part,
+    set_state,
+    state_of,
+)
+
+ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
+SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
+ORDERED = frozenset(
+    {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
+)
+# Modules whose functions give another result at each call.
+SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
+SHOWN = 60  # characters of a value
+MUTABLE = (list, dict, set, bytearray)
+START = "start"
+
+# The files whose functions are not recorded themselves: what they call is.
+user_files: set[str] = set()
+_turns: dict[str, int] = {}
+# The places whose results are kept or forced: at each turn.
+_fixed: set[str] = set()
+_local = threading.local()
+
+
+class _Log:
+    """What one process writes."""
+
+    def __init__(self, folder: str, plan: dict[str, Any]) -> None:
+        self.folder, self.is_command = folder, False
+        self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
+        self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+        _fixed.update(self.kept | self.forced)
+        self.by_turn = plan.get("by_turn", False)
+        self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.children, self.counted = 0, False
+        self._seen_globals: set[str] = set()
+        words = " ".join(getattr(sys, "orig_argv", sys.argv))
+        self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
+
+    def open(self, key: str) -> None:
+        """Start a file; of processes with the same command, the first one has the first name."""
+        for number in range(100_000):
+            self.key = f"{key}-{number}"
+            try:
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+                self._file = os.open(os.path.join(self.folder, f"{self.key}.jsonl"), flags, 0o600)
+                break
+            except FileExistsError:
+                continue
+        self._values: Any = None
+        self._pins: dict[Any, list[Any]] = defaultdict(list)
+        self._used: Counter[Any] = Counter()
+        if self.forced or self.generators:
+            self._read_pins()
+
+    def write(self, *parts: Any) -> None:
+        """Write a line at once: a process may be killed."""
+        with contextlib.suppress(OSError):
+            os.write(self._file, (json.dumps(parts) + "\n").encode())
+
+    def end(self) -> None:
+        """Write how often each place was called."""
+        if not self.counted:
+            self.counted = True
+            self.write("turns", dict(_turns))
+
+    def fork(self) -> None:
+        """Go on in a process that was forked."""
+        os.close(self._file)
+        _turns.clear()
+        # Python seeds its generator anew.
+        self._seen_globals.discard("random")
+        self.counted, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.open(f"{self.key}.{self.children}")
+        with contextlib.suppress(KeyError, AttributeError):
+            # A worker of multiprocessing ends without what atexit calls.
+            sys.modules["multiprocessing.util"].Finalize(None, self.end, exitpriority=0)
+
+    # Values that are kept, and that are forced. They are read by the program that wrote them, from our own folder.
+
+    def _store(self) -> str:
+        return os.path.join(os.path.dirname(self.folder), "values")
+
+    def keep(self, *parts: Any) -> None:
+        """Keep a value for later runs."""
+        if self._values is None:
+            self._values = open(os.path.join(self._store(), f"{self.key}.pickle"), "wb")  # noqa: SIM115
+        try:
+            data = pickle.dumps(parts)
+        except Exception:
+            return
+        self._values.write(data)
+        self._values.flush()
+
+    def _read_pins(self) -> None:
+        # With one value for all, it does not matter which process it comes from.
+        names = sorted(os.listdir(self._store())) if self.is_constant else [f"{self.key}.pickle"]
+        for name in names:
+            with contextlib.suppress(OSError, EOFError), open(os.path.join(self._store(), name), "rb") as file:
+                while True:
+                    # Written by this program, in the folder of this check.
+                    place, inputs, value = pickle.load(file)  # noqa: S301
+                    self._pins[place, inputs].append(value)
+                    if self.is_constant or self.by_turn:
+                        self._pins[place, None].append(value)
+
+    def pin(self, place: str, inputs: int) -> list[Any]:
+        """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
+        key = place, None if self.by_turn else inputs
+        turn, self._used[key] = self._used[key], self._used[key] + 1
+        if self.is_constant:
+            return self._pins[place, None][:1]
+        return self._pins[key][turn : turn + 1]
+
+    def start_globals(self) -> None:
+        """Keep, or force, the state that global generators have at the start."""
+        states = None
+        for name in ("random", "numpy.random.mtrand", "torch"):
+            if name in self._seen_globals or name not in sys.modules:
+                continue
+            states = states or global_states()
+            generator = name.removesuffix(".mtrand")
+            if generator not in states:
+                continue
+            self._seen_globals.add(name)
+            if self.kept:
+                self.keep(START, generator, states[generator])
+            if generator in self.generators:
+                for value in self._pins[START, generator][:1]:
+                    set_global(generator, value)
+
+
+_log: Any = None
+
+
+def start(folder: str, plan: dict[str, Any]) -> _Log:
+    """Record this process, and those that are forked from it."""
+    global _log
+    _log = _Log(folder, plan)
+    atexit.register(_log.end)
+
+    def count() -> None:
+        _log.children += 1
+
+    os.register_at_fork(before=count, after_in_child=_log.fork)
+    started = threading.Thread.start
+
+    def start_thread(thread: threading.Thread) -> None:
+        _log.has_threads = True
+        started(thread)
+
+    threading.Thread.start = start_thread
+    return _log
+
+
+def _is_users(function: Any) -> bool:
+    code = getattr(function, "__code__", None)
+    if code is None and isinstance(function, type):
+        code = getattr(function.__init__, "__code__", None)
+    return code is not None and code.co_filename in user_files
+
+
+def _is_due(place: str) -> bool:
+    """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and turn & (turn - 1) and not _fixed:
+        return False
+    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
+        return True
+    return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
+
+
+def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    """Make a call of the user's code."""
+    # A place that is often called comes here each time.
+    if not _is_due(place) or getattr(_local, "busy", False) or _is_users(function):
+        return function(*args, **kwargs)
+    args = tuple(_followed(place, each) for each in args)
+    kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
+    event = _Event(place, function, args, kwargs)
+    try:
+        result = function(*args, **kwargs)
+    except BaseException as error:
+        event.end(type(error).__name__, is_value_of=False)
+        raise
+    return event.end(result)
+
+
+def _followed(place: str, value: Any) -> Any:
+    """A function that draws or reads a clock and is handed on: whoever calls it later calls the recorder."""
+    module = getattr(value, "__module__", None)
+    if module in SOURCES and callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
+        return functools.partial(call, f"{place}:{value.__name__}", value)
+    return value
+
+
+def iterate(place: str, values: Any) -> Any:
+    """Walk through what a loop of the user's code walks through."""
+    kind = type(values)
+    if kind in ORDERED or getattr(_local, "busy", False) or kind.__name__ == "ndarray":
+        return values
+    if isinstance(values, set | frozenset):
+        return _in_order(place, values)
+    code = getattr(getattr(kind, "__iter__", None), "__code__", None) or getattr(values, "gi_code", None)
+    if code is not None and code.co_filename in user_files:
+        return values
+    return _items(place, values)
+
+
+def _in_order(place: str, values: Any) -> list[Any]:
+    if not _is_due(place):
+        return list(values)
+    event = _Event(place, iterate, (values,), {})
+    values = list(values)
+    order = [digest(value) for value in values]
+    forced = event.end(order)
+    if forced != order and sorted(forced) == sorted(order):
+        waiting = defaultdict(list)
+        for value, one in zip(values, order, strict=True):
+            waiting[one].append(value)
+        values = [waiting[one].pop(0) for one in forced]
+    return values
+
+
+def _items(place: str, values: Any) -> Iterator[Any]:
+    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_due(f"{place}:iter") else None
+    try:
+        iterator = iter(values)
+    finally:
+        if first:
+            first.end(None)
+    # What is walked through is the input of each step.
+    whole = first.owner if first else 0
+    step = iterate if _walks_set(values) else next
+    while True:
+        event = _Event(place, step, (whole,), {}) if _is_due(place) else None
+        try:
+            value = next(iterator)
+        except StopIteration:
+            if event:
+                event.end("StopIteration", is_value_of=False)
+            return
+        yield event.end(value) if event else value
+
+
+def _walks_set(values: Any) -> bool:
+    """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
+    if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
+        return False
+    parts = values.__reduce__()[1]
+    parts = parts[0] if type(values).__name__ == "zip" and len(parts) == 1 and isinstance(parts[0], tuple) else parts
+    return type(values).__name__ == "set_iterator" or any(type(each).__name__ == "set_iterator" for each in parts)
+
+
+def added(place: str, value: Any) -> Any:
+    """Hand on what is added to something that threads may share."""
+    if not _log.has_threads or getattr(_local, "busy", False) or not _is_due(place):
+        return value
+    _Event(place, added, (value,), {}).end(None)
+    return value
+
+
+def awaited(place: str, value: Any) -> Any:
+    """Hand on what a coroutine has waited for."""
+    if getattr(_local, "busy", False) or not _is_due(place):
+        return value
+    return _Event(place, awaited, (), {}).end(value)
+
+
+class _Event:
+    """One call: what goes in is read before it, what comes out after it."""
+
+    def __init__(
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None
+    ) -> None:
+        began = time.perf_counter()
+        _local.busy = True
+        try:
+            _log.start_globals()
+            self._place, self._args, self._turn = place, args, _turns[place]
+            owner = getattr(function, "__self__", None) if owner is None else owner
+            owner = None if type(owner) is type(sys) else owner
+            self._name = _name(function, owner)
+            # A type that is called is no owner.
+            if owner is None and not hasattr(function, "__qualname__"):
+                owner = function
+            self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
+            self.owner = digest(owner) if owner is not None else 0
+            self.inputs = digest((args, kwargs))
+            self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
+            self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
+            if holds_run((args, kwargs)):
+                self._texts = [RUN]
+            self._globals = global_digests()
+            self._began = time.monotonic()
+        finally:
+            _local.busy = False
+            _log.spent += time.perf_counter() - began
+
+    def end(self, result: Any, *, is_value_of: bool = True) -> Any:
+        """Write the event, and return the result, or what takes its place."""
+        began = time.perf_counter()
+        _local.busy = True
+        try:
+            return self._end(result, is_value_of)
+        finally:
+            _local.busy = False
+            _log.spent += time.perf_counter() - began
+
+    def _end(self, result: Any, is_value_of: bool) -> Any:
+        out = digest(result)
+        after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
+        if after != self._parts:
+            out = digest((out, after))
+        now = global_digests()
+        drawn = {
+            name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
+        }
+        inputs = digest((self.owner, self.inputs))
+        _log.write(
+            "event",
+            time.monotonic(),
+            self._began,
+            self._place,
+            self._turn,
+            threading.current_thread().name if _log.has_threads else "",
+            self._name,
+            self.owner,
+            self.inputs,
+            out,
+            {name: state for name, state in self._globals.items() if name not in drawn},
+            drawn,
+            self._owner_id,
+            _shown(result),
+            self._texts if self._turn <= 2 else [],
+        )
+        if self._place in _log.kept:
+            self._keep(inputs, result, after, drawn, is_value_of)
+        if self._place in _log.forced:
+            for value in _log.pin(self._place, inputs):
+                result = self._force(result, *value)
+        return result
+
+    def _keep(self, inputs: int, result: Any, after: list[int], drawn: dict, is_value_of: bool) -> None:
+        """Keep all that this call has brought: its result, changed arguments, and states of global generators."""
+        kind, value = "none", None
+        state = state_of(result)
+        if is_value_of and state is not None:
+            kind, value = "state", state
+        elif is_value_of and is_value(result):
+            kind, value = "value", result
+        elif is_value_of and (parts := parts_of(result)):
+            kind, value = "parts", parts
+        changed = [
+            (number, each)
+            for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
+            if one != other and is_value(each)
+        ]
+        states = global_states() if drawn else {}
+        if kind == "none" and not changed and not drawn:
+            return
+        _log.keep(self._place, inputs, (kind, value, changed, {name: states[name] for name in drawn if name in states}))
+
+    def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any]) -> Any:
+        for name, state in states.items():
+            set_global(name, state)
+        for number, content in changed:
+            if number < len(self._args):
+                _overwrite(self._args[number], content)
+        if kind == "state":
+            set_state(result, value)
+        elif kind == "parts":
+            for part in value:
+                set_part(result, *part)
+        elif kind == "value" and _may_replace(result, value):
+            return value
+        return result
+
+
+def _name(function: Callable, owner: Any) -> str:
+    if function in (iterate, added, awaited):
+        return function.__name__
+    kind = owner if isinstance(owner, type) else type(owner)
+    module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
+    name = getattr(function, "__qualname__", "") or type(function).__qualname__
+    return f"{module}.{name}"
+
+
+def _is_mutable(value: Any) -> bool:
+    return isinstance(value, MUTABLE) or type(value).__name__ in ("ndarray", "Tensor", "DataFrame", "Series")
+
+
+def _overwrite(value: Any, content: Any) -> None:
+    """Give an argument that a call has changed the content that it had in the kept run."""
+    if isinstance(value, list | bytearray):
+        value[:] = content
+    elif isinstance(value, dict | set):
+        value.clear()
+        value.update(content)
+    elif type(value).__name__ == "ndarray":
+        value[...] = content
+    elif type(value).__name__ == "Tensor":
+        value.detach().copy_(content)
+
+
+def _may_replace(result: Any, value: Any) -> bool:
+    """Whether a result may be replaced: the name of a file or a folder that is there goes with it."""
+    if type(result) is not type(value) and not (isinstance(result, int | float) and isinstance(value, int | float)):
+        # What ended in another way, such as a search that found nothing, is another value all the same.
+        return result is None or value is None
+    if isinstance(result, str | os.PathLike) and result != value and os.path.exists(result):
+        if os.path.exists(value):
+            return False
+        os.rename(result, value)
+    return True
+
+
+def _shown(value: Any) -> str:
+    """A short text of a value that has one."""
+    if isinstance(value, bool | int | float | str | bytes | type(None)):
+        text = repr(value)
+        return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return ""

@@ -1,0 +1,224 @@
+"""The user's code with each call, loop and awaited value handed to the recorder.
+
+Code is rewritten as it is imported, and so is the script that Python starts: a path hook makes Python import it. What
+is installed is left alone, and so are functions that a compiler reads (Numba, torch.compile).
+"""
+
+import ast
+import builtins
+import importlib.util
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType
+from typing import Any
+
+from toolnoise_observer import recording
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STARTED = os.path.join(os.getcwd(), "")
+INSTALLED = tuple(
+    {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", f"{os.sep}toolnoise{os.sep}")
+# The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
+CALL, ITERATE, ADDED, AWAITED = (f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited"))
+STARTING = "_toolnoise_script"
+# Calls that look at the frame of their caller, and plain ones that give equal results for equal inputs.
+FRAMES = {
+    *("super", "locals", "globals", "vars", "dir", "eval", "exec", "compile", "breakpoint", "currentframe", "stack"),
+    *("_getframe", "namedtuple", "NamedTuple", "TypedDict", "NewType", "TypeVar", "ParamSpec", "Enum", "IntEnum"),
+    *("make_dataclass", "warn", "query", "evaluate"),
+}
+PLAIN = {
+    *("len", "range", "isinstance", "issubclass", "abs", "bool", "callable", "chr", "ord", "divmod", "getattr"),
+    *("hasattr", "setattr", "int", "float", "type", "zip", "enumerate", "round", "property", "print", "slice"),
+    *("ValueError", "TypeError", "RuntimeError", "KeyError"),
+}
+COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
+
+
+def install(arguments: Sequence[str], log: Any) -> None:
+    """Rewrite all code of the user that this process imports or starts from now on."""
+    for name, function in (
+        (CALL, recording.call),
+        (ITERATE, recording.iterate),
+        (ADDED, recording.added),
+        (AWAITED, recording.awaited),
+        (STARTING, _as_script),
+    ):
+        setattr(builtins, name, function)
+    read = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        path = loader.get_filename(name)
+        if not is_user(path):
+            return read(loader, name)
+        try:
+            return rewritten(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
+        except (SyntaxError, ValueError, RecursionError, OSError):
+            # Python's own message says what is wrong.
+            return read(loader, name)
+
+    SourceFileLoader.get_code = get_code
+    sys.path_hooks.insert(0, _hook)
+    words = getattr(sys, "orig_argv", [])
+    if arguments[:1] == ["-c"] and "-c" in words and "multiprocessing" not in words[words.index("-c") + 1]:
+        _rewrite_command_line(log)
+
+
+def name_of(path: str) -> str:
+    """The file of some code as a person would write it."""
+    return os.path.abspath(path).removeprefix(STARTED)
+
+
+def is_user(path: str) -> bool:
+    """Whether a file is the user's own code: not of Python, of an installed package or of the observer."""
+    path = os.path.abspath(path)
+    return not (path.startswith((HERE, *INSTALLED)) or any(part in path for part in PACKAGES))
+
+
+def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
+    """The code of a file, with its calls handed to the recorder."""
+    tree = ast.parse(source, path)
+    name = name_of(path) if path != "<string>" else "-c"
+    tree = _Rewriter(name).visit(tree)
+    if starts:
+        first = ast.parse(f"{STARTING}(globals())").body[0]
+        # A docstring and `from __future__` have to stand before it.
+        place = 0
+        while place < len(tree.body) and (_is_docstring(tree.body[place]) or _is_future(tree.body[place])):
+            place += 1
+        tree.body.insert(place, first)
+    ast.fix_missing_locations(tree)
+    recording.user_files.add(path)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, file: str) -> None:
+        self._file, self._shared = file, [set[str]()]
+
+    def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
+        """A call of the recorder in the place of an expression."""
+        # Calls in a chain start at one place.
+        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
+        call = ast.Call(ast.Name(function, ast.Load()), [place, *parts], [])
+        return ast.copy_location(call, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        owner = getattr(getattr(node.func, "value", None), "id", "")
+        is_plain = (isinstance(node.func, ast.Name) and name in PLAIN) or owner == "math"
+        if name in FRAMES or is_plain:
+            return node
+        handed = self._handed(CALL, node, node.func)
+        handed.args += node.args
+        handed.keywords = node.keywords
+        return handed
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = self._handed(ITERATE, node.iter, node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = self._handed(ITERATE, node.iter, node.iter)
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self._handed(ITERATE, node.value, node.value)
+        return node
+
+    def visit_Await(self, node: ast.Await) -> ast.expr:
+        self.generic_visit(node)
+        return self._handed(AWAITED, node, node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        # What threads may share: parts of an object, and variables of the module.
+        if not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]:
+            node.value = self._handed(ADDED, node, node.value)
+        return node
+
+    def _function(self, node: Any) -> ast.AST:
+        if any(COMPILED.search(ast.unparse(each)) for each in node.decorator_list):
+            return node
+        inner = (each for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal))
+        self._shared.append({name for each in inner for name in each.names})
+        # Annotations are left as they are: some are read as text.
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.args.defaults = [self.visit(each) for each in node.args.defaults]
+        node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
+        node.body = [self.visit(each) for each in node.body]
+        self._shared.pop()
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.value = node.value and self.visit(node.value)
+        return node
+
+
+class _ScriptLoader(SourceFileLoader):
+    """Loads the script that Python was started with, or that is run by its path."""
+
+
+class _Script:
+    """Finds the code of one script, as Python looks for that of a folder or an archive."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def find_spec(self, name: str, _target: Any = None) -> ModuleSpec | None:
+        if name != "__main__":
+            return None
+        return importlib.util.spec_from_file_location(name, self._path, loader=_ScriptLoader(name, self._path))
+
+
+def _hook(path: str) -> _Script:
+    if path.endswith(".py") and os.path.isfile(path) and is_user(path):
+        return _Script(os.path.abspath(path))
+    raise ImportError(path)
+
+
+def _as_script(names: dict[str, Any]) -> None:
+    """Make a script's variables and its path those that Python itself would have given it."""
+    names["__spec__"] = names["__package__"] = names["__cached__"] = None
+    if sys.path and os.path.abspath(sys.path[0]) == os.path.abspath(names["__file__"]):
+        folder = os.path.dirname(os.path.realpath(names["__file__"]))
+        sys.path[:1] = [] if getattr(sys.flags, "safe_path", False) else [folder]
+
+
+def _rewrite_command_line(log: Any) -> None:
+    """Run the text of `python -c` rewritten, in the place of the original."""
+
+    def instead(event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "cpython.run_command" or log.is_command:
+            return
+        log.is_command = True
+        try:
+            code = rewritten(arguments[0], "<string>")
+        except (SyntaxError, ValueError):
+            return
+        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102 (the program itself)
+        raise SystemExit(0)
+
+    sys.addaudithook(instead)

@@ -1,0 +1,16 @@
+"""What Python imports at its start: it starts the observer, and imports the sitecustomize that would have been next."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+import toolnoise_observer
+
+here = os.path.dirname(__file__)
+others = [path for path in sys.path if path != here]
+spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+if spec and spec.loader:
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+toolnoise_observer.start()
