@@ -149,8 +149,8 @@ def test_the_fault_in_words(planted, check):
     assert lines[after + 1 : after + 4] == [
         f"  train.py:{line}: features = [table[name] for name in set(NAMES)]",
         "    By experiment: with the value that `the order of the set` had here in one run, another run ends like it.",
-        "    A set has another order in each process (hash seed, or addresses of objects): iterate over sorted(...), or "
-        "over a list.",
+        "    A set has another order in each process (hash seed, or addresses of objects): iterate over sorted(...), "
+        "or over a list.",
     ]
 
 
