@@ -43,28 +43,6 @@ def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
 
 
-def test_a_figure_for_which_there_is_no_room_is_one_line(tmp_path):
-    program = """
-import resource, sys
-from toolnoise.base.errors import errors_in_one_line
-from toolnoise.figures import sheets
-figure, (panel,) = sheets.sheet(1, 2, 3)
-panel.plot([number**2 % 977 for number in range(5000)])
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-for place in sys.argv[1:]:
-    try:
-        with errors_in_one_line():
-            sheets.save_as(figure, place)
-    except SystemExit as end:
-        print(end.code)
-"""
-    places = [tmp_path / f"figure.{suffix}" for suffix in ("pdf", "svg", "png")]
-    done = subprocess.run([sys.executable, "-c", program, *places], capture_output=True, text=True)
-    assert done.stdout == "2\n2\n2\n"
-    assert done.stderr == "".join(f"toolnoise: {place}: the file is larger than is allowed here\n" for place in places)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_disk_without_room_for_temporary_files_is_one_line():
     program = """
 import resource, sys

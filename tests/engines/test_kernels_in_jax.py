@@ -9,30 +9,29 @@ import pytest
 # `make test-jax` tries it, a part of .ci/run.
 pytestmark = pytest.mark.long
 
-DRIVERS = Path(__file__).parent / "drivers"
+DRIVER = Path(__file__).parent / "drivers/kernels_in_jax.py"
 HALF_A_UNIT = 2.0**-24  # of rounding in float32
 
 
 @pytest.fixture(scope="module")
-def printed(run, skip_without, tmp_path_factory):
-    """What a driver prints, from a process of its own: JAX has threads, and other tests fork."""
+def said(run, skip_without, tmp_path_factory):
+    """What the driver prints, from a process of its own: JAX has threads, and other tests fork."""
     skip_without("jax")
-
-    def start(driver):
-        variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-        done = run(tmp_path_factory.mktemp(driver), sys.executable, DRIVERS / f"{driver}.py", env=variables)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return start
+    variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    done = run(tmp_path_factory.mktemp("kernels"), sys.executable, DRIVER, env=variables)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
-# `kernels: products`
+@pytest.fixture
+def convolved(said):
+    """By `kernels: products`."""
+    return said["convolved"]
 
 
-@pytest.fixture(scope="module")
-def convolved(printed):
-    return printed("convolutions")
+@pytest.fixture
+def pooled(said):
+    return said["pooled"]
 
 
 def test_keras_computes_with_it_what_xla_computes_pixel_by_pixel_and_nothing_else(convolved):
@@ -56,14 +55,6 @@ def test_runs_with_it_repeat_bit_for_bit_and_differ_from_xlas(own_workshop, skip
     assert digests[0][-1] != digests[2][-1]
 
 
-# Max-pooling, but for NaN
-
-
-@pytest.fixture(scope="module")
-def pooled(printed):
-    return printed("pooling")
-
-
 def test_numbers_and_the_bits_of_gradients_are_those_of_xla(pooled):
     assert pooled["agreement"] == [[True, True]] * 8
 
@@ -74,7 +65,7 @@ def test_what_is_no_number_stays(pooled):
 
 def test_keras_pools_with_it_and_other_windows_as_before(pooled):
     assert pooled["installed once"]
-    assert pooled["pooled"] == [[[[5], [7]], [[13], [15]]]]
+    assert pooled["by it"] == [[[[5], [7]], [[13], [15]]]]
     assert pooled["others"] == [
         [[1, 4, 4, 1], [2, 2], [1, 1], "valid", None],
         [[1, 4, 4, 1], [2, 2], None, "same", None],

@@ -1,7 +1,6 @@
 """Three frameworks, one training: what is the same to the bit, and how near the rest is to exact arithmetic."""
 
 import itertools
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -370,19 +369,3 @@ def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
         assert int(end.pop("doublings")) == 9 - left_out
         assert 0 <= int(end.pop("steps_in_a_row")) <= 8 - left_out
         assert all(np.isfinite(tensor).all() for tensor in end.values())
-
-
-def test_a_checkpoint_of_another_framework_is_refused_in_one_line(smooth, toolings):
-    if len(toolings) < 2:
-        pytest.skip("needs two frameworks")
-    (_, one), (framework, other) = list(smooth.items())[:2]
-    one.kill_after(1, signal.SIGKILL, "control", 1, "cpu", "begun")
-    kept, there = (here.folder / "checkpoints/begun.npz" for here in (one, other))
-    there.parent.mkdir(exist_ok=True)
-    there.write_bytes(kept.read_bytes())
-    done = other.attempt("control", 1, out="begun")
-    assert done.returncode == 0
-    (line,) = [line for line in done.stderr.splitlines() if "checkpoint" in line]
-    found = f"engine: found {next(iter(smooth))!r}, from another run; expected {framework!r}; training starts over"
-    assert line == f"toolnoise: checkpoints/begun.npz: {found}"
-    assert other.read("begun").record["resumed_after"] == []
