@@ -89,9 +89,7 @@ def diagnose(
         evidence = proof.evidence
         if inner:
             file, line = proof.roots[0].at
-            evidence += (
-                f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
-            )
+            evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
         proven = _places(inner or proof.roots, text, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
@@ -155,12 +153,12 @@ def _seen(root: Root) -> str:
     name = called(root.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
-        return f"Seen: {by} `{name}` in another order in each run."
+        return f"Seen: {by} {name} in another order in each run."
     if root.kind == "generator":
-        return f"Seen: the state of the generator of {root.generator} differed from the start, before `{name}` drew."
+        return f"Seen: the state of the generator of {root.generator} differed from the start, before {name} drew."
     if root.values != ("", ""):
-        return f"Seen: for equal inputs `{name}` gave {root.values[0]} and {root.values[1]}."
-    return f"Seen: for equal inputs `{name}` gave different results."
+        return f"Seen: for equal inputs {name} gave {root.values[0]} and {root.values[1]}."
+    return f"Seen: for equal inputs {name} gave different results."
 
 
 def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:
