@@ -28,7 +28,7 @@ PHASES = {
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
-FAILED = "Not observed: the program fails when it is observed."
+FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
 MOST_POSSIBLE = 5
@@ -74,7 +74,7 @@ def diagnose(
     one = observed.run()
     other = observed.run() if one else None
     if one is None or other is None:
-        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [FAILED])
+        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
     if first := _left(runs, outcomes, one, other, left):
         return Diagnosis(when, [first], [], [])
     if one.is_empty or other.is_empty:
@@ -136,8 +136,10 @@ def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "
 
 def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
     file, line = root.at
-    if root.generator:
+    generator = root.generator
+    if generator:
         kind = "unseeded"
+        generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
     elif root.of_folder:
         kind = "folder"
     elif root.kind == "order":
@@ -145,7 +147,7 @@ def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> 
     elif not kind:
         kind = "set" if root.name == "iterate" else causes.kind_of(root.name)
         kind = "turns" if root.kind == "turns" and kind == "operation" else kind
-    return causes.place(kind, file, line, code_of(file, line, text), evidence, root.generator)
+    return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
 
 
 def _seen(root: Root) -> str:

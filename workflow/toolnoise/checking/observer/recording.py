@@ -43,6 +43,8 @@ SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secre
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
+# Before the name of what a loop walks through.
+STEP = "next "
 
 # The files whose functions are not recorded themselves: what they call is.
 user_files: set[str] = set()
@@ -268,8 +270,10 @@ def _items(place: str, values: Any) -> Iterator[Any]:
     # What is walked through is the input of each step.
     whole = first.owner if first else 0
     step = iterate if _walks_set(values) else next
+    kind = values if hasattr(values, "__qualname__") else type(values)
+    name = f"{STEP}{kind.__module__ if kind is type(values) else ''}.{kind.__qualname__}" if step is next else ""
     while True:
-        event = _Event(place, step, (whole,), {}) if _is_recorded(place) else None
+        event = _Event(place, step, (whole,), {}, name=name) if _is_recorded(place) else None
         try:
             value = next(iterator)
         except StopIteration:
@@ -307,7 +311,7 @@ class _Event:
     """One call: what goes in is read before it, what comes out after it."""
 
     def __init__(
-        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
     ) -> None:
         began = time.perf_counter()
         _local.busy = True
@@ -316,7 +320,7 @@ class _Event:
             self._place, self._args, self._turn = place, args, _turns[place]
             owner = getattr(function, "__self__", None) if owner is None else owner
             owner = None if type(owner) is type(sys) else owner
-            self._name = _name(function, owner)
+            self._name = name or _name(function, owner)
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
