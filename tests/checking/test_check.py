@@ -148,9 +148,9 @@ def test_the_fault_in_words(planted, check):
     after = lines.index("Proven:")
     assert lines[after + 1 : after + 4] == [
         f"  train.py:{line}: features = [table[name] for name in set(NAMES)]",
-        "    By experiment: with the value that `the order of the set` had here in one run, another run ends like it.",
-        "    A set has another order in each process (hash seed, or addresses of objects): iterate over sorted(...), or "
-        "over a list.",
+        "    By experiment: with the value that the order of the set had here in one run, another run ends like it.",
+        "    A set has another order in each process (hash seed, or addresses of objects): iterate over sorted(...), "
+        "or over a list.",
     ]
 
 
