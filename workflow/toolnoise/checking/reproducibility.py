@@ -137,8 +137,6 @@ def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
     control, other = runs.run("control-1"), runs.run(resume.KEPT)
-    if checked.resume:
-        runs.keep_checkpoints(resume.KEPT)
     _require_results(control)
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
