@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<block>.*?)^```$"
-    r"|^Change line (?P<line>\d+) to\n\n    (?P<code>.+)$"
-    r"|(?P<commands>(?:^    toolnoise .*\n)+)",
+    r"|^Change line (?P<line>\d+) to\n\n    (?P<code>[^\n]+)$"
+    r"|(?P<commands>(?:^    toolnoise [^\n]*\n)+)",
     re.MULTILINE | re.DOTALL,
 )
 CUT = "[...]"

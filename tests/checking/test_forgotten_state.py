@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.checking import forgotten_state, program_text, unmodified
+from toolnoise.checking import forgotten_state, unmodified
 from toolnoise.checking.trial_runs import TrialRuns
 
 # Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
@@ -188,7 +188,7 @@ def forgotten(tmp_path, monkeypatch):
             unmodified.wanted(["preds.npy"], [], [checkpoint]),
             tmp_path / str(len(list(tmp_path.iterdir()))),
         )
-        return forgotten_state.forgotten(runs, words, stop_at, program_text.sources(words, Path()))
+        return forgotten_state.forgotten(runs, words, stop_at)
 
     return observe
 

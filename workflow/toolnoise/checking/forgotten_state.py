@@ -6,17 +6,18 @@ resuming is forgotten: generators, optimisers, averages, the place in the data, 
 """
 
 import ast
+import functools
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolnoise.base import code_text
 from toolnoise.base.errors import BadInput
-from toolnoise.base.times import is_time
 from toolnoise.checking import state_at_save
-from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.state_at_save import (
     ARRAY,
     AVERAGES,
@@ -83,9 +84,7 @@ class Omission(NamedTuple):
     drawn: str = ""
 
 
-def forgotten(
-    runs: TrialRuns, words: Sequence[str], stop_at: str | None, text: Sequence[SourceFile]
-) -> tuple[list[Omission], str]:
+def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
     """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
     folder = runs.folder / "state-observer"
     folder.mkdir(parents=True)
@@ -98,7 +97,7 @@ def forgotten(
         return [], "no file was seen that it writes within a loop"
     if not went_on or not went_on["states"]:
         return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
-    return compared(saved, again, went_on, text), ""
+    return compared(saved, again, went_on), ""
 
 
 def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
@@ -112,17 +111,27 @@ def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str 
     again = _saved(runs, folder, f"{name}-2", saves, pattern)
     state = folder / f"{name}-resumed.json"
     task = {"resumes": True, "saved": str(folder / f"{name}-2.json"), "state": str(state)}
-    if again:
-        runs.observed(f"{name}-2", _variables(runs, folder, f"{name}-2", task), words)
-    return saved, again, _read(state)
+    return saved, again, _written(runs, folder, f"{name}-2", task, words) if again else None
 
 
 def _saved(runs: TrialRuns, folder: Path, name: str, saves: int, stop_at: str | None) -> _Seen:
     """The state after a save, in a process that ends there."""
     state = folder / f"{name}.json"
     task = {"resumes": False, "saves": saves, "stop_at": stop_at, "state": str(state)}
-    runs.observed(name, _variables(runs, folder, name, task))
-    return _read(state)
+    return _written(runs, folder, name, task)
+
+
+def _written(
+    runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None
+) -> _Seen:
+    """What an observed process writes. It ends before its time: who has started it may fail, and that is no matter."""
+    state = Path(task["state"])
+    try:
+        runs.observed(name, _variables(runs, folder, name, task), words)
+    except BadInput:
+        if not state.exists():
+            raise
+    return json.loads(state.read_text()) if state.exists() else None
 
 
 def _variables(runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
@@ -139,13 +148,7 @@ def _variables(runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any]
     return {"PYTHONPATH": path, TASK: str(file.resolve())}
 
 
-def _read(path: Path) -> _Seen:
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def compared(
-    saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any], text: Sequence[SourceFile]
-) -> list[Omission]:
+def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
     """What differs after resuming, by the object that has it."""
     # Who trains up to the same place again has not skipped it: then the first time counts.
     differing = [(_differing(saved, again, state), state) for state in went_on["states"].values()]
@@ -165,7 +168,7 @@ def compared(
     moved = {name for name, value in saved["place"].items() if resumed["place"].get(name) != value}
     order = [*([POSITION] if moved else []), *KINDS]
     ranked = sorted(owners, key=lambda each: order.index(each[0]))
-    return [_omission(*each, owners[each], saved, resumed, drawn, text) for each in ranked]
+    return [_omission(*each, owners[each], saved, resumed, drawn) for each in ranked]
 
 
 def _differing(saved: Mapping[str, Any], again: Mapping[str, Any], resumed: Mapping[str, Any]) -> list[str]:
@@ -173,7 +176,7 @@ def _differing(saved: Mapping[str, Any], again: Mapping[str, Any], resumed: Mapp
     found = []
     for path, (kind, digest, *_) in saved["leaves"].items():
         other, same = resumed["leaves"].get(path), again["leaves"].get(path)
-        if other is None or same is None or same[1] != digest or other[1] == digest or is_time(path):
+        if other is None or same is None or same[1] != digest or other[1] == digest:
             continue
         # A number that no loop changes says where the training began.
         if kind == NUMBER and path.isidentifier() and path not in saved["changed"]:
@@ -189,7 +192,6 @@ def _omission(
     saved: Mapping[str, Any],
     resumed: Mapping[str, Any],
     drawn: Mapping[str, Any],
-    text: Sequence[SourceFile],
 ) -> Omission:
     leaf, other = saved["leaves"][paths[0]], resumed["leaves"][paths[0]]
     is_generator = kind in (GENERATOR, UNDRAWN)
@@ -202,27 +204,32 @@ def _omission(
     if kind == POSITION:
         remedy = f"save {owner}, and go on behind it"
     draws = drawn.get(owner)
-    made = next(filter(None, (_made(name, text) for name in (owner, *saved["names"].get(owner, ())))), None)
+    made = next(filter(None, (_made(name, saved["files"]) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
     return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, _place(*draws) if draws else "")
 
 
-def _made(owner: str, text: Sequence[SourceFile]) -> tuple[str, int] | None:
+def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
     """Where a variable or an attribute is assigned first: the last name of its path that is assigned anywhere."""
-    if owner in GLOBAL:
-        return None
-    for name in reversed(re.findall(r"[A-Za-z_]\w*", owner)):
-        for source in text:
+    for name in reversed([] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)):
+        for file in files:
             lines = [
                 node.lineno
-                for node in ast.walk(source.tree)
-                if isinstance(node, ast.Name | ast.Attribute)
-                if isinstance(node.ctx, ast.Store) and name == getattr(node, "id", getattr(node, "attr", ""))
+                for node in ast.walk(_tree(file))
+                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if name == getattr(node, "id", getattr(node, "attr", ""))
             ]
             if lines:
-                return source.file, min(lines)
+                return file, min(lines)
     return None
+
+
+@functools.cache
+def _tree(file: str) -> ast.AST:
+    with suppress(OSError, *code_text.UNREADABLE):
+        return code_text.parsed(Path(file).read_text("utf-8", errors="replace"))
+    return ast.Module([], [])
 
 
 def _short(file: str) -> str:

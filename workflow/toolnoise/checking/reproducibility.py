@@ -168,7 +168,7 @@ def check(checked: Command, folder: Path) -> Checked:
     if difference.files:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
-        resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
+        resumed=resume.check(runs, checked.resume, control) if checked.resume else None,
         breaks=other_settings.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
         suspected=doubts,

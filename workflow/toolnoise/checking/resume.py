@@ -19,7 +19,6 @@ from toolnoise.checking.differences import Difference
 from toolnoise.checking.forgotten_state import Omission
 from toolnoise.checking.launch import Saves, Stop, stamps
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
@@ -88,7 +87,7 @@ class Resumed(NamedTuple):
         return any(each.counts for each in tried) and not any(each.difference.files for each in tried)
 
 
-def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
+def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
     """Stop a program, have it go on, and compare its end with that of a run that nothing stopped."""
     seconds = min(runs.seconds[:2])
     if how.stop_at:
@@ -102,7 +101,7 @@ def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceF
     if not any(each.difference and each.difference.files for each in resumed.interruptions):
         return resumed
     pattern = how.stop_at.pattern if how.stop_at else None
-    return Resumed(resumed.interruptions, *forgotten_state.forgotten(runs, how.words, pattern, text))
+    return Resumed(resumed.interruptions, *forgotten_state.forgotten(runs, how.words, pattern))
 
 
 def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:

@@ -137,17 +137,21 @@ def stack(frame: types.FrameType | None) -> list[types.FrameType]:
 # Values
 
 
+def own_modules() -> list[types.ModuleType]:
+    """The program's own modules, the one that was started among them."""
+    modules = [each for each in list(sys.modules.values()) if isinstance(each, types.ModuleType)]
+    return [each for each in modules if each.__name__ == "__main__" or is_own(getattr(each, "__file__", None) or "")]
+
+
 def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The program's variables: those of its modules, then those of its functions that run, the innermost last."""
     variables: dict[str, Any] = {}
     for each in stack(frame):
         if is_own(each.f_code.co_filename) and each.f_code.co_name != "<module>":
             variables = each.f_locals | variables
-    for module in list(sys.modules.values()):
-        name = getattr(module, "__name__", "")
-        if name == "__main__" or is_own(getattr(module, "__file__", None) or ""):
-            prefix = "" if name == "__main__" else f"{name}."
-            variables = {f"{prefix}{each}": value for each, value in vars(module).items()} | variables
+    for module in own_modules():
+        prefix = "" if module.__name__ == "__main__" else f"{module.__name__}."
+        variables = {f"{prefix}{each}": value for each, value in vars(module).items()} | variables
     return [(name, value) for name, value in variables.items() if not name.rpartition(".")[2].startswith("__")]
 
 
@@ -355,8 +359,7 @@ class Observer:
     def __init__(self, task: Mapping[str, Any]) -> None:
         """Wait for a save, or for the line at which a process that saved has ended."""
         self.task, self.resumes = task, task["resumes"]
-        self._loops, self._process, self._thread = Loops(), os.getpid(), threading.get_ident()
-        self._busy = False
+        self._loops, self._busy = Loops(), False
         # The lines that are waited for, by file; the files of this save; the number of saves.
         self._lines: dict[str, list[tuple[int, int]]] = {}
         self._written: list[str] = []
@@ -391,8 +394,8 @@ class Observer:
                 self.read(path)
 
     def _is_elsewhere(self) -> bool:
-        """Whether this is another process or thread than the one that is watched, or the observer's own doing."""
-        return self._busy or os.getpid() != self._process or threading.get_ident() != self._thread
+        """Whether this is another thread than the first one of its process, or the observer's own doing."""
+        return self._busy or threading.current_thread() is not threading.main_thread()
 
     def read(self, path: str | bytes | os.PathLike) -> None:
         """Note that what was saved is read."""
@@ -522,6 +525,7 @@ class Observer:
             "names": values.names,
             "counters": sorted({name for loop in loops for name in counters(loop)}),
             "changed": sorted({name for loop in loops for name in assigned(loop)}),
+            "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],
             "is_whole": values.is_whole,
         }
         return state, values.generators
