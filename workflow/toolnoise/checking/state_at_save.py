@@ -542,13 +542,13 @@ class Finder:
     """Hears of libraries that open files past Python: their functions are wrapped once they are imported."""
 
     def __init__(self, observer: Observer) -> None:
-        """Wrap what has the path as an argument of this number."""
+        """Wrap functions by the number of the argument that is a path."""
         wrote, read = observer.wrote, observer.read
-        self._wrapped = {
-            "torch": [("save", 1, wrote)],
-            "h5py": [("File", 0, lambda path: (wrote if not observer.resumes else read)(path))],
-            "safetensors.torch": [("save_file", 1, wrote), ("load_file", 0, read)],
-            "safetensors.numpy": [("save_file", 1, wrote), ("load_file", 0, read)],
+        both = {"save_file": (1, wrote), "load_file": (0, read)}
+        self._wrapped: dict[str, dict[str, tuple[int, Callable]]] = {
+            "torch": {"save": (1, wrote)},
+            "h5py": {"File": (0, lambda path, mode: (read if mode == "r" else wrote)(path))},
+            **{f"safetensors.{library}": both for library in ("torch", "numpy", "flax", "tensorflow")},
         }
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
@@ -560,28 +560,29 @@ class Finder:
 
             def exec_module(module: types.ModuleType) -> None:
                 execute(module)
-                for function, number, hear in wrapped:
+                for function, (number, hear) in wrapped.items():
                     _wrap(module, function, number, hear)
 
             spec.loader.exec_module = exec_module
         return spec
 
 
-def _wrap(module: types.ModuleType, name: str, number: int, hear: Callable[[Any], None]) -> None:
-    """Have a function, or the making of an object, report the path that it is given."""
-    function = getattr(module, name, None)
-    is_class = inspect.isclass(function)
-    original = function.__init__ if is_class else function
+def _wrap(module: types.ModuleType, name: str, number: int, hear: Callable) -> None:
+    """Have a function report the path that it is given, or the making of an object the path and the mode."""
+    original = getattr(module, name)
+    is_class = inspect.isclass(original)
+    called = original.__init__ if is_class else original
 
     def heard(*arguments: Any, **named: Any) -> Any:
-        given = arguments[is_class:]
-        if len(given) > number and isinstance(given[number], str | os.PathLike):
-            hear(given[number])
-        return original(*arguments, **named)
+        given = arguments[is_class + number :]
+        if given and isinstance(given[0], str | os.PathLike):
+            mode = [*given[1:], named.get("mode", "r")][0]
+            hear(given[0], *[mode] * is_class)
+        return called(*arguments, **named)
 
     if is_class:
-        function.__init__ = heard
-    elif function:
+        original.__init__ = heard
+    else:
         setattr(module, name, heard)
 
 
