@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import code_text
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import span
 from toolnoise.checking import state_at_save
 from toolnoise.checking.state_at_save import (
     ARRAY,
@@ -65,6 +67,7 @@ GENERATORS = {
     "keras.SeedGenerator": "save {name}.state, and assign it",
 }
 GLOBAL = {"random": "of Python's random", "numpy.random": "of NumPy", "torch": "of PyTorch", "torch.cuda": "of CUDA"}
+RUNS = 3
 MOST_SAVES = 2  # the save after which it stops: by then, all states have moved
 
 
@@ -86,6 +89,8 @@ class Omission(NamedTuple):
 
 def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
     """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
+    most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
+    print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
     folder = runs.folder / "state-observer"
     folder.mkdir(parents=True)
     (folder / "sitecustomize.py").write_bytes(Path(state_at_save.__file__).read_bytes())

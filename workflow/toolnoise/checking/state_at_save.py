@@ -434,8 +434,11 @@ class Observer:
 
     def _follow(self, frame: types.FrameType, _event: str, _value: Any) -> Callable | None:
         """Follow the lines of functions that have a line which is waited for, and all if generators are watched."""
-        name = frame.f_code.co_filename
-        return self._line if name in self._lines or (self._watched and is_own(name)) else None
+        code = frame.f_code
+        waited = self._lines.get(code.co_filename, ())
+        if waited and any(a <= line <= b for a, b in waited for _, _, line in code.co_lines() if line):
+            return self._line
+        return self._line if self._watched and is_own(code.co_filename) else None
 
     def _line(self, frame: types.FrameType, event: str, _value: Any) -> Callable:
         """Hear of a line that is reached."""
