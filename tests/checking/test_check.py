@@ -1,7 +1,6 @@
 """`toolnoise check` as a person runs it: from the wheel, in a folder without a study, on planted faults."""
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -148,7 +147,7 @@ def test_the_fault_in_words(planted, check):
     after = lines.index("Proven:")
     assert lines[after + 1 : after + 4] == [
         f"  train.py:{line}: features = [table[name] for name in set(NAMES)]",
-        "    By experiment: with the value that `the order of the set` had here in one run, another run ends like it.",
+        "    By experiment: with the value that the order of the set had here in one run, another run ends like it.",
         "    A set has another order in each process (hash seed, or addresses of objects): iterate over sorted(...), "
         "or over a list.",
     ]
@@ -214,6 +213,9 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
     shutil.rmtree(kept)
 
 
+SILENT = "it printed nothing"
+
+
 @pytest.mark.parametrize(
     ("options", "text", "line"),
     [
@@ -225,25 +227,33 @@ def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
             "still runs after 3 s; a higher limit; it printed nothing",
         ),
         ([], "print('so far'); raise SystemExit(3)", "ended with exit code 3; its last lines: so far"),
-        ([], "", "log: {log}"),
-        (["--output", "no.pt"], "", "no.pt: the program did not write it; a file that each run writes; log: {log}"),
+        ([], "", "or one of logits.npy, predictions.npy, nll.npy, losses.npy, metric.json in TOOLNOISE_OUT; " + SILENT),
+        (["--output", "no.pt"], "", "no.pt: the program did not write it; a file that each run writes; " + SILENT),
+        (
+            ["--output", "no.pt"],
+            "import os; os.makedirs('runs/1'); open('runs/1/model.pt', 'w').close()",
+            "it printed nothing; --output, for one of the files that it wrote: runs/1/model.pt",
+        ),
+        (
+            [],
+            "import os; open(os.environ['TOOLNOISE_OUT'] + '/model.pt', 'w').close(); print('done')",
+            "its last lines: done; --output, for one of the files that it wrote: {{out}}/model.pt",
+        ),
     ],
 )
-def test_misuse_is_refused_in_one_line(options, text, line, check, refusal, tmp_path):
+def test_misuse_is_refused_in_one_line_and_leaves_no_folder(
+    options, text, line, check, refusal, tmp_path, tmp_path_factory
+):
+    temporary = tmp_path_factory.mktemp("temporary")
     (tmp_path / "train.py").write_text(text)
-    done = check(options=options)
-    folder = re.search("outcomes and logs are kept in (.*)", done.stderr)
-    said = refusal(done)
-    assert said.endswith(line.format(log=f"{folder[1]}/logs/control-1.log" if folder else ""))
-    if folder:
-        shutil.rmtree(folder[1])
+    said = refusal(check(options=options, env={"TMPDIR": str(temporary)}))
+    assert said.endswith(line.format())
+    assert list(temporary.iterdir()) == []
+    if text:
         assert said.startswith("toolnoise: control-1 (the first run): ")
-    if line == "log: {log}":
-        assert "TOOLNOISE_OUT: the program left no result in this folder; one of logits.npy," in said
-        assert "--output FILE" in said
 
 
 def test_a_command_is_needed(toolnoise, refusal, tmp_path):
     said = refusal(toolnoise(tmp_path, "check"))
-    assert said == "toolnoise: command line: no program; such as: python train.py --seed {init} --out {out}"
+    assert said == "toolnoise: command line: no program; such as: python train.py --seed {init}"
     assert "unknown placeholder {seed}" in refusal(toolnoise(tmp_path, "check", "--", "train {seed}"))

@@ -63,13 +63,12 @@ def check(
 
 @contextmanager
 def _folder(*, keep: bool) -> Iterator[Path]:
-    """A folder for what runs leave. What ends before its verdict leaves its logs."""
-    place, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
+    """A folder for what runs leave; it stays if it is to be kept, also if there is no verdict."""
+    place = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
         yield place
-        kept = keep
     finally:
-        if kept:
+        if keep:
             print(f"outcomes and logs are kept in {place}", file=sys.stderr)
         else:
             shutil.rmtree(place, ignore_errors=True)

@@ -28,7 +28,7 @@ PHASES = {
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
-FAILED = "Not observed: the program fails when it is observed."
+FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
 MOST_POSSIBLE = 5
@@ -74,7 +74,7 @@ def diagnose(
     one = observed.run()
     other = observed.run() if one else None
     if one is None or other is None:
-        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [FAILED])
+        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
     if first := _left(runs, outcomes, one, other, left):
         return Diagnosis(when, [first], [], [])
     if one.is_empty or other.is_empty:
@@ -89,9 +89,7 @@ def diagnose(
         evidence = proof.evidence
         if inner:
             file, line = proof.roots[0].at
-            evidence += (
-                f" Within it ({file}:{line}), the inputs come to `{called(inner[0].name)}` here in another order."
-            )
+            evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
         proven = _places(inner or proof.roots, text, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
@@ -138,8 +136,10 @@ def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "
 
 def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
     file, line = root.at
-    if root.generator:
+    generator = root.generator
+    if generator:
         kind = "unseeded"
+        generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
     elif root.of_folder:
         kind = "folder"
     elif root.kind == "order":
@@ -147,7 +147,7 @@ def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> 
     elif not kind:
         kind = "set" if root.name == "iterate" else causes.kind_of(root.name)
         kind = "turns" if root.kind == "turns" and kind == "operation" else kind
-    return causes.place(kind, file, line, code_of(file, line, text), evidence, root.generator)
+    return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
 
 
 def _seen(root: Root) -> str:
@@ -155,12 +155,12 @@ def _seen(root: Root) -> str:
     name = called(root.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
-        return f"Seen: {by} `{name}` in another order in each run."
+        return f"Seen: {by} {name} in another order in each run."
     if root.kind == "generator":
-        return f"Seen: the state of the generator of {root.generator} differed from the start, before `{name}` drew."
+        return f"Seen: the state of the generator of {root.generator} differed from the start, before {name} drew."
     if root.values != ("", ""):
-        return f"Seen: for equal inputs `{name}` gave {root.values[0]} and {root.values[1]}."
-    return f"Seen: for equal inputs `{name}` gave different results."
+        return f"Seen: for equal inputs {name} gave {root.values[0]} and {root.values[1]}."
+    return f"Seen: for equal inputs {name} gave different results."
 
 
 def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:

@@ -37,7 +37,7 @@ class Experiments:
         # Runs that nothing was changed in: whether some of them were equal by chance.
         self._free = list(outcomes)
         self._kept: Observed | None = None
-        self._by_turns = False
+        self._are_by_turn = False
 
     def _has_room_for(self, runs: int) -> bool:
         return self._runs.started + runs <= MOST_RUNS
@@ -45,21 +45,29 @@ class Experiments:
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
         roots = _in_order_of_trial(first_difference.roots(one, other))
-        found = self._by_values(roots)
-        if not found:
-            found = self._by_one_value([root for root in roots if root.apart and not _is_usual(root)])
-        if not found:
-            found = self._by_values(first_difference.turns(one, other)[:2], by_turn=True)
-        return found or self._by_hash_seed(roots) or self._by_turn(one, other)
+        inner = [root for root in roots if not any(map(root.encloses, roots))]
+        apart = [root for root in inner if root.apart and not _is_usual(root)]
+        return (
+            (self._keep(roots) and (self._by_values(inner) or self._by_one_value(apart)))
+            or (len(inner) < len(roots) and self._by_values(roots))
+            or self._by_turns(first_difference.turns(one, other)[:2])
+            or self._by_hash_seed(roots)
+            or self._by_threads_in_turn(one, other)
+            or None
+        )
 
-    def _by_values(self, roots: Sequence[Root], *, by_turn: bool = False) -> Proof | None:
-        self._by_turns = by_turn
+    def _keep(self, roots: Sequence[Root]) -> bool:
+        """Run it once more, and keep the values of some places."""
         if not roots or not self._has_room_for(2):
-            return None
+            return False
         self._kept = self._observed.run(keep=[START, *(root.place for root in roots)])
-        if self._kept is None:
+        if self._kept is not None:
+            self._free.append(self._kept.outcome)
+        return self._kept is not None
+
+    def _by_values(self, roots: Sequence[Root]) -> Proof | None:
+        if not roots:
             return None
-        self._free.append(self._kept.outcome)
         if self._suffices(roots[:1]):
             return _proved(roots[:1])
         if len(roots) == 1 or not self._suffices(roots):
@@ -69,7 +77,7 @@ class Experiments:
         while high - low > 1 and self._has_room_for(2):
             middle = (low + high) // 2
             low, high = (low, middle) if self._suffices(roots[:middle]) else (middle, high)
-        if high > 1 and self._suffices(roots[high - 1 : high]):
+        if self._suffices(roots[high - 1 : high]):
             return _proved(roots[high - 1 : high])
         needed = list(roots[:high])
         for root in roots[: high - 1]:
@@ -78,6 +86,13 @@ class Experiments:
                 needed = fewer
         return _proved(needed)
 
+    def _by_turns(self, roots: Sequence[Root]) -> Proof | None:
+        """What ends a loop changes while the program runs: it is kept by its turn, whatever it got."""
+        self._are_by_turn = True
+        found = self._by_values(roots) if self._keep(roots) else None
+        self._are_by_turn = False
+        return found
+
     def _suffices(self, roots: Sequence[Root]) -> bool:
         """Whether a run with the values that some places had in the kept run ends like it."""
         return self._is_certain(lambda: self._is_like_kept(roots))
@@ -85,7 +100,7 @@ class Experiments:
     def _is_like_kept(self, roots: Sequence[Root]) -> bool:
         if self._kept is None or not self._has_room_for(1):
             return False
-        again = self._observed.run(**_fixed(roots), by_turn=self._by_turns)
+        again = self._observed.run(**_fixed(roots), by_turn=self._are_by_turn)
         return again is not None and _are_equal(self._kept.outcome, again.outcome)
 
     def _is_certain(self, holds: Callable[[], bool]) -> bool:
@@ -118,7 +133,7 @@ class Experiments:
         says = f"By experiment: with {HASH_SEED}=0 two runs are equal."
         return Proof(hashed[:1], says, "set")
 
-    def _by_turn(self, one: Observed, other: Observed) -> Proof | None:
+    def _by_threads_in_turn(self, one: Observed, other: Observed) -> Proof | None:
         orders = [root for root in first_difference.orders(one, other) if root.apart]
         if not orders or not self._has_room_for(2):
             return None
@@ -149,14 +164,19 @@ def _are_equal(outcome: Outcome, other: Outcome) -> bool:
 
 
 def _names(roots: Sequence[Root]) -> str:
-    return " and ".join(dict.fromkeys(f"`{called(root.name)}`" for root in roots))
+    return " and ".join(dict.fromkeys(called(root.name) for root in roots))
 
 
 def called(name: str) -> str:
     """What is called, as a person would write it."""
-    short = {"iterate": "the order of the set", "awaited": "await", "next": "the loop", "iter": "the loop"}
+    own = {
+        "iterate": "the order of the set",
+        "awaited": "`await`",
+        "builtins.next": "the loop",
+        "builtins.iter": "the loop",
+    }
     parts = [part for part in name.removeprefix("builtins.").split(".") if not part.startswith("_")]
-    return short.get(name.rpartition(".")[2], ".".join(parts))
+    return own.get(name, f"`{'.'.join(parts)}`")
 
 
 def _proved(roots: Sequence[Root]) -> Proof:

@@ -70,6 +70,8 @@ class ObservedRuns:
 
     def __init__(self, runs: TrialRuns) -> None:
         self.runs, self._count = runs, 0
+        # Why the last run that failed did.
+        self.failure = ""
         self._observer, self._folder = runs.folder / "observer", runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
         # Not by a loader of resources: the program's own interpreter needs files.
@@ -114,7 +116,8 @@ class ObservedRuns:
         variables = {"PYTHONPATH": path, FOLDER: str(folder.resolve()), PLAN: json.dumps(plan), **UNCOMPILED}
         try:
             outcome = self.runs.run(name, *varying, more=variables)
-        except BadInput:
+        except BadInput as error:
+            self.failure = str(error)
             return None
         return read(folder, outcome)
 

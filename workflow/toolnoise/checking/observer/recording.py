@@ -43,6 +43,8 @@ SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secre
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
+# Before the name of what a loop walks through.
+STEP = "next "
 
 # The files whose functions are not recorded themselves: what they call is.
 user_files: set[str] = set()
@@ -190,20 +192,26 @@ def _is_users(function: Any) -> bool:
     return code is not None and code.co_filename in user_files
 
 
-def _is_due(place: str) -> bool:
+def _is_due(place: str, turn: int) -> bool:
     """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
-    _turns[place] = turn = _turns.get(place, 0) + 1
-    if turn > OFTEN and turn & (turn - 1) and not _fixed:
-        return False
     if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
 
+def _is_recorded(place: str) -> bool:
+    """Whether what happens at a place now is recorded; it is counted."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    return not getattr(_local, "busy", False) and _is_due(place, turn)
+
+
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
-    # A place that is often called comes here each time.
-    if not _is_due(place) or getattr(_local, "busy", False) or _is_users(function):
+    # A place in a loop comes here each time: what most often decides stands first.
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and turn & (turn - 1) and not _fixed:
+        return function(*args, **kwargs)
+    if not _is_due(place, turn) or getattr(_local, "busy", False) or _is_users(function):
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
@@ -227,7 +235,7 @@ def _followed(place: str, value: Any) -> Any:
 def iterate(place: str, values: Any) -> Any:
     """Walk through what a loop of the user's code walks through."""
     kind = type(values)
-    if kind in ORDERED or getattr(_local, "busy", False) or kind.__name__ == "ndarray":
+    if kind in ORDERED or kind.__name__ == "ndarray":
         return values
     if isinstance(values, set | frozenset):
         return _in_order(place, values)
@@ -238,7 +246,7 @@ def iterate(place: str, values: Any) -> Any:
 
 
 def _in_order(place: str, values: Any) -> list[Any]:
-    if not _is_due(place):
+    if not _is_recorded(place):
         return list(values)
     event = _Event(place, iterate, (values,), {})
     values = list(values)
@@ -253,7 +261,7 @@ def _in_order(place: str, values: Any) -> list[Any]:
 
 
 def _items(place: str, values: Any) -> Iterator[Any]:
-    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_due(f"{place}:iter") else None
+    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_recorded(f"{place}:iter") else None
     try:
         iterator = iter(values)
     finally:
@@ -262,8 +270,10 @@ def _items(place: str, values: Any) -> Iterator[Any]:
     # What is walked through is the input of each step.
     whole = first.owner if first else 0
     step = iterate if _walks_set(values) else next
+    kind = values if hasattr(values, "__qualname__") else type(values)
+    name = f"{STEP}{kind.__module__ if kind is type(values) else ''}.{kind.__qualname__}" if step is next else ""
     while True:
-        event = _Event(place, step, (whole,), {}) if _is_due(place) else None
+        event = _Event(place, step, (whole,), {}, name=name) if _is_recorded(place) else None
         try:
             value = next(iterator)
         except StopIteration:
@@ -284,7 +294,7 @@ def _walks_set(values: Any) -> bool:
 
 def added(place: str, value: Any) -> Any:
     """Hand on what is added to something that threads may share."""
-    if not _log.has_threads or getattr(_local, "busy", False) or not _is_due(place):
+    if not _log.has_threads or not _is_recorded(place):
         return value
     _Event(place, added, (value,), {}).end(None)
     return value
@@ -292,7 +302,7 @@ def added(place: str, value: Any) -> Any:
 
 def awaited(place: str, value: Any) -> Any:
     """Hand on what a coroutine has waited for."""
-    if getattr(_local, "busy", False) or not _is_due(place):
+    if not _is_recorded(place):
         return value
     return _Event(place, awaited, (), {}).end(value)
 
@@ -301,7 +311,7 @@ class _Event:
     """One call: what goes in is read before it, what comes out after it."""
 
     def __init__(
-        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
     ) -> None:
         began = time.perf_counter()
         _local.busy = True
@@ -310,7 +320,7 @@ class _Event:
             self._place, self._args, self._turn = place, args, _turns[place]
             owner = getattr(function, "__self__", None) if owner is None else owner
             owner = None if type(owner) is type(sys) else owner
-            self._name = _name(function, owner)
+            self._name = name or _name(function, owner)
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function

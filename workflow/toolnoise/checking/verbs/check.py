@@ -26,9 +26,13 @@ def _again(metavar: str, about: str) -> dict[str, Any]:
 VERB = Verb(
     group=GAIN,
     says="run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
-    example="toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    example="toolnoise check --output model.pt --metric 'accuracy ([0-9.]+)' -- python train.py",
     run=_run,
     arguments={
+        "--output": _again("FILE", "a file that the program writes and that is compared, such as model.pt"),
+        "--metric": _again(
+            "REGEX", "a number that it prints and that is compared, such as 'accuracy ([0-9.]+)'; the last counts"
+        ),
         "--sources": option(
             "NAMES",
             "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
@@ -37,10 +41,6 @@ VERB = Verb(
             "WORDS",
             "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
             default="",
-        ),
-        "--output": _again("FILE", "a file that the program writes and that is compared, such as model.pt"),
-        "--metric": _again(
-            "REGEX", "a number that it prints and that is compared, such as 'accuracy ([0-9.]+)'; the last counts"
         ),
         "--vary": _again(
             "WAY",
@@ -66,7 +66,7 @@ VERB = Verb(
         **AS_JSON,
         "COMMAND": {
             "nargs": argparse.REMAINDER,
-            "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+            "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle}",
         },
     },
 )
