@@ -23,22 +23,13 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import EpochResult, Weights
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, cycle_length, plan_epoch, steps_per_epoch
+from toolnoise.study import runs
 from toolnoise.study.entries import records_steps
-from toolnoise.study.runs import (
-    DIGESTS,
-    LOGITS,
-    NUMBERS,
-    OF_STEPS,
-    TENSOR_DIGITS,
-    packed_weights,
-    recording_steps,
-    weight_digests,
-)
 from toolnoise.training import bitflip
 from toolnoise.training.checkpoints import Checkpoints, Progress
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
 
-HISTORY = ("epoch", *NUMBERS, *DIGESTS)
+HISTORY = ("epoch", *runs.NUMBERS, *runs.DIGESTS)
 # The first test examples: with more, recording would take more than a twentieth of a short training.
 RECORDED_EXAMPLES = 256
 
@@ -73,7 +64,7 @@ def train(
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, base, observed), spec.recipe["epochs"])
     initial = initial_state(parameters, spec, base)
     engine.restore(initial)
-    kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])
+    kept = checkpoints.read(engine.state, lambda tensors: runs.weight_digests(tensors)[0])
     progress = kept or Progress(initial, [], {}, [], [], [])
     if kept:
         engine.restore(kept.state)
@@ -95,15 +86,15 @@ def train(
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
         print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
-    steps = packed_weights(recording.recorded, OF_STEPS)
-    arrays.write_npz(weights, {**engine.weights(), **packed_weights(snapshots), **steps})
+    steps = runs.packed_weights(recording.recorded, runs.OF_STEPS)
+    arrays.write_npz(weights, {**engine.weights(), **runs.packed_weights(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
         {
             "spec": spec.as_json(),
             "data_sha256": dataset.sha256,
-            "initial_sha256": weight_digests(initial.weights)[0],
+            "initial_sha256": runs.weight_digests(initial.weights)[0],
             "status": "diverged" if _has_diverged(rows[-1]) else "completed",
             "epochs": len(rows),
             "resumed_after": progress.resumed,
@@ -128,7 +119,7 @@ class Recording:
         self.engine = engine
         self.recorded: list[Weights] = []
         self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train))
-        self.steps = recording_steps(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
+        self.steps = runs.recording_steps(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
         self.test = dataset.test.first(max(1, RECORDED_EXAMPLES // dataset.test.units))
         if self.steps:
             # XLA compiles for their number: now, not between two steps.
@@ -150,7 +141,7 @@ class Recording:
         return {"steps_per_epoch": self.steps_per_epoch, "recorded_steps": self.steps[: len(self.recorded)]}
 
     def _record(self) -> None:
-        self.recorded.append(self.engine.weights() | {LOGITS: self.engine.logits(self.test)})
+        self.recorded.append(self.engine.weights() | {runs.LOGITS: self.engine.logits(self.test)})
 
 
 def _identity(spec: Spec, dataset: prepared.Data, base: Sequence[str], observed: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +168,7 @@ def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Ti
     with timings.measure("evaluation"):
         loss, accuracy = _evaluate(engine.scores(dataset.test), dataset.test.labels)
     with timings.measure("digests"):
-        whole, tensors = weight_digests(engine.weights())
+        whole, tensors = runs.weight_digests(engine.weights())
     return {
         "epoch": epoch + 1,
         "train_loss": result.loss,
@@ -187,7 +178,7 @@ def _epoch(recording: Recording, spec: Spec, dataset: prepared.Data, timings: Ti
         "learning_rate": float(plan.rates[-1]),
         "seconds": round(seconds, 6),
         "weights_sha256": whole,
-        "tensors_sha256": " ".join(digest[:TENSOR_DIGITS] for digest in tensors),
+        "tensors_sha256": " ".join(digest[: runs.TENSOR_DIGITS] for digest in tensors),
         "draws_sha256": plan.digest(),
     }
 
