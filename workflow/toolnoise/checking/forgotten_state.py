@@ -233,7 +233,7 @@ def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
 @functools.cache
 def _tree(file: str) -> ast.AST:
     with suppress(OSError, *code_text.UNREADABLE):
-        return code_text.parsed(Path(file).read_text("utf-8", errors="replace"))
+        return code_text.parse_python(Path(file).read_text("utf-8", errors="replace"))
     return ast.Module([], [])
 
 
