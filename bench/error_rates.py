@@ -31,8 +31,7 @@ from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
-from toolnoise.formulas.sd_ratio import by_size, sd_ratio
-from toolnoise.formulas.testset import distribution_wise_variance
+from toolnoise.formulas.sd_ratio import by_size, distribution_wise_variance, sd_ratio
 from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped

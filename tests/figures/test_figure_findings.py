@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from toolnoise.figures import findings
+from toolnoise.formulas.sd_ratio import independent_errors_sd
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
-from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
 from toolnoise.papers.frameworks import draw as frameworks

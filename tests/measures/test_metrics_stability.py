@@ -14,15 +14,17 @@ from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cros
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, rates
-from toolnoise.formulas.sd_ratio import by_size, largest_by_size, sd_ratio
-from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
-from toolnoise.formulas.stability import of_all_draws, stability
-from toolnoise.formulas.testset import (
+from toolnoise.formulas.sd_ratio import (
     binomial_sd,
+    by_size,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
+    largest_by_size,
+    sd_ratio,
 )
+from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
+from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.programs import program_measures as of_programs

@@ -134,7 +134,7 @@ def test_adopt_takes_runs_that_end_at_different_steps_or_have_one_model_and_data
     assert said.startswith(f"mine.yaml: {len(lines) - 1} runs (")
 
 
-def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch):
+def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused):
     folder, *_ = existing_arms
     monkeypatch.chdir(folder)
     lines = [f"runs/wide/seed{seed}/preds.npy,wide,{seed},y.npy" for seed in (3, 5)]
@@ -143,6 +143,13 @@ def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch):
     assert config.read("tabled.yaml")["models"]["wide"] == {"adopted": "adopted/tabled/wide", "outcome": "logits"}
     origin = json.loads((folder / "adopted/tabled/wide/3/origin.json").read_text())
     assert origin["adopted_from"] == "runs/wide/seed3/preds.npy"
+    line = refused(existing_runs.adopt, "table.csv", "tabled", None, existing_runs.Columns())
+    assert line == "tabled.yaml: already exists; another --name, or remove it first"
+    (folder / "table.csv").write_text(
+        "\n".join(["file,arm,seed,labels", lines[0], lines[1].replace(",5,", ",,")]) + "\n"
+    )
+    line = refused(existing_runs.adopt, "table.csv", "other", None, existing_runs.Columns())
+    assert line == "table.csv: line 3: seed: no seed; a seed in every row, or in none"
     # A name that YAML would change stands in quotes.
     for name in ("010", "yes"):
         (folder / "runs/plain net").rename(folder / "runs" / name)

@@ -212,7 +212,7 @@ def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(pat
 @pytest.mark.parametrize("shift", [-16, 16])
 def test_imagenets_crops_of_originals_reach_their_edges(shift):
     sizes = np.array([[256, 256], [500, 333], [375, 500], [97, 131]])
-    boxes = originals.of(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
+    boxes = originals.originals_in(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
     assert (boxes[:, :2] >= 0).all() and (boxes[:, :2] + boxes[:, 2:] <= sizes).all()
     assert boxes[0].tolist() == [16 + shift, 16 + shift, 224, 224]
 

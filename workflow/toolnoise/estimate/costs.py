@@ -31,7 +31,6 @@ from toolnoise.study import config, layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.expected import EXPECTED, METRICS
-from toolnoise.study.kept_weights import schedule
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network
 
@@ -309,7 +308,7 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
     """How often a run has its weights in its file: at the end, after each cycle before, and after recorded steps."""
     recorded = []
     if dataset and records_steps(recipe):
-        recorded = schedule(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
+        recorded = runs.recording_steps(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
     return cycles(recipe) + len(recorded)
 
 

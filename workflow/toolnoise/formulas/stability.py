@@ -20,9 +20,14 @@ from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
-from toolnoise.formulas.sd_ratio import freedom, largest_by_size
+from toolnoise.formulas.sd_ratio import (
+    binomial_sd,
+    distribution_wise_sd,
+    distribution_wise_variance,
+    freedom,
+    largest_by_size,
+)
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
-from toolnoise.formulas.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
