@@ -4,7 +4,6 @@ Each compares every further arm with the first. What the arms are decides which 
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from toolnoise.api import given
@@ -56,8 +55,13 @@ def compare_runs(
     # Other metrics have other units.
     first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
     label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
-    rows, picture = partial(_rows_of_metrics, values["comparisons"]), _picture(first, "difference", label)
-    return Result(laid_out([block]), values, rows, picture, [block.rows])
+    rows = [
+        {"a": pair["a"]["name"], "b": pair["b"]["name"], "quantity": pair["metric"]}
+        | dict(zip(("value", "low", "high"), pair["difference"].values(), strict=True))
+        | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
+        for pair in values["comparisons"]
+    ]
+    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), [block.rows])
 
 
 def compare_predictions(
@@ -128,7 +132,7 @@ def compare_questions(
     A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
     `cluster` are one draw.
     """
-    from toolnoise.comparison.evals import compared_logs, log_files, logs_text
+    from toolnoise.comparison.evals import compared_logs, log_files
     from toolnoise.comparison.evals.scored import Asked
 
     _require_two(logs)
@@ -142,7 +146,7 @@ def compare_questions(
     found = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
-    return _result(logs_text.blocks(found), logs_text.as_json(found), "difference", label, scale)
+    return _result(compared_logs.blocks(found), compared_logs.as_json(found), "difference", label, scale)
 
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
@@ -194,8 +198,9 @@ def _assumed(paired: bool, same_start: bool) -> Assumption:
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
-    rows, printed = partial(_rows, pairs), [block.rows for block in blocks]
-    return Result(laid_out(blocks), values, rows, _picture(pairs, quantity, label, scale), printed=printed)
+    rows = [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
+    picture = _picture(pairs, quantity, label, scale)
+    return Result(laid_out(blocks), values, rows, picture, [block.rows for block in blocks])
 
 
 def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1) -> Any:
@@ -205,16 +210,3 @@ def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scal
     return of_intervals(
         label, [dict(zip(keys, (name, *of), strict=True)) for name, of in zip(names, ends, strict=True)]
     )
-
-
-def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
-
-
-def _rows_of_metrics(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    return [
-        {"a": pair["a"]["name"], "b": pair["b"]["name"], "quantity": pair["metric"]}
-        | dict(zip(("value", "low", "high"), pair["difference"].values(), strict=True))
-        | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
-        for pair in pairs
-    ]

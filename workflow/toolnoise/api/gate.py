@@ -1,6 +1,5 @@
 """`tn.gate`: whether new runs pass, against those of a reference."""
 
-from functools import partial
 from typing import Any
 
 from toolnoise.api import given
@@ -49,4 +48,4 @@ def gate(
     values = regression_gate.gated(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
     if one_sided:
         values["verdict"] += f"; {direction.better}"
-    return Verdict(values["verdict"], values, partial(rows_of, values), passed=values["passes"])
+    return Verdict(values["verdict"], values, rows_of(values), passed=values["passes"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
+from toolnoise.comparison.read_arms import NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
-NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
 

@@ -396,8 +396,9 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     if truth.answers is None:
         allowed = "labels in a file of their own: the first one has right and wrong answers alone"
         raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
-    if given is not None:
-        _require_labels_of_its_own(path, given, truth)
+    if given is not None and not np.array_equal(_coded(path, given, truth, "label"), truth.answers):
+        what = f"found other labels in it than in {truth.source}"
+        raise BadInput(path, "", what, "the same labels, in the same order")
     if reading.what == "scores":
         return _of_scores(arm._replace(kind=CLASSES, names=reading.classes), reading.name, truth)
     predicted = _coded(path, values, truth, "class")
@@ -437,13 +438,6 @@ def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray
     names, places = np.unique(values, return_inverse=True)
     codes = [truth.codes.setdefault(str(name), len(truth.codes)) for name in names]
     return np.array(codes, np.int64)[places].reshape(values.shape)
-
-
-def _require_labels_of_its_own(path: str, given: np.ndarray, truth: Truth) -> None:
-    """Refuse a file whose own labels are not those of the examples."""
-    if not np.array_equal(_coded(path, given, truth, "label"), truth.answers):
-        what = f"found other labels in it than in {truth.source}"
-        raise BadInput(path, "", what, "the same labels, in the same order")
 
 
 def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> None:

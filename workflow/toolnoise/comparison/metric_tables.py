@@ -207,18 +207,18 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
         cells = texts(column) if column.dtype.kind == "O" else []
-        sums = {line for line, cell in enumerate(cells) if sums_up(cell)}
+        # Such words stand alone: std_2 may be a run.
+        sums = {
+            line
+            for line, cell in enumerate(cells)
+            if "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
+        }
         others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
         beside_numbers = bool(others) and all(map(is_number, others))
         if beside_numbers or name in (of.seed, of.run) or (place == 0 and is_index(name)):
             for line in sums:
                 said[line] = cells[line]
     return said
-
-
-def sums_up(cell: str) -> bool:
-    """Whether a cell says mean, std and such."""
-    return "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
 
 
 def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:
