@@ -15,6 +15,7 @@ from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.read_arms import NAMES
 from toolnoise.formulas.outcomes import LOSSES, VALUES
 
 
@@ -81,7 +82,7 @@ def compare_predictions(
     >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
     (0.035, 4)
     """
-    _require_two(arms)
+    _require_number(arms)
     truth = labels_of(labels, arms[0])
     if by_label and not truth.asked:
         what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
@@ -103,7 +104,7 @@ def compare_values(
     """
     from toolnoise.comparison.sniff import kind_of_numbers
 
-    _require_two(arms)
+    _require_number(arms)
     paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
@@ -135,12 +136,10 @@ def compare_questions(
     from toolnoise.comparison.evals import compared_logs, log_files
     from toolnoise.comparison.evals.scored import Asked
 
-    _require_two(logs)
+    _require_number(logs)
     files = [given.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
     assumption = _assumed(paired, same_start)
     arms = log_files.read_all([log for log in files if log], Asked(metric, cluster), paired=paired)
     found = compared_logs.compare_all(arms, cluster, assumption)
@@ -177,21 +176,26 @@ def _on_examples(
     arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
 ) -> Result:
     """Arms compared by what their runs say of examples."""
+    assumption = _assumed(paired, same_start)
     read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
-    examples.require_comparable(read, paired, same_start)
-    found = comparison.compare_all(read, _assumed(paired, same_start), by_label)
+    examples.require_comparable(read, assumption)
+    found = comparison.compare_all(read, assumption, by_label)
     words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
     blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
     return _result(blocks, values, f"{words.key}difference", label, words.scale)
 
 
-def _require_two(arms: Sequence[Any]) -> None:
+def _require_number(arms: Sequence[Any]) -> None:
     if len(arms) < 2:
         raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms; or metric, if one table has metrics of all")
+    if len(arms) > len(NAMES):
+        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
 
 
 def _assumed(paired: bool, same_start: bool) -> Assumption:
+    if paired and same_start:
+        raise BadArgument("paired", "found same_start, too", "one of them")
     return "paired" if paired else "same start" if same_start else "independent"
 
 

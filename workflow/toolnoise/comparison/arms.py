@@ -17,6 +17,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import array_files, label_files, read_arms, readings, table_rows
+from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.readings import Reading
 from toolnoise.comparison.table_files import read_csv
@@ -210,27 +211,21 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
-def require_comparable(arms: Sequence[Arm], paired: bool, same_start: bool) -> None:
-    """Refuse arms on other examples, and assumptions that cannot hold."""
+def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independent") -> None:
+    """Refuse arms on other examples, and an assumption that cannot hold."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_examples(other, arm)
-    if len(arms) > len(read_arms.NAMES):
-        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
     counts = [arm.runs for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
         what = f"found {len(arms)} methods of one run each"
         raise BadArgument("ARMS", what, "quote the pattern: 'a/*.npy', or a list of files an arm")
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
     recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if recorded and (paired or same_start):
+    if recorded and assumption != "independent":
         what = f"the draws of {recorded} are known"
-        raise BadArgument("paired" if paired else "same_start", what, "only for files of your own")
-    if paired and len(set(counts)) > 1:
-        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
-    if paired:
-        read_arms.require_same_runs([(arm.numbers, arm.file) for arm in arms if arm.numbers])
+        raise BadArgument(assumption.replace(" ", "_"), what, "only for files of your own")
+    if assumption == "paired":
+        read_arms.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 
 def is_dump(path: str | Path) -> bool:

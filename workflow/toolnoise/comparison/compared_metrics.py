@@ -305,7 +305,7 @@ def sentences(found: MetricComparison) -> list[str]:
         if difference.value == 0 and a.sd.value == b.sd.value == 0:
             return [f"{name}: all runs of {a.name} and {b.name} are equal."]
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return [f"{here} in {equal}: without any noise, there is no test."]
+        return [f"{here} in {equal}: {comparison_text.NO_NOISE}."]
     return comparison_text.verdict(
         found, name, difference, _beats(found).value, found.test, lower=found.lower_is_better, unit=unit
     )

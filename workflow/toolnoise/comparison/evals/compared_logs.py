@@ -402,7 +402,7 @@ def _sentences(found: LogComparison) -> list[str]:
         return [f"Both have the same {found.metric}, with no difference on any question."]
     if math.isnan(found.pvalue):
         size = f"{b.name} - {a.name} is {number_text(difference, _scale(found), '+')} on every question"
-        return [f"{found.metric}: {size}: without any noise, there is no test."]
+        return [f"{found.metric}: {size}: {comparison_text.NO_NOISE}."]
     these = " for this pair of runs" if a.n_runs == b.n_runs == 1 else " for these runs"
     how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
     how["these"] = these if found.way in OF_THESE_RUNS else ""
