@@ -49,8 +49,7 @@ def compare_runs(
     asked = given.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
     )
-    named, in_memory = given.metric_tables(tables)
-    runs = read_runs(named, asked, tables=in_memory)
+    runs = read_runs(given.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.

@@ -70,10 +70,9 @@ def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) ->
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    named, tables = given.metric_tables(arms)
-    files = [file for of_arm in named for file in of_arm]
-    runs = read_runs([[file] for file in files], asked, arms_are="or one", tables=tables)
-    return sample_size.spread_of_runs(runs, ", ".join(files), chosen)
+    tables = [table for of_arm in given.metric_tables(arms) for table in of_arm]
+    runs = read_runs([[table] for table in tables], asked, arms_are="or one")
+    return sample_size.spread_of_runs(runs, given.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
