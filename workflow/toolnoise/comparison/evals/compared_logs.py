@@ -17,15 +17,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text, crossed, designs
 from toolnoise.comparison.comparison import counted_once
-from toolnoise.comparison.comparison_text import (
-    PERCENT,
-    Block,
-    difference_row,
-    mean_row,
-    number_text,
-    plain,
-    verdict,
-)
+from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals.log_files import Runs
@@ -342,7 +334,9 @@ def _notes(a: Runs, b: Runs, name: str) -> list[str]:
 
 def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
     """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
-    return comparison_text.records([(plain(each), _over(each), _sentences(each)) for each in comparisons])
+    return comparison_text.records(
+        [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
+    )
 
 
 def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
@@ -353,10 +347,12 @@ def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
 def _block(found: LogComparison, tests: int) -> Block:
     a, b, questions = found.a, found.b, _questions(found)
     name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
-    rows = [mean_row(name, *means, found.difference, _over(found), scale)]
+    rows = [comparison_text.mean_row(name, *means, found.difference, _over(found), scale)]
     if found.way not in OF_THESE_RUNS:
-        rows.append(difference_row("  these runs", found.difference_over_questions, questions, scale))
-        rows.append(difference_row("  these questions", found.difference_over_runs, _runs(found), scale))
+        rows.append(comparison_text.difference_row("  these runs", found.difference_over_questions, questions, scale))
+        rows.append(
+            comparison_text.difference_row("  these questions", found.difference_over_runs, _runs(found), scale)
+        )
     of_both = {f"{b.name} replaces {a.name}, answers %": found.churn}
     of_both |= {"  from wrong to right": found.good_flips, "  from right to wrong": found.bad_flips}
     rows += [(name, "", "", *comparison_text.shares(of, questions)) for name, of in of_both.items() if of is not None]
@@ -401,12 +397,12 @@ def _sentences(found: LogComparison) -> list[str]:
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
     if math.isnan(found.pvalue):
-        size = f"{b.name} - {a.name} is {number_text(difference, _scale(found), '+')} on every question"
+        size = f"{b.name} - {a.name} is {comparison_text.number_text(difference, _scale(found), '+')} on every question"
         return [f"{found.metric}: {size}: {comparison_text.NO_NOISE}."]
     these = " for this pair of runs" if a.n_runs == b.n_runs == 1 else " for these runs"
     how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
     how["these"] = these if found.way in OF_THESE_RUNS else ""
-    (said,) = verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
+    (said,) = comparison_text.verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
     if found.way in OF_THESE_RUNS:
         another = f"another training run of {a.name} or {b.name} may differ by more"
         why = another if found.way == "one run" else comparison_text.no_winner(found)
