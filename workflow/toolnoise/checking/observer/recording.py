@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolnoise_observer.digests import (
-    RUN,
     digest,
     global_digests,
     global_states,
@@ -43,6 +42,8 @@ SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secre
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
+# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count.
+MARKS = ("folder", "set")
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -66,8 +67,11 @@ class _Log:
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
-        words = " ".join(getattr(sys, "orig_argv", sys.argv))
-        self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
+        words = getattr(sys, "orig_argv", sys.argv)
+        # What the process runs names it; its arguments may be other ones in each run.
+        first = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+        self.open(f"{zlib.crc32(' '.join(words[1 : first + 1]).encode()):08x}")
+        self.write("process", digest(words))
 
     def open(self, key: str) -> None:
         """Start a file; of processes with the same command, the first one has the first name."""
@@ -328,9 +332,10 @@ class _Event:
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
-            self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
-            if holds_run((args, kwargs)):
-                self._texts = [RUN]
+            self._texts = [text for each in args if (text := _text(each))][:2]
+            self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
+            if any(isinstance(each, set | frozenset) for each in (owner, *args)):
+                self._marks.append(MARKS[1])
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
@@ -373,6 +378,7 @@ class _Event:
             self._owner_id,
             _shown(result),
             self._texts if self._turn <= 2 else [],
+            self._marks,
         )
         if self._place in _log.kept:
             self._keep(inputs, result, after, drawn, is_value_of)
@@ -424,6 +430,13 @@ def _name(function: Callable, owner: Any) -> str:
     module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
     return f"{module}.{name}"
+
+
+def _text(value: Any) -> str:
+    """A short text, or the name of a file."""
+    if type(value).__module__ == "_io":
+        value = getattr(value, "name", "")
+    return str(value) if isinstance(value, str | os.PathLike) and len(str(value)) <= 200 else ""
 
 
 def _is_mutable(value: Any) -> bool:
