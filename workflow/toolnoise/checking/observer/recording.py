@@ -31,6 +31,7 @@ from toolnoise_observer.digests import (
     set_state,
     state_of,
 )
+from toolnoise_observer.plain_code import give_back
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
@@ -215,7 +216,11 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     _turns[place] = turn = _turns.get(place, 0) + 1
     if turn > OFTEN and turn & (turn - 1) and not _fixed:
         return function(*args, **kwargs)
-    if not _is_due(place, turn) or getattr(_local, "busy", False) or _is_users(function):
+    if not _is_due(place, turn) or getattr(_local, "busy", False):
+        return function(*args, **kwargs)
+    if _is_users(function):
+        if turn > OFTEN and not _fixed:
+            give_back(function)
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
