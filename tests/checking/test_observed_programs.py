@@ -215,7 +215,7 @@ def test_the_hash_seed_is_proven_where_no_call_shows_it(diagnosed):
         x = int.from_bytes(f"{set('abcdefgh')}".encode(), 'big') % 1000003
     """)
     assert not why.proven
-    assert why.notes == ["By experiment: with PYTHONHASHSEED=0 two runs are equal."]
+    assert why.notes == ["By experiment: with PYTHONHASHSEED=0 runs are equal."]
 
 
 def test_a_program_of_a_shell_is_not_observed_and_its_text_makes_a_place_possible(diagnosed, tmp_path, monkeypatch):
