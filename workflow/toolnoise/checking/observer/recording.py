@@ -84,6 +84,7 @@ class _Log:
                 break
             except FileExistsError:
                 continue
+        self._inode = os.fstat(self._file).st_ino
         self._values: Any = None
         self._pins: dict[Any, list[Any]] = defaultdict(list)
         self._used: Counter[Any] = Counter()
@@ -93,7 +94,9 @@ class _Log:
     def write(self, *parts: Any) -> None:
         """Write a line at once: a process may be killed."""
         with contextlib.suppress(OSError):
-            os.write(self._file, (json.dumps(parts) + "\n").encode())
+            # A program may close all files, and open its own in their place.
+            if os.fstat(self._file).st_ino == self._inode:
+                os.write(self._file, (json.dumps(parts) + "\n").encode())
 
     def end(self) -> None:
         """Write how often each place was called."""
