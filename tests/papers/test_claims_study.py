@@ -277,6 +277,11 @@ def test_one_network_is_not_every_network(measure):
     assert (whole["verdict"], whole["note"].partition(";")[0]) == (OPEN, "one network only")
     assert np.isnan(whole["n_needed"]), "more runs do not help"
     assert judged(present, one, other)[0]["verdict"] == SUPPORTED
+    libraries = claimed(
+        test="presence", over=None, direction=None, of={"variant": "impl", "hardware": "any"}, parts="every"
+    )
+    assert "one tooling only" in judged(libraries, one, other)[0]["note"]
+    assert judged(libraries, one, runs_of("impl", QUIET, hardware="other"))[0]["verdict"] == SUPPORTED
     alike = claimed(parts="every")
     noisy = list(runs_of("algo_impl", NOISY))
     assert "one comparison only" in judged(alike, noisy, list(runs_of("impl", QUIET)))[0]["note"]
@@ -460,6 +465,14 @@ def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_o
     assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
     # Statements of earlier versions have the papers' claims, too.
     assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
+
+
+def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built, tmp_path, refused):
+    tiny = built(written | {"claims": {"mine": CLAIM}, "judged": ["rarity", "mine"]})
+    job_code.perform("judge-claims", parameters.claims(tiny, Whole()), {"out": str(tmp_path / "claims.csv")})
+    assert set(judging.read(tmp_path / "claims.csv")["claim"]) == {"rarity", "mine"}
+    line = refused(config.resolve, written | {"judged": ["rareness"]}, "mine.yaml")
+    assert line.startswith("mine.yaml: judged: unknown claim 'rareness'")
 
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):
