@@ -102,7 +102,6 @@ def judge(
     counts: Inputs = (),
     kernels: Inputs = (),
     identical: Inputs = (),
-    layers: Inputs = (),
     *,
     out: Output,
 ) -> None:
@@ -120,7 +119,6 @@ def judge(
         "counts": counts,
         "kernels": kernels,
         "identical": identical,
-        "layers": layers,
     }
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
     sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
